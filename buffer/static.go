@@ -1,0 +1,42 @@
+package buffer
+
+import (
+	"fmt"
+
+	"github.com/xoff-net/xoff/mmu"
+	"github.com/xoff-net/xoff/units"
+)
+
+// StaticParams are the parameters of the static policy.
+type StaticParams struct {
+	Limit units.Bytes `yaml:"limit"` // of the shared segment, per queue
+}
+
+// Static gives every queue the same fixed limit: lossless queues at the ingress,
+// lossy ones at the egress.
+type Static struct{ limit units.Bytes }
+
+func newStatic(params any, _ Env) (Policy, error) {
+	p := params.(*StaticParams)
+	if p.Limit <= 0 {
+		return nil, fmt.Errorf("limit is %s; allowed: more than 0B", p.Limit)
+	}
+	return &Static{limit: p.Limit}, nil
+}
+
+// Fits implements Policy.
+func (s *Static) Fits(_ units.Time, v mmu.View, a *mmu.Arrival) bool {
+	q := units.Bytes(0)
+	switch a.Kind {
+	case mmu.Lossless:
+		q = v.Ingress(a.In, a.Class).Shared + a.Bytes
+	case mmu.Lossy:
+		q = v.Egress(a.Out, a.Class) + a.Bytes
+	}
+	return q <= s.limit && a.Bytes <= v.SharedFree()
+}
+
+// Level implements Policy.
+func (s *Static) Level(_ units.Time, v mmu.View, port int, class uint8) (q, xoff units.Bytes) {
+	return v.Ingress(port, class).Shared, s.limit
+}

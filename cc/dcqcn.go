@@ -1,0 +1,233 @@
+package cc
+
+import (
+	"fmt"
+	"sort"
+	"strings"
+
+	"github.com/xoff-net/xoff/units"
+)
+
+// DCQCNParams are the parameters of DCQCN's reaction point.
+type DCQCNParams struct {
+	Preset        string      `yaml:"preset"`         // named set that fills the others
+	G             float64     `yaml:"g"`              // gain of alpha
+	AlphaInterval units.Time  `yaml:"alpha_interval"` // alpha decays when no CNP came for so long
+	CutInterval   units.Time  `yaml:"cut_interval"`   // at most one decrease in this time
+	RiseInterval  units.Time  `yaml:"rise_interval"`  // timer of the increase
+	RiseBytes     units.Bytes `yaml:"rise_bytes"`     // byte counter of the increase; 0B: none
+	FastRecovery  int         `yaml:"fast_recovery"`  // increase steps before the target moves
+	AI            units.Rate  `yaml:"rai"`            // additive step of the target
+	HAI           units.Rate  `yaml:"rhai"`           // hyper-additive step
+	MinRate       units.Rate  `yaml:"min_rate"`
+	ClampTarget   bool        `yaml:"clamp_target"` // every cut moves the target
+}
+
+// DefaultPreset is the parameter set used unless a scenario names another.
+const DefaultPreset = "hpcc-sim"
+
+// dcqcnPresets are published parameter sets.
+var dcqcnPresets = map[string]DCQCNParams{
+	// The values of the public simulators.
+	"hpcc-sim": {
+		G: 1.0 / 256, AlphaInterval: units.Microsecond, CutInterval: 4 * units.Microsecond,
+		RiseInterval: 900 * units.Microsecond, FastRecovery: 1, AI: 50 * units.Mbps, HAI: 100 * units.Mbps,
+		MinRate: 100 * units.Mbps,
+	},
+	// Zhu et al. 2015, section 5.
+	"paper": {
+		G: 1.0 / 256, AlphaInterval: 55 * units.Microsecond, CutInterval: 50 * units.Microsecond,
+		RiseInterval: 55 * units.Microsecond, RiseBytes: 10 * units.MB, FastRecovery: 5, AI: 40 * units.Mbps, HAI: 400 * units.Mbps,
+		MinRate: 40 * units.Mbps, ClampTarget: true,
+	},
+}
+
+func dcqcnPreset(name string) *DCQCNParams {
+	p := dcqcnPresets[name]
+	p.Preset = name
+	return &p
+}
+
+// ApplyPreset fills the parameters of a named set. Scenario decoding calls it
+// before the other keys are read, which then override it.
+func (p *DCQCNParams) ApplyPreset(name string) error {
+	preset, ok := dcqcnPresets[name]
+	if !ok {
+		var names []string
+		for n := range dcqcnPresets {
+			names = append(names, n)
+		}
+		sort.Strings(names)
+		return fmt.Errorf("unknown preset %q; allowed: %s", name, strings.Join(names, ", "))
+	}
+	*p = preset
+	p.Preset = name
+	return nil
+}
+
+func (p *DCQCNParams) validate() error {
+	switch {
+	case !(p.G > 0 && p.G <= 1):
+		return fmt.Errorf("g is %v; allowed: more than 0, at most 1", p.G)
+	case p.AlphaInterval <= 0 || p.CutInterval <= 0 || p.RiseInterval <= 0:
+		return fmt.Errorf("alpha_interval %s, cut_interval %s and rise_interval %s must be more than 0s", p.AlphaInterval, p.CutInterval, p.RiseInterval)
+	case p.RiseBytes < 0:
+		return fmt.Errorf("rise_bytes is %s; allowed: 0B (no byte counter) or more", p.RiseBytes)
+	case p.FastRecovery < 1:
+		return fmt.Errorf("fast_recovery is %d; allowed: 1 or more", p.FastRecovery)
+	case p.AI <= 0 || p.HAI <= 0 || p.MinRate <= 0:
+		return fmt.Errorf("rai %s, rhai %s and min_rate %s must be more than 0bps", p.AI, p.HAI, p.MinRate)
+	}
+	return nil
+}
+
+func newDCQCN(params any) (Factory, error) {
+	p := *params.(*DCQCNParams)
+	if err := p.validate(); err != nil {
+		return nil, err
+	}
+	return func() Control { return &dcqcn{params: &p} }, nil
+}
+
+// dcqcn is the reaction point of DCQCN. Its three clocks (decay of alpha,
+// increase, decrease) are evaluated lazily, in their order, whenever something
+// happens or the rate is asked for: nothing outside can tell the difference, and
+// an idle flow costs no events.
+type dcqcn struct {
+	params *DCQCNParams
+	line   units.Rate
+	rate   units.Rate // R_C
+	target units.Rate // R_T
+	alpha  float64
+
+	cutAt   units.Time // end of the current decrease interval; Never before the first CNP
+	alphaAt units.Time // next update of alpha
+	riseAt  units.Time // next timer increase; Never before the first decrease
+	cnp     bool       // a CNP came in the current decrease interval
+	cnpA    bool       // a CNP came in the current alpha interval
+
+	timerSteps, byteSteps int
+	sent                  units.Bytes // since the last byte step
+}
+
+// Start implements Control.
+func (d *dcqcn) Start(_ units.Time, f *Flow) {
+	*d = dcqcn{params: d.params, line: f.Line, rate: f.Line, target: f.Line, alpha: 1, cutAt: units.Never, alphaAt: units.Never, riseAt: units.Never}
+}
+
+// OnCNP implements Control. The first CNP starts the clocks; from then the
+// decrease is checked at the end of every interval in which a CNP came.
+func (d *dcqcn) OnCNP(now units.Time) {
+	d.advance(now)
+	if d.cutAt == units.Never {
+		d.cutAt = now + d.params.CutInterval
+		d.alphaAt = now + d.params.AlphaInterval
+		d.cnp = true
+		return
+	}
+	d.cnp, d.cnpA = true, true
+}
+
+// advance runs every clock tick up to now, earliest first.
+func (d *dcqcn) advance(now units.Time) {
+	for {
+		t := min(d.cutAt, d.alphaAt, d.riseAt)
+		if t > now {
+			return
+		}
+		switch t {
+		case d.alphaAt:
+			d.updateAlpha(now)
+		case d.cutAt:
+			d.cutAt += d.params.CutInterval
+			if d.cnp {
+				d.cnp = false
+				d.cut(t)
+			} else if d.cutAt <= now {
+				// No CNP came meanwhile: skip the empty intervals.
+				d.cutAt += (now - d.cutAt) / d.params.CutInterval * d.params.CutInterval
+			}
+		default:
+			d.riseAt += d.params.RiseInterval
+			d.timerSteps++
+			d.rise()
+		}
+	}
+}
+
+// updateAlpha is eq. 2 of the paper: towards 1 with a CNP, towards 0 without.
+func (d *dcqcn) updateAlpha(now units.Time) {
+	g := d.params.G
+	decayed := float64((1 - g) * d.alpha)
+	if d.cnpA {
+		decayed += g
+	}
+	d.alpha, d.cnpA = decayed, false
+	d.alphaAt += d.params.AlphaInterval
+	if d.alpha < tinyAlpha && d.alphaAt <= now {
+		d.alphaAt += (now - d.alphaAt) / d.params.AlphaInterval * d.params.AlphaInterval
+	}
+}
+
+// tinyAlpha is where alpha no longer changes a rate by one bit per second:
+// below it, whole stretches without a CNP are skipped.
+const tinyAlpha = 1e-13
+
+// cut is eq. 1: remember the rate as target, lower it by alpha / 2.
+func (d *dcqcn) cut(at units.Time) {
+	if d.params.ClampTarget || d.timerSteps > 0 || d.byteSteps > 0 || d.riseAt == units.Never {
+		d.target = d.rate
+	}
+	d.rate = max(d.params.MinRate, units.Rate(float64(float64(d.rate)*float64(1-float64(d.alpha/2)))))
+	d.timerSteps, d.byteSteps, d.sent = 0, 0, 0
+	d.riseAt = at + d.params.RiseInterval
+}
+
+// rise is the increase: halfway to the target, which itself moves up once fast
+// recovery is over (additive), and faster when both clocks are past it (hyper).
+func (d *dcqcn) rise() {
+	lead, lag := max(d.timerSteps, d.byteSteps), min(d.timerSteps, d.byteSteps)
+	if d.params.RiseBytes == 0 {
+		lag = lead - 1 // one clock: hyper increase one step after additive
+	}
+	switch f := d.params.FastRecovery; {
+	case lag > f:
+		d.target += d.params.HAI
+	case lead > f:
+		d.target += d.params.AI
+	}
+	d.target = min(d.target, d.line)
+	d.rate = min(d.rate/2+d.target/2, d.line)
+	if d.target-d.rate <= 1 {
+		d.rate = d.target // halving integers never quite gets there
+	}
+}
+
+// OnSend implements Control: the byte counter of the increase.
+func (d *dcqcn) OnSend(now units.Time, b units.Bytes) {
+	if d.params.RiseBytes == 0 || d.riseAt == units.Never {
+		return
+	}
+	d.sent += b
+	if d.sent >= d.params.RiseBytes {
+		d.advance(now)
+		d.sent -= d.params.RiseBytes
+		d.byteSteps++
+		d.rise()
+	}
+}
+
+// Rate implements Control.
+func (d *dcqcn) Rate(now units.Time) units.Rate {
+	d.advance(now)
+	return d.rate
+}
+
+// Window implements Control: DCQCN has none.
+func (d *dcqcn) Window(units.Time) units.Bytes { return Unlimited }
+
+// OnAck implements Control: DCQCN listens to CNPs only.
+func (d *dcqcn) OnAck(units.Time, *Ack) {}
+
+// OnLoss implements Control.
+func (d *dcqcn) OnLoss(units.Time, bool) {}

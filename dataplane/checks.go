@@ -1,0 +1,105 @@
+package dataplane
+
+import (
+	"fmt"
+
+	"github.com/xoff-net/xoff/mmu"
+	"github.com/xoff-net/xoff/packet"
+	"github.com/xoff-net/xoff/units"
+)
+
+// Checks watches the invariants of one node while it runs (docs/architecture.md
+// lists them). A nil *Checks costs one test per event.
+type Checks struct {
+	Broken uint64 // how often an invariant did not hold
+	First  string // the first time, in words
+
+	name    string
+	last    units.Time
+	events  uint64
+	in, out uint64 // bytes of data frames that came and went
+	dropped uint64
+	stamps  []uint64 // by slot: place of the packet in its queue
+	head    []uint64 // by egress queue: place of the next to leave
+	tail    []uint64 // by egress queue: place of the next to join
+}
+
+// recountEvery is how many events pass between full recounts of a ledger.
+const recountEvery = 64
+
+// NewChecks returns a watcher for a node of that name.
+func NewChecks(name string) *Checks { return &Checks{name: name} }
+
+// fail notes a broken invariant.
+func (c *Checks) fail(now units.Time, format string, args ...any) {
+	if c.Broken == 0 {
+		c.First = fmt.Sprintf("%s at %s: %s", c.name, now, fmt.Sprintf(format, args...))
+	}
+	c.Broken++
+}
+
+// event opens each event: time must not run backwards, and from time to time the
+// books must balance.
+func (c *Checks) event(now units.Time, l *mmu.Ledger) {
+	if now < c.last {
+		c.fail(now, "time runs backwards: the last event was at %s", c.last)
+	}
+	c.last = now
+	if c.events++; c.events%recountEvery == 0 && l != nil {
+		c.balance(now, l)
+	}
+}
+
+// balance recounts a ledger and the bytes that passed.
+func (c *Checks) balance(now units.Time, l *mmu.Ledger) {
+	if err := l.Check(); err != nil {
+		c.fail(now, "%v", err)
+	}
+	if stored := uint64(l.View().Stored()); c.in != c.out+c.dropped+stored {
+		c.fail(now, "%d B came in, %d B went out, %d B were dropped, but %d B are stored", c.in, c.out, c.dropped, stored)
+	}
+}
+
+// enqueued and dequeued check that a queue is first in, first out. Frames that a
+// handler moves are exempt: it calls forget.
+func (c *Checks) enqueued(queue int, slot uint32) {
+	for len(c.head) <= queue {
+		c.head = append(c.head, 0)
+		c.tail = append(c.tail, 0)
+	}
+	for uint32(len(c.stamps)) <= slot {
+		c.stamps = append(c.stamps, 0)
+	}
+	c.stamps[slot] = c.tail[queue]
+	c.tail[queue]++
+}
+
+func (c *Checks) dequeued(now units.Time, queue int, slot uint32) {
+	if c.stamps[slot] == moved {
+		return
+	}
+	if c.stamps[slot] < c.head[queue] {
+		c.fail(now, "egress queue %d is not first in, first out", queue)
+	}
+	c.head[queue] = c.stamps[slot]
+}
+
+// moved marks a slot whose packet a handler put where it is.
+const moved = ^uint64(0)
+
+func (c *Checks) forget(slot uint32) {
+	for uint32(len(c.stamps)) <= slot {
+		c.stamps = append(c.stamps, 0)
+	}
+	c.stamps[slot] = moved
+}
+
+// leaves checks that no frame of a blocked class is sent.
+func (c *Checks) leaves(now units.Time, p *port, f *packet.Packet) {
+	if p.blocked&(1<<f.Class()) != 0 {
+		c.fail(now, "port %d sends a frame of class %d, which is paused", p.index, f.Class())
+	}
+	if p.busy > now {
+		c.fail(now, "port %d sends while its wire is taken until %s", p.index, p.busy)
+	}
+}

@@ -1,0 +1,53 @@
+package dataplane
+
+import (
+	"github.com/xoff-net/xoff/units"
+)
+
+// Flow is one message to be carried from host to host.
+type Flow struct {
+	Start     units.Time
+	Size      units.Bytes // payload
+	Src, Dst  uint16      // node numbers of the hosts
+	Class     uint8
+	Transport uint8  // index into NICSpec.Transports
+	Pinned    bool   // has routes of its own
+	Hash      uint32 // entropy of the five-tuple
+}
+
+// Flows is the table of all flows of a run. The flows are read-only; every other
+// field of an entry is written by one host only, the one its comment names, so
+// hosts can run in parallel.
+type Flows struct {
+	Flow []Flow
+	Send []SendResult // by the source
+	Recv []RecvResult // by the destination
+	slot []int32      // by the source: queue pair of an active flow
+}
+
+// SendResult is what the source knows about a flow.
+type SendResult struct {
+	Acked    units.Time // when the last ACK arrived; 0 while unfinished
+	Resent   uint32     // data packets sent again
+	Timeouts uint32
+}
+
+// RecvResult is the state and the result of a flow at its destination.
+type RecvResult struct {
+	Delivered units.Time // when the last byte arrived in order; 0 while unfinished
+	lastCNP   units.Time // when the last CNP was sent, plus one; 0 when none
+	lastNack  units.Time
+	Next      uint32 // packet number expected next
+	nacked    uint32 // packet number of the last NACK, plus one
+	Early     uint32 // packets that arrived ahead of a gap
+	Twice     uint32 // packets that had arrived before
+	unacked   uint16 // packets since the last ACK
+}
+
+// NewFlows prepares the table.
+func NewFlows(flows []Flow) *Flows {
+	return &Flows{Flow: flows, Send: make([]SendResult, len(flows)), Recv: make([]RecvResult, len(flows)), slot: make([]int32, len(flows))}
+}
+
+// Done reports whether a flow is complete: delivered, and its source knows it.
+func (f *Flows) Done(i int) bool { return f.Send[i].Acked != 0 }

@@ -1,0 +1,410 @@
+// Package dataplane builds the switch and the NIC from buffer policies, flow
+// control, schedulers, markers, routers, deadlock handlers and congestion
+// control.
+//
+// It is pure: time and frames come in as arguments, frames and timers go out
+// through a Driver. Nothing here reads a clock, does I/O, starts a goroutine or
+// uses a global source of random numbers, so a simulator and a live switch can
+// drive the same code.
+package dataplane
+
+import (
+	"math/bits"
+
+	"github.com/xoff-net/xoff/buffer"
+	"github.com/xoff-net/xoff/deadlock"
+	"github.com/xoff-net/xoff/flowctl"
+	"github.com/xoff-net/xoff/mmu"
+	"github.com/xoff-net/xoff/packet"
+	"github.com/xoff-net/xoff/probe"
+	"github.com/xoff-net/xoff/sched"
+	"github.com/xoff-net/xoff/units"
+)
+
+// Driver carries out what a node decides. Timers fire as calls of the node's
+// method of the same name at exactly that time.
+type Driver interface {
+	// Transmit takes a frame whose first bit leaves now and whose last bit
+	// leaves at done. The driver must copy p and ext.
+	Transmit(port int, p *packet.Packet, ext packet.Ext, done units.Time)
+	// ArmTx asks for TxDone. A port has at most one pending.
+	ArmTx(port int, at units.Time)
+	// ArmWake asks for Wake. There is one per node: the last call counts, Never
+	// disarms.
+	ArmWake(at units.Time)
+}
+
+// port is one port of a switch or NIC: its wire, its flow control, and the masks
+// that say what could be sent.
+type port struct {
+	busy     units.Time // until when the wire is taken
+	perByte  units.Time // serialization of a byte; 0 when it is no whole number
+	nonEmpty uint8      // classes with frames waiting
+	blocked  uint8      // classes that may not be sent: gate, with the handler's overrides
+	metered  uint8      // classes for which the meter is asked
+	speaking uint8      // ends that have control frames to send, see speak*
+	hookIn   uint8      // ingress classes that a deadlock handler armed
+	hookOut  uint8      // egress classes that a deadlock handler armed
+	armed    bool       // a TxDone is pending
+	listed   bool       // in node.todo
+
+	index int
+	recv  flowctl.Receiver
+	gate  flowctl.Gate
+	meter flowctl.Meter
+	sched sched.Scheduler
+	spec  flowctl.PortSpec
+	loop  []loopFrame // control frames pushed by a handler or relayed
+
+	gateSays  uint8 // classes that the gate blocks
+	forceOpen uint8 // classes that the handler opens
+	forceShut uint8 // classes that the handler shuts
+	budget    [mmu.Classes]units.Bytes
+	told      uint8 // what the receiver last asked the upstream to hold
+	sent      uint8 // what the upstream was last told
+	holding   uint8 // classes whose RESUME a handler keeps back
+
+	Stats PortStats
+	since [mmu.Classes]units.Time // start of the current block, per class
+}
+
+// Ends that can have control frames to send.
+const (
+	speakReceiver uint8 = 1 << iota
+	speakGate
+	speakLoop
+)
+
+type loopFrame struct {
+	p   packet.Packet
+	ext packet.Ext
+}
+
+// PortStats counts what happened at a port.
+type PortStats struct {
+	TxFrames, TxBytes uint64
+	Pauses            [mmu.Classes]uint64 // PAUSE sent for a class that was not paused
+	Resumes           [mmu.Classes]uint64 // RESUME sent
+	Refreshes         uint64              // frames that only repeated a pause
+	PFCReceived       uint64
+	Blocked           [mmu.Classes]units.Time // time during which the class could not be sent
+	Forced            uint64                  // frames sent in spite of a pause, by a deadlock handler
+	Marks             uint64
+	Drops             [probe.NumReasons]uint64
+}
+
+// txTime returns how long a frame occupies the wire.
+func (p *port) txTime(size uint16) units.Time {
+	b := units.Bytes(size) + p.spec.WireOverhead
+	if p.perByte != 0 {
+		return units.Time(b) * p.perByte
+	}
+	return p.spec.Rate.TxTime(b)
+}
+
+// node is what a switch and a NIC have in common.
+type node struct {
+	drv     Driver
+	ports   []port
+	wakes   wakes
+	todo    []int32 // ports to look at before the current event ends
+	view    mmu.View
+	policy  buffer.Policy
+	pauses  buffer.PauseObserver
+	handler deadlock.Handler
+	sink    probe.Sink
+	checks  *Checks
+	serve   func(now units.Time, p *port)
+	frame   packet.Packet // scratch for control frames
+	ext     packet.Ext    // scratch for their extensions
+}
+
+// initPort wires a port to its flow control.
+func (n *node) initPort(i int, spec flowctl.PortSpec, scheme flowctl.Scheme) {
+	p := &n.ports[i]
+	p.index, p.spec = i, spec
+	if b, whole := spec.Rate.PerByte(); whole {
+		p.perByte = b
+	}
+	p.recv = scheme.Receiver(&end{n, p, speakReceiver})
+	p.gate = scheme.Gate(&end{n, p, speakGate})
+	p.meter, _ = p.gate.(flowctl.Meter)
+}
+
+// end is the flowctl.Port of a receiver or a gate.
+type end struct {
+	n    *node
+	p    *port
+	bits uint8
+}
+
+func (e *end) Index() int                      { return e.p.index }
+func (e *end) Spec() *flowctl.PortSpec         { return &e.p.spec }
+func (e *end) View() mmu.View                  { return e.n.view }
+func (e *end) Policy() buffer.Policy           { return e.n.policy }
+func (e *end) Waiting(class uint8) units.Bytes { return e.n.view.Egress(e.p.index, class) }
+
+func (e *end) Request(units.Time) {
+	e.p.speaking |= e.bits
+	e.n.look(e.p)
+}
+
+func (e *end) WakeAt(at units.Time) {
+	id := 2 * e.p.index
+	if e.bits == speakGate {
+		id++
+	}
+	e.n.wakes.set(id, at)
+}
+
+func (e *end) Block(now units.Time, mask uint8) {
+	e.p.gateSays = mask
+	e.n.reblock(now, e.p)
+}
+
+func (e *end) Meter(mask uint8) { e.p.metered = mask }
+
+func (e *end) Kick(units.Time) { e.n.look(e.p) }
+
+func (e *end) Relay(_ units.Time, port int, f *packet.Packet, ext packet.Ext) {
+	e.n.push(&e.n.ports[port], f, ext)
+}
+
+// push queues a ready-made control frame.
+func (n *node) push(p *port, f *packet.Packet, ext packet.Ext) {
+	lf := loopFrame{p: *f}
+	if len(ext) > 0 {
+		lf.ext = append(packet.Ext(nil), ext...)
+	}
+	p.loop = append(p.loop, lf)
+	p.speaking |= speakLoop
+	n.look(p)
+}
+
+// look makes the node serve a port, if its wire is free, before the current
+// event ends. Components never send from inside a call: counters would be seen
+// half changed.
+func (n *node) look(p *port) {
+	if !p.listed {
+		p.listed = true
+		n.todo = append(n.todo, int32(p.index))
+	}
+}
+
+// settle ends an event: ports that changed are served, timers are armed anew.
+func (n *node) settle(now units.Time) {
+	for i := 0; i < len(n.todo); i++ {
+		p := &n.ports[n.todo[i]]
+		p.listed = false
+		n.start(now, p)
+	}
+	n.todo = n.todo[:0]
+	if n.wakes.dirty {
+		n.wakes.dirty = false
+		n.drv.ArmWake(n.wakes.next())
+	}
+}
+
+// start serves a port now, or when its wire becomes free.
+func (n *node) start(now units.Time, p *port) {
+	if p.armed || p.speaking == 0 && p.nonEmpty&^p.blocked == 0 {
+		return
+	}
+	if p.busy > now {
+		p.armed = true
+		n.drv.ArmTx(p.index, p.busy)
+		return
+	}
+	n.serve(now, p)
+}
+
+// wake runs the components whose time has come.
+func (n *node) wake(now units.Time, id int) {
+	p := &n.ports[id/2]
+	if id&1 == 0 {
+		p.recv.Wake(now)
+	} else {
+		p.gate.Wake(now)
+	}
+}
+
+// reblock recomputes what a port may not send after its gate or a deadlock
+// handler changed its mind.
+func (n *node) reblock(now units.Time, p *port) {
+	from := p.blocked
+	to := p.gateSays&^p.forceOpen | p.forceShut
+	if from == to {
+		return
+	}
+	p.blocked = to
+	for m := from ^ to; m != 0; m &= m - 1 {
+		c := uint8(bits.TrailingZeros8(m))
+		on := to&(1<<c) != 0
+		if on {
+			p.since[c] = now
+		} else {
+			p.Stats.Blocked[c] += now - p.since[c]
+		}
+		if n.pauses != nil {
+			n.pauses.EgressPaused(now, p.index, c, on)
+		}
+	}
+	if n.sink != nil {
+		n.sink.Blocked(now, p.index, from, to)
+	}
+	if n.handler != nil {
+		n.handler.Blocked(now, p.index, from, to)
+	}
+	if from&^to != 0 {
+		n.look(p)
+	}
+}
+
+// control dispatches a link-local frame.
+func (n *node) control(now units.Time, in int, f *packet.Packet, ext packet.Ext) {
+	p := &n.ports[in]
+	switch f.Kind() {
+	case packet.PFC:
+		p.Stats.PFCReceived++
+		if n.handler != nil && len(ext) > 0 {
+			n.handler.Control(now, in, f, ext)
+		}
+		p.gate.Control(now, f, ext)
+	case packet.Feedback:
+		p.gate.Control(now, f, ext)
+	case packet.Request:
+		p.recv.Control(now, f, ext)
+	case packet.Loop:
+		if n.handler != nil {
+			n.handler.Control(now, in, f, ext)
+		}
+	}
+}
+
+// speak sends the next control frame of a port whose wire is free. It returns
+// false when nobody had anything to say.
+func (n *node) speak(now units.Time, p *port) bool {
+	for p.speaking != 0 {
+		f := &n.frame
+		ext, ok := n.ext[:0], false
+		switch {
+		case p.speaking&speakReceiver != 0:
+			if ext, ok = p.recv.Frame(now, f, ext); ok && f.Kind() == packet.PFC {
+				ext, ok = n.pfcLeaves(now, p, f, ext)
+			} else if !ok {
+				p.speaking &^= speakReceiver
+				ext, ok = n.heldResume(now, p, f, ext)
+			}
+		case p.speaking&speakGate != 0:
+			if ext, ok = p.gate.Frame(now, f, ext); !ok {
+				p.speaking &^= speakGate
+			}
+		default:
+			if len(p.loop) == 0 {
+				p.speaking &^= speakLoop
+				continue
+			}
+			*f, ext, ok = p.loop[0].p, append(ext, p.loop[0].ext...), true
+			p.loop = append(p.loop[:0], p.loop[1:]...)
+		}
+		n.ext = ext[:0]
+		if ok {
+			n.transmit(now, p, f, ext)
+			return true
+		}
+	}
+	return false
+}
+
+// pfcLeaves does the accounting of a PFC frame and applies a handler's hold.
+func (n *node) pfcLeaves(now units.Time, p *port, f *packet.Packet, ext packet.Ext) (packet.Ext, bool) {
+	enable, pause, quanta := f.PFC()
+	n.tell(now, p, p.told&^enable|pause)
+	if held := enable &^ pause & p.holding; held != 0 {
+		enable &^= held
+		if enable == 0 {
+			return ext, false
+		}
+		f.SetPFC(enable, pause, quanta)
+	}
+	n.countPFC(p, enable, pause)
+	if n.handler != nil {
+		ext = n.handler.OnPFC(now, p.index, f, ext)
+	}
+	return ext, true
+}
+
+// heldResume builds the RESUME of classes whose hold has ended.
+func (n *node) heldResume(now units.Time, p *port, f *packet.Packet, ext packet.Ext) (packet.Ext, bool) {
+	free := p.sent &^ p.told &^ p.holding
+	if free == 0 {
+		return ext, false
+	}
+	f.SetPFC(free, 0, 0)
+	n.countPFC(p, free, 0)
+	if n.handler != nil {
+		ext = n.handler.OnPFC(now, p.index, f, ext)
+	}
+	return ext, true
+}
+
+func (n *node) countPFC(p *port, enable, pause uint8) {
+	fresh, resumed := pause&^p.sent, enable&^pause&p.sent
+	if fresh|resumed == 0 {
+		p.Stats.Refreshes++
+	}
+	for m := fresh; m != 0; m &= m - 1 {
+		p.Stats.Pauses[bits.TrailingZeros8(m)]++
+	}
+	for m := resumed; m != 0; m &= m - 1 {
+		p.Stats.Resumes[bits.TrailingZeros8(m)]++
+	}
+	p.sent = p.sent&^enable | pause
+}
+
+// tell records what an ingress asks its upstream to hold.
+func (n *node) tell(now units.Time, p *port, mask uint8) {
+	if mask == p.told {
+		return
+	}
+	from := p.told
+	p.told = mask
+	if n.sink != nil {
+		n.sink.Paused(now, p.index, from, mask)
+	}
+	if n.handler != nil {
+		n.handler.Paused(now, p.index, from, mask)
+	}
+}
+
+// transmit puts a frame on the wire.
+func (n *node) transmit(now units.Time, p *port, f *packet.Packet, ext packet.Ext) {
+	p.busy = now + p.txTime(f.Size)
+	p.Stats.TxFrames++
+	p.Stats.TxBytes += uint64(f.Size)
+	if n.sink != nil {
+		n.sink.Depart(now, p.index, f)
+	}
+	n.drv.Transmit(p.index, f, ext, p.busy)
+}
+
+// LinkChanged tells a port that its link went down or came up: both ends forget
+// what the peer said.
+func (n *node) LinkChanged(now units.Time, port int, up bool) {
+	p := &n.ports[port]
+	p.told, p.sent = 0, 0
+	p.gate.Reset(now, up)
+	p.recv.Reset(now, up)
+	n.settle(now)
+}
+
+// PortStats returns the counters of a port, with blocked times up to now.
+func (n *node) PortStats(port int, now units.Time) PortStats {
+	p := &n.ports[port]
+	s := p.Stats
+	for m := p.blocked; m != 0; m &= m - 1 {
+		c := bits.TrailingZeros8(m)
+		s.Blocked[c] += now - p.since[c]
+	}
+	return s
+}

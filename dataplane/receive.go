@@ -1,0 +1,180 @@
+package dataplane
+
+import (
+	"github.com/xoff-net/xoff/flowctl"
+	"github.com/xoff-net/xoff/mmu"
+	"github.com/xoff-net/xoff/packet"
+	"github.com/xoff-net/xoff/probe"
+	"github.com/xoff-net/xoff/units"
+)
+
+// ReceiveSpec describes the receive side of a NIC. The zero value takes every
+// frame at once, as a healthy NIC does.
+type ReceiveSpec struct {
+	Rate   units.Rate  // at which the host takes frames; 0: at once
+	Buffer units.Bytes // where they wait meanwhile
+	Xoff   units.Bytes // per class: pause above it
+	Stuck  []Interval  // the host takes nothing and pauses every lossless class
+}
+
+// Interval is a span of time, the end excluded.
+type Interval struct{ From, To units.Time }
+
+// layout is the receive buffer as a one-port switch: a static limit per class,
+// the rest is headroom.
+func (r *ReceiveSpec) layout(kinds [mmu.Classes]mmu.Kind) mmu.Spec {
+	size := r.Buffer
+	if size == 0 {
+		size = 1 << 40 // no limit of its own: the flow control bounds it
+	}
+	return mmu.Spec{Ports: 1, Size: size, Shared: size, Kinds: kinds}
+}
+
+// HostReceiver marks flow control whose receiver must see every frame at a NIC
+// too (credits), not only at a NIC that is slow.
+type HostReceiver interface{ HostReceiver() }
+
+// receiver is the receive buffer of a NIC: frames wait there for a slow or stuck
+// host, and the flow control of the port sees them come and go.
+type receiver struct {
+	n       *NIC
+	spec    ReceiveSpec
+	ledger  *mmu.Ledger
+	waiting ring
+	ext     []packet.Ext // beside waiting, in the same order
+	busy    bool         // a frame is being taken
+	storm   bool
+	arrival mmu.Arrival
+}
+
+// newReceiver returns nil when frames need not be held.
+func newReceiver(n *NIC, spec *ReceiveSpec, ledger *mmu.Ledger, scheme flowctl.Scheme) *receiver {
+	_, always := scheme.(HostReceiver)
+	if spec.Rate == 0 && len(spec.Stuck) == 0 && !always {
+		return nil
+	}
+	return &receiver{n: n, spec: *spec, ledger: ledger}
+}
+
+func (r *receiver) start() {
+	if len(r.spec.Stuck) > 0 {
+		r.n.wakes.set(stormWake, max(1, r.spec.Stuck[0].From))
+	}
+}
+
+// Storming is a receiver that can be told to pause everything: a stuck NIC.
+type Storming interface {
+	Want(now units.Time, mask uint8)
+}
+
+func (r *receiver) arrive(now units.Time, p *packet.Packet, ext packet.Ext) {
+	class := p.Class()
+	a := &r.arrival
+	*a = mmu.Arrival{Bytes: units.Bytes(p.Size), Class: class, Kind: r.n.kinds[class]}
+	port := &r.n.ports[0]
+	seg := mmu.Shared
+	if a.Kind == mmu.Lossless {
+		seg = port.recv.Place(now, a)
+	}
+	if seg == mmu.Drop || r.n.view.Stored()+a.Bytes > r.n.view.Size() {
+		why := probe.Overflow
+		if a.Kind == mmu.Lossless {
+			why = probe.Lossless
+			if r.n.checks != nil {
+				r.n.checks.fail(now, "lossless frame of class %d dropped by the receiving host", class)
+			}
+		}
+		port.Stats.Drops[why]++
+		if r.n.sink != nil {
+			r.n.sink.Drop(now, 0, p, why)
+		}
+		return
+	}
+	r.ledger.Charge(a, seg)
+	if a.Kind == mmu.Lossless {
+		port.recv.Charged(now, a, seg)
+	}
+	r.waiting.push(p)
+	r.ext = append(r.ext, append(packet.Ext(nil), ext...))
+	if !r.busy && !r.storm {
+		r.next(now)
+	}
+}
+
+// next takes frames until one needs time.
+func (r *receiver) next(now units.Time) {
+	for !r.waiting.empty() {
+		if r.spec.Rate > 0 {
+			r.busy = true
+			r.n.wakes.set(rxWake, now+r.spec.Rate.TxTime(units.Bytes(r.waiting.front().Size)))
+			return
+		}
+		r.take(now)
+	}
+}
+
+// take hands the first waiting frame to the host.
+func (r *receiver) take(now units.Time) {
+	p := *r.waiting.front()
+	ext := r.ext[0]
+	r.waiting.pop()
+	r.ext = append(r.ext[:0], r.ext[1:]...)
+	a := &r.arrival
+	*a = mmu.Arrival{Bytes: units.Bytes(p.Size), Class: p.Class(), Kind: r.n.kinds[p.Class()]}
+	r.ledger.Release(a)
+	if a.Kind == mmu.Lossless && !r.storm {
+		r.n.ports[0].recv.Released(now, a)
+	}
+	r.n.accept(now, &p, ext)
+}
+
+// wake ends the taking of a frame.
+func (r *receiver) wake(now units.Time) {
+	r.busy = false
+	r.take(now)
+	if !r.storm {
+		r.next(now)
+	}
+}
+
+// turn begins or ends a stuck time.
+func (r *receiver) turn(now units.Time) {
+	if stuck := r.stuck(now); stuck != r.storm {
+		r.storm = stuck
+		if s, ok := r.n.ports[0].recv.(Storming); ok {
+			mask := uint8(0)
+			if stuck {
+				mask = r.n.ports[0].spec.Lossless
+			}
+			s.Want(now, mask)
+		}
+		if !stuck && !r.busy {
+			r.next(now)
+		}
+	}
+	r.n.wakes.set(stormWake, r.change(now))
+}
+
+// stuck reports whether the host is stuck at now; change returns the next time
+// at which that begins or ends.
+func (r *receiver) stuck(now units.Time) bool {
+	for _, s := range r.spec.Stuck {
+		if s.From <= now && now < s.To {
+			return true
+		}
+	}
+	return false
+}
+
+func (r *receiver) change(now units.Time) units.Time {
+	at := units.Never
+	for _, s := range r.spec.Stuck {
+		if s.From > now {
+			at = min(at, s.From)
+		}
+		if s.To > now {
+			at = min(at, s.To)
+		}
+	}
+	return at
+}

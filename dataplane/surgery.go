@@ -1,0 +1,326 @@
+package dataplane
+
+import (
+	"math/rand/v2"
+
+	"github.com/xoff-net/xoff/deadlock"
+	"github.com/xoff-net/xoff/mmu"
+	"github.com/xoff-net/xoff/packet"
+	"github.com/xoff-net/xoff/probe"
+	"github.com/xoff-net/xoff/units"
+)
+
+// This file is what a deadlock handler may do to a switch (deadlock.Switch). It
+// costs nothing on queues that no handler has armed.
+
+// Ports implements deadlock.Switch.
+func (s *Switch) Ports() int { return len(s.ports) }
+
+// Rand implements deadlock.Switch.
+func (s *Switch) Rand() *rand.PCG { return s.rand }
+
+// Rate implements deadlock.Switch.
+func (s *Switch) Rate(port int) units.Rate { return s.ports[port].spec.Rate }
+
+// BlockedClasses implements deadlock.Switch.
+func (s *Switch) BlockedClasses(port int) uint8 { return s.ports[port].gateSays }
+
+// PausedClasses implements deadlock.Switch.
+func (s *Switch) PausedClasses(port int) uint8 { return s.ports[port].told }
+
+// Head implements deadlock.Switch.
+func (s *Switch) Head(port int, class uint8) *packet.Packet {
+	if slot := s.queues[port*mmu.Classes+int(class)].head; slot != 0 {
+		return &s.memory.packets[slot]
+	}
+	return nil
+}
+
+// WakeAt implements deadlock.Switch.
+func (s *Switch) WakeAt(at units.Time) { s.wakes.set(s.handlerWake(), at) }
+
+// Send implements deadlock.Switch.
+func (s *Switch) Send(_ units.Time, port int, f *packet.Packet, ext packet.Ext) {
+	s.push(&s.ports[port], f, ext)
+}
+
+// ArmIngress implements deadlock.Switch.
+func (s *Switch) ArmIngress(port int, mask uint8) { s.ports[port].hookIn = mask }
+
+// ArmEgress implements deadlock.Switch.
+func (s *Switch) ArmEgress(port int, mask uint8) { s.ports[port].hookOut = mask }
+
+// SetGate implements deadlock.Switch.
+func (s *Switch) SetGate(now units.Time, port int, class uint8, g deadlock.Gate, budget units.Bytes) {
+	p := &s.ports[port]
+	bit := uint8(1) << class
+	p.forceOpen &^= bit
+	p.forceShut &^= bit
+	switch g {
+	case deadlock.Open:
+		if budget != 0 {
+			p.forceOpen |= bit
+		}
+		p.budget[class] = budget
+	case deadlock.Shut:
+		p.forceShut |= bit
+	}
+	s.reblock(now, p)
+	s.look(p)
+}
+
+// HoldResume implements deadlock.Switch.
+func (s *Switch) HoldResume(_ units.Time, port int, mask uint8) {
+	p := &s.ports[port]
+	ended := p.holding &^ mask
+	p.holding = mask
+	if ended != 0 {
+		p.speaking |= speakReceiver
+		s.look(p)
+	}
+}
+
+// SetRoute implements deadlock.Switch.
+func (s *Switch) SetRoute(dst uint16, port int) {
+	if port < 0 {
+		delete(s.routes, dst)
+		if len(s.routes) == 0 {
+			s.routes = nil
+		}
+		return
+	}
+	if s.routes == nil {
+		s.routes = make(map[uint16]int)
+	}
+	s.routes[dst] = port
+}
+
+// SetAside implements deadlock.Switch.
+func (s *Switch) SetAside(b units.Bytes, from mmu.Segment) bool { return s.ledger.SetAside(b, from) }
+
+// GiveBack implements deadlock.Switch.
+func (s *Switch) GiveBack(b units.Bytes) { s.ledger.GiveBack(b) }
+
+// SetOrder implements deadlock.Switch.
+func (s *Switch) SetOrder(port int, class uint8, o mmu.Order) { s.ledger.SetOrder(port, class, o) }
+
+// ResizeShared implements deadlock.Switch.
+func (s *Switch) ResizeShared(b units.Bytes) { s.ledger.Resize(b) }
+
+// arriveHooked stores a frame of an armed ingress queue as the handler says.
+func (s *Switch) arriveHooked(now units.Time, in, out int, p *packet.Packet, ext packet.Ext) {
+	f := *p
+	verdict := s.hook.Arriving(now, &f, &out)
+	if s.checks != nil {
+		s.checks.in += uint64(s.ledger.Cells(units.Bytes(f.Size)))
+	}
+	if out < 0 {
+		s.drop(now, in, &f, probe.NoRoute)
+		return
+	}
+	if verdict == deadlock.DropIt {
+		s.drop(now, in, &f, probe.Handler)
+		return
+	}
+	ip := &s.ports[in]
+	a := &s.arrival
+	*a = s.charge(in, out, &f)
+	if verdict == deadlock.InLoop && s.ledger.Reserved() >= a.Bytes {
+		s.ledger.Charge(a, mmu.Reserve)
+		if a.Kind == mmu.Lossless {
+			ip.recv.Charged(now, a, mmu.Reserve)
+		}
+		if s.watcher != nil {
+			a.Slot = s.nextSlot()
+			s.watcher.Enqueued(now, s.view, a)
+		}
+	} else if !s.admit(now, ip, a, &f) {
+		return
+	}
+	slot := s.memory.put(&f, ext)
+	s.memory.packets[slot].Port = uint16(in)
+	op := &s.ports[out]
+	if verdict == deadlock.Aside {
+		q := &s.queues[out*mmu.Classes+int(f.Class())]
+		if q.side == nil {
+			q.side = &fifo{}
+		}
+		s.link(q.side, slot)
+		return
+	}
+	s.join(now, op, slot)
+	s.look(op)
+}
+
+// charge describes a frame for the ledger.
+func (s *Switch) charge(in, out int, p *packet.Packet) mmu.Arrival {
+	return mmu.Arrival{In: in, Out: out, Bytes: s.ledger.Cells(units.Bytes(p.Size)), Class: p.Class(), Kind: s.kinds[p.Class()], Unscheduled: p.Flags&packet.Unscheduled != 0}
+}
+
+func (s *Switch) link(q *fifo, slot uint32) {
+	if q.tail == 0 {
+		q.head = slot
+	} else {
+		s.memory.packets[q.tail].Link = slot
+	}
+	q.tail = slot
+	if s.checks != nil {
+		s.checks.forget(slot)
+	}
+}
+
+// departHooked asks the handler about the head of an armed egress queue and
+// reports whether it may leave now.
+func (s *Switch) departHooked(now units.Time, p *port, slot uint32) bool {
+	f := &s.memory.packets[slot]
+	switch s.hook.Departing(now, p.index, f) {
+	case deadlock.DropIt:
+		s.DropWhere(now, p.index, f.Class(), func(q *packet.Packet) bool { return q == f })
+		s.look(p)
+		return false
+	case deadlock.HoldOff:
+		return false
+	default:
+		return true
+	}
+}
+
+// departed follows the departure of a frame on a port with a handler at work.
+func (s *Switch) departed(now units.Time, p *port, f *packet.Packet) {
+	class := f.Class()
+	bit := uint8(1) << class
+	if p.forceOpen&p.gateSays&bit != 0 {
+		p.Stats.Forced++
+		if p.budget[class] >= 0 {
+			if p.budget[class] -= units.Bytes(f.Size); p.budget[class] <= 0 {
+				p.budget[class] = 0
+				p.forceOpen &^= bit
+				s.reblock(now, p)
+			}
+		}
+	}
+	if p.hookOut&bit != 0 {
+		s.hook.Departed(now, p.index, f)
+	}
+}
+
+// InsertHead implements deadlock.Switch.
+func (s *Switch) InsertHead(now units.Time, in, out int, p *packet.Packet) bool {
+	a := s.charge(in, out, p)
+	switch {
+	case s.ledger.Reserved() >= a.Bytes:
+		s.ledger.Charge(&a, mmu.Reserve)
+	case a.Bytes <= s.view.SharedFree():
+		s.ledger.Charge(&a, mmu.Shared)
+	default:
+		return false
+	}
+	if s.checks != nil {
+		s.checks.in += uint64(a.Bytes)
+	}
+	if s.watcher != nil {
+		a.Slot = s.nextSlot()
+		s.watcher.Enqueued(now, s.view, &a)
+	}
+	slot := s.memory.put(p, nil)
+	f := &s.memory.packets[slot]
+	f.Port = uint16(in)
+	q := &s.queues[out*mmu.Classes+int(p.Class())]
+	f.Link = q.head
+	q.head = slot
+	if q.tail == 0 {
+		q.tail = slot
+	}
+	op := &s.ports[out]
+	op.nonEmpty |= 1 << p.Class()
+	if s.checks != nil {
+		s.checks.forget(slot)
+	}
+	s.look(op)
+	return true
+}
+
+// Splice implements deadlock.Switch.
+func (s *Switch) Splice(_ units.Time, port int, class uint8) {
+	q := &s.queues[port*mmu.Classes+int(class)]
+	if q.side == nil || q.side.head == 0 {
+		return
+	}
+	if q.tail == 0 {
+		q.head = q.side.head
+	} else {
+		s.memory.packets[q.tail].Link = q.side.head
+	}
+	q.tail = q.side.tail
+	*q.side = fifo{}
+	p := &s.ports[port]
+	p.nonEmpty |= 1 << class
+	s.look(p)
+}
+
+// DropWhere implements deadlock.Switch.
+func (s *Switch) DropWhere(now units.Time, port int, class uint8, match func(*packet.Packet) bool) int {
+	return s.take(port, class, match, func(slot uint32) {
+		f := &s.memory.packets[slot]
+		a := s.charge(int(f.Port), port, f)
+		a.Slot = slot
+		s.release(now, &a)
+		s.drop(now, int(f.Port), f, probe.Handler)
+		s.memory.drop(slot)
+	})
+}
+
+// Requeue implements deadlock.Switch.
+func (s *Switch) Requeue(now units.Time, port int, class uint8, to int, match func(*packet.Packet) bool) int {
+	op := &s.ports[to]
+	n := s.take(port, class, match, func(slot uint32) {
+		f := &s.memory.packets[slot]
+		a := s.charge(int(f.Port), port, f)
+		a.Slot = slot
+		if s.watcher != nil {
+			s.watcher.Dequeued(now, s.view, &a)
+		}
+		s.ledger.Move(&a, to)
+		if s.watcher != nil {
+			a.Out = to
+			s.watcher.Enqueued(now, s.view, &a)
+		}
+		s.join(now, op, slot)
+	})
+	s.look(op)
+	return n
+}
+
+// take removes the matching packets from a queue, in order, and gives each to
+// use.
+func (s *Switch) take(port int, class uint8, match func(*packet.Packet) bool, use func(slot uint32)) int {
+	q := &s.queues[port*mmu.Classes+int(class)]
+	n := 0
+	var last uint32
+	for slot := q.head; slot != 0; {
+		f := &s.memory.packets[slot]
+		next := f.Link
+		if !match(f) {
+			last, slot = slot, next
+			continue
+		}
+		if last == 0 {
+			q.head = next
+		} else {
+			s.memory.packets[last].Link = next
+		}
+		if q.tail == slot {
+			q.tail = last
+		}
+		f.Link = 0
+		n++
+		use(slot)
+		slot = next
+	}
+	p := &s.ports[port]
+	if q.head == 0 && p.nonEmpty&(1<<class) != 0 {
+		p.nonEmpty &^= 1 << class
+		p.sched.Sent(int(class), 0, true)
+	}
+	return n
+}

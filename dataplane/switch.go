@@ -1,0 +1,461 @@
+package dataplane
+
+import (
+	"math/rand/v2"
+
+	"github.com/xoff-net/xoff/buffer"
+	"github.com/xoff-net/xoff/deadlock"
+	"github.com/xoff-net/xoff/flowctl"
+	"github.com/xoff-net/xoff/mark"
+	"github.com/xoff-net/xoff/mmu"
+	"github.com/xoff-net/xoff/packet"
+	"github.com/xoff-net/xoff/probe"
+	"github.com/xoff-net/xoff/route"
+	"github.com/xoff-net/xoff/sched"
+	"github.com/xoff-net/xoff/units"
+)
+
+// SwitchSpec describes a switch. The functions build its parts; they are called
+// once per switch or port.
+type SwitchSpec struct {
+	Name   string
+	Buffer mmu.Spec // Ports, Shared and Pairs are filled in by NewSwitch
+	Ports  []flowctl.PortSpec
+	// Spare is what ports of the chip that are not connected take from the
+	// buffer for their headroom.
+	Spare     units.Bytes
+	Policy    func(buffer.Env) (buffer.Policy, error)
+	Flow      []flowctl.Scheme // of each port
+	Scheduler func() sched.Scheduler
+	Marker    func(units.Rate) (mark.Marker, error)
+	ECN       uint8 // classes that are marked
+	AtEnqueue bool  // mark when a frame joins its queue, not when it leaves
+	Router    route.Router
+	Deadlock  func(deadlock.Switch) (deadlock.Handler, error)
+	Seed      uint64
+	Sink      probe.Sink
+	Checks    *Checks
+}
+
+// Switch is an output-queued switch with one shared packet memory.
+type Switch struct {
+	node
+	ledger  *mmu.Ledger
+	kinds   [mmu.Classes]mmu.Kind
+	router  route.Router
+	routes  map[uint16]int // overrides of a deadlock handler; nil unless used
+	queues  []fifo         // [port*Classes+class]
+	markers []mark.Marker
+	floor   []units.Bytes // marker's floor, by port
+	ecn     uint8
+	atEnq   bool
+	watcher buffer.Observer
+	timed   buffer.Waker
+	hook    deadlock.Hook
+	rand    *rand.PCG
+	memory  memory
+	arrival mmu.Arrival // scratch: arguments of interface calls must not escape
+	leaving mmu.Arrival
+}
+
+// fifo is an egress queue: packets linked by index in the switch's memory.
+type fifo struct {
+	head, tail uint32
+	side       *fifo // frames that a deadlock handler keeps apart; nil unless used
+}
+
+// memory holds the packets of a switch. Slot 0 means "none".
+type memory struct {
+	packets []packet.Packet
+	ext     []packet.Ext // by slot; shorter than packets when unused
+	free    uint32
+}
+
+func (m *memory) put(p *packet.Packet, ext packet.Ext) uint32 {
+	slot := m.free
+	if slot == 0 {
+		m.packets = append(m.packets, packet.Packet{})
+		slot = uint32(len(m.packets) - 1)
+	} else {
+		m.free = m.packets[slot].Link
+	}
+	q := &m.packets[slot]
+	*q = *p
+	q.Link = 0
+	if p.Flags&packet.Extended != 0 {
+		for uint32(len(m.ext)) <= slot {
+			m.ext = append(m.ext, nil)
+		}
+		m.ext[slot] = append(m.ext[slot][:0], ext...)
+	}
+	return slot
+}
+
+func (m *memory) extOf(slot uint32) packet.Ext {
+	if m.packets[slot].Flags&packet.Extended == 0 {
+		return nil
+	}
+	return m.ext[slot]
+}
+
+func (m *memory) drop(slot uint32) {
+	m.packets[slot].Link = m.free
+	m.free = slot
+}
+
+// NewSwitch builds a switch.
+func NewSwitch(spec *SwitchSpec, drv Driver) (*Switch, error) {
+	n := len(spec.Ports)
+	s := &Switch{
+		kinds: spec.Buffer.Kinds, router: spec.Router, ecn: spec.ECN, atEnq: spec.AtEnqueue,
+		queues: make([]fifo, n*mmu.Classes), rand: rand.NewPCG(spec.Seed, 0),
+		memory: memory{packets: make([]packet.Packet, 1, 64)},
+	}
+	s.node = node{drv: drv, ports: make([]port, n), wakes: newWakes(2*n + 2), sink: spec.Sink, checks: spec.Checks, serve: s.serveData}
+
+	layout := spec.Buffer
+	layout.Ports = n
+	layout.Shared = SharedSize(spec)
+	layout.Pairs = layout.Pairs || needsPairs(spec)
+	s.ledger = mmu.NewLedger(layout)
+	s.view = s.ledger.View()
+	rates := make([]units.Rate, n)
+	for i := range spec.Ports {
+		rates[i] = spec.Ports[i].Rate
+	}
+	policy, err := spec.Policy(buffer.Env{View: s.view, Rates: rates})
+	if err != nil {
+		return nil, err
+	}
+	s.policy = policy
+	s.watcher, _ = policy.(buffer.Observer)
+	s.pauses, _ = policy.(buffer.PauseObserver)
+	s.timed, _ = policy.(buffer.Waker)
+	for i := range spec.Ports {
+		s.initPort(i, spec.Ports[i], spec.Flow[i])
+		s.ports[i].sched = spec.Scheduler()
+		m, err := spec.Marker(spec.Ports[i].Rate)
+		if err != nil {
+			return nil, err
+		}
+		s.markers = append(s.markers, m)
+		s.floor = append(s.floor, m.Floor())
+	}
+	if s.timed != nil {
+		s.wakes.set(s.policyWake(), s.timed.NextWake())
+	}
+	if spec.Deadlock != nil {
+		if s.handler, err = spec.Deadlock(s); err != nil {
+			return nil, err
+		}
+		s.hook, _ = s.handler.(deadlock.Hook)
+	}
+	return s, nil
+}
+
+// SharedSize returns what is left for the shared segment of a switch's buffer:
+// everything but private segments and headroom. It is negative when they do not
+// fit.
+func SharedSize(spec *SwitchSpec) units.Bytes {
+	left := spec.Buffer.Size - spec.Spare
+	for i := range spec.Ports {
+		left -= spec.Flow[i].Reserve(&spec.Ports[i])
+		for _, k := range spec.Buffer.Kinds {
+			if k == mmu.Lossless || k == mmu.Lossy {
+				left -= spec.Buffer.Private
+			}
+		}
+	}
+	return left
+}
+
+func needsPairs(spec *SwitchSpec) bool {
+	// Policies and handlers ask by implementing Pairs; they are built after the
+	// ledger, so a throw-away instance answers.
+	if p, err := spec.Policy(buffer.Env{View: mmu.NewLedger(mmu.Spec{Ports: len(spec.Ports), Kinds: spec.Buffer.Kinds}).View(), Rates: make([]units.Rate, len(spec.Ports))}); err == nil {
+		if _, ok := p.(buffer.Pairs); ok {
+			return true
+		}
+	}
+	return false
+}
+
+func (s *Switch) policyWake() int  { return 2 * len(s.ports) }
+func (s *Switch) handlerWake() int { return 2*len(s.ports) + 1 }
+
+// Start begins the run.
+func (s *Switch) Start(now units.Time) {
+	s.wakes.dirty = true
+	s.settle(now)
+}
+
+// View returns read access to the buffer.
+func (s *Switch) View() mmu.View { return s.view }
+
+// Arrive takes a frame whose last bit has arrived. The packet is read-only.
+func (s *Switch) Arrive(now units.Time, in int, p *packet.Packet, ext packet.Ext) {
+	if s.sink != nil {
+		s.sink.Arrive(now, in, p)
+	}
+	if s.checks != nil {
+		s.checks.event(now, s.ledger)
+	}
+	if p.Control() {
+		s.control(now, in, p, ext)
+		s.settle(now)
+		return
+	}
+	class := p.Class()
+	out := s.router.Route(p)
+	if s.routes != nil {
+		if port, ok := s.routes[p.Dst]; ok {
+			out = port
+		}
+	}
+	ip := &s.ports[in]
+	if ip.hookIn&(1<<class) != 0 {
+		s.arriveHooked(now, in, out, p, ext)
+		s.settle(now)
+		return
+	}
+	if s.checks != nil {
+		s.checks.in += uint64(s.ledger.Cells(units.Bytes(p.Size)))
+	}
+	if out < 0 {
+		s.drop(now, in, p, probe.NoRoute)
+		return
+	}
+	a := &s.arrival
+	*a = mmu.Arrival{In: in, Out: out, Bytes: s.ledger.Cells(units.Bytes(p.Size)), Class: class, Kind: s.kinds[class], Unscheduled: p.Flags&packet.Unscheduled != 0}
+	if !s.admit(now, ip, a, p) {
+		if len(s.todo) != 0 || s.wakes.dirty {
+			s.settle(now)
+		}
+		return
+	}
+	op := &s.ports[out]
+	bit := uint8(1) << class
+	if !op.armed && op.busy <= now && op.speaking == 0 && op.nonEmpty&^op.blocked == 0 && (op.nonEmpty|op.blocked|op.metered|op.hookOut)&bit == 0 {
+		// The port is idle and nothing waits: straight through.
+		s.release(now, a)
+		if s.checks != nil {
+			s.checks.leaves(now, op, p)
+			s.checks.out += uint64(a.Bytes)
+		}
+		s.transmit(now, op, p, ext)
+	} else {
+		slot := s.memory.put(p, ext)
+		s.memory.packets[slot].Port = uint16(in)
+		s.join(now, op, slot)
+		s.start(now, op)
+	}
+	if len(s.todo) != 0 || s.wakes.dirty {
+		s.settle(now)
+	}
+}
+
+// admit finds room for a frame and charges it, or drops it.
+func (s *Switch) admit(now units.Time, ip *port, a *mmu.Arrival, p *packet.Packet) bool {
+	if a.Kind == mmu.Lossless {
+		seg := ip.recv.Place(now, a)
+		if seg == mmu.Drop {
+			s.drop(now, a.In, p, probe.Lossless)
+			return false
+		}
+		s.ledger.Charge(a, seg)
+		ip.recv.Charged(now, a, seg)
+	} else {
+		if !s.policy.Fits(now, s.view, a) {
+			s.drop(now, a.In, p, probe.Overflow)
+			return false
+		}
+		s.ledger.Charge(a, mmu.Shared)
+	}
+	if s.watcher != nil {
+		a.Slot = s.nextSlot()
+		s.watcher.Enqueued(now, s.view, a)
+	}
+	return true
+}
+
+// nextSlot returns the slot that the next stored packet will take; a packet that
+// passes straight through borrows its number for the instant.
+func (s *Switch) nextSlot() uint32 {
+	if s.memory.free != 0 {
+		return s.memory.free
+	}
+	return uint32(len(s.memory.packets))
+}
+
+func (s *Switch) drop(now units.Time, in int, p *packet.Packet, why probe.Reason) {
+	s.ports[in].Stats.Drops[why]++
+	if s.checks != nil {
+		s.checks.dropped += uint64(s.ledger.Cells(units.Bytes(p.Size)))
+		if why == probe.Lossless {
+			s.checks.fail(now, "lossless frame of class %d dropped at port %d", p.Class(), in)
+		}
+	}
+	if s.sink != nil {
+		s.sink.Drop(now, in, p, why)
+	}
+}
+
+// join appends a stored packet to its egress queue.
+func (s *Switch) join(_ units.Time, op *port, slot uint32) {
+	p := &s.memory.packets[slot]
+	class := p.Class()
+	at := op.index*mmu.Classes + int(class)
+	if s.atEnq {
+		s.mark(op, p)
+	}
+	q := &s.queues[at]
+	if q.tail == 0 {
+		q.head = slot
+	} else {
+		s.memory.packets[q.tail].Link = slot
+	}
+	q.tail = slot
+	op.nonEmpty |= 1 << class
+	if s.checks != nil {
+		s.checks.enqueued(at, slot)
+	}
+}
+
+// mark sets the congestion mark by the length of the egress queue.
+func (s *Switch) mark(op *port, p *packet.Packet) {
+	if s.ecn&(1<<p.Class()) == 0 {
+		return
+	}
+	if q := s.view.Egress(op.index, p.Class()); q > s.floor[op.index] && p.Kind() == packet.Data {
+		if s.markers[op.index].Mark(q, s.rand) {
+			p.Flags |= packet.CE
+			op.Stats.Marks++
+		}
+	}
+}
+
+// release takes a departing frame out of the books.
+func (s *Switch) release(now units.Time, a *mmu.Arrival) {
+	s.ledger.Release(a)
+	if a.Kind == mmu.Lossless {
+		s.ports[a.In].recv.Released(now, a)
+	}
+	if s.watcher != nil {
+		s.watcher.Dequeued(now, s.view, a)
+	}
+}
+
+// TxDone follows the last bit of a frame on a port that had more to send.
+func (s *Switch) TxDone(now units.Time, port int) {
+	if s.checks != nil {
+		s.checks.event(now, s.ledger)
+	}
+	p := &s.ports[port]
+	p.armed = false
+	s.serveData(now, p)
+	if len(s.todo) != 0 || s.wakes.dirty {
+		s.settle(now)
+	}
+}
+
+// serveData sends the next frame of a port whose wire is free.
+func (s *Switch) serveData(now units.Time, p *port) {
+	if p.speaking != 0 && s.speak(now, p) {
+		s.more(p)
+		return
+	}
+	eligible := p.nonEmpty &^ p.blocked
+	for eligible != 0 {
+		class := p.sched.Pick(eligible)
+		at := p.index*mmu.Classes + class
+		slot := s.queues[at].head
+		f := &s.memory.packets[slot]
+		bit := uint8(1) << class
+		if p.metered&bit != 0 && !p.meter.May(now, uint8(class), units.Bytes(f.Size)) {
+			eligible &^= bit
+			continue
+		}
+		if p.hookOut&bit != 0 && !s.departHooked(now, p, slot) {
+			eligible = eligible &^ bit & p.nonEmpty
+			continue
+		}
+		s.send(now, p, at, slot)
+		s.more(p)
+		return
+	}
+}
+
+// more asks for TxDone when there is something left to send.
+func (s *Switch) more(p *port) {
+	if p.speaking != 0 || p.nonEmpty&^p.blocked != 0 {
+		p.armed = true
+		s.drv.ArmTx(p.index, p.busy)
+	}
+}
+
+// send dequeues the packet at the head of a queue and puts it on the wire.
+func (s *Switch) send(now units.Time, p *port, at int, slot uint32) {
+	q := &s.queues[at]
+	f := &s.memory.packets[slot]
+	class := uint8(at & (mmu.Classes - 1))
+	q.head = f.Link
+	emptied := q.head == 0
+	if emptied {
+		q.tail = 0
+		p.nonEmpty &^= 1 << class
+	}
+	p.sched.Sent(int(class), units.Bytes(f.Size), emptied)
+	a := &s.leaving
+	*a = mmu.Arrival{In: int(f.Port), Out: p.index, Bytes: s.ledger.Cells(units.Bytes(f.Size)), Slot: slot, Class: class, Kind: s.kinds[class], Unscheduled: f.Flags&packet.Unscheduled != 0}
+	s.release(now, a)
+	if !s.atEnq {
+		s.mark(p, f)
+	}
+	if s.checks != nil {
+		s.checks.dequeued(now, at, slot)
+		s.checks.leaves(now, p, f)
+		s.checks.out += uint64(a.Bytes)
+	}
+	if p.metered&(1<<class) != 0 {
+		p.meter.Sent(now, class, units.Bytes(f.Size))
+	}
+	s.transmit(now, p, f, s.memory.extOf(slot))
+	if p.hookOut|p.forceOpen != 0 {
+		s.departed(now, p, f)
+	}
+	s.memory.drop(slot)
+}
+
+// Wake runs the components whose time has come.
+func (s *Switch) Wake(now units.Time) {
+	if s.checks != nil {
+		s.checks.event(now, s.ledger)
+	}
+	for {
+		id, ok := s.wakes.pop(now)
+		if !ok {
+			break
+		}
+		switch id {
+		case s.policyWake():
+			s.timed.Wake(now, s.view)
+			s.wakes.set(id, s.timed.NextWake())
+		case s.handlerWake():
+			s.handler.Wake(now)
+		default:
+			s.wake(now, id)
+		}
+	}
+	s.wakes.dirty = true // the driver's timer has fired: tell it the next one
+	s.settle(now)
+}
+
+// SetRoutes installs new routing tables.
+func (s *Switch) SetRoutes(t *route.Table) { s.router.Replace(t) }
+
+// Finish checks the books one last time.
+func (s *Switch) Finish(now units.Time) {
+	if s.checks != nil {
+		s.checks.balance(now, s.ledger)
+	}
+}

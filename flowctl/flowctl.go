@@ -1,0 +1,125 @@
+// Package flowctl holds hop-by-hop flow control: what a port tells its upstream
+// so that nothing is lost, and what the upstream makes of it. One file per
+// scheme.
+//
+// A scheme has two ends on every hop. The Receiver sits where frames arrive and
+// decides where a lossless frame is stored and what the upstream should do. The
+// Gate sits where frames leave and decides what may be sent now. Switch ports
+// and NIC ports have both; each port chooses its scheme.
+package flowctl
+
+import (
+	"github.com/xoff-net/xoff/buffer"
+	"github.com/xoff-net/xoff/mmu"
+	"github.com/xoff-net/xoff/packet"
+	"github.com/xoff-net/xoff/registry"
+	"github.com/xoff-net/xoff/units"
+)
+
+// Receiver is the end at which frames arrive. Calls come in the order of events
+// at the node; now never decreases. None of them may keep a pointer it is given.
+type Receiver interface {
+	// Place decides where a lossless frame goes: Private, Shared, Headroom,
+	// Reserve, or Drop. The node charges exactly what Place returns.
+	Place(now units.Time, a *mmu.Arrival) mmu.Segment
+	// Charged follows the charge of a lossless frame, with the counters as they
+	// are after it (not called for a dropped frame).
+	Charged(now units.Time, a *mmu.Arrival, s mmu.Segment)
+	// Released follows the release of a lossless frame that had come in here.
+	Released(now units.Time, a *mmu.Arrival)
+	// Control takes a Request frame from the peer's gate.
+	Control(now units.Time, f *packet.Packet, ext packet.Ext)
+	// Frame builds the next control frame for the peer from the state of this
+	// moment, called when the wire is free after Port.Request. It returns false
+	// when there is nothing (more) to say. Words appended to ext travel along.
+	Frame(now units.Time, f *packet.Packet, ext packet.Ext) (packet.Ext, bool)
+	// Wake is called at the time given to Port.WakeAt.
+	Wake(now units.Time)
+	// Reset follows a change of the link, down or up: the peer forgot what it
+	// was told.
+	Reset(now units.Time, up bool)
+}
+
+// Gate is the end from which frames leave.
+type Gate interface {
+	// Control takes a PFC or Feedback frame from the peer's receiver.
+	Control(now units.Time, f *packet.Packet, ext packet.Ext)
+	// Frame is as for Receiver; it speaks to the peer's receiver.
+	Frame(now units.Time, f *packet.Packet, ext packet.Ext) (packet.Ext, bool)
+	// Wake is called at the time given to Port.WakeAt.
+	Wake(now units.Time)
+	// Reset follows a change of the link, down or up.
+	Reset(now units.Time, up bool)
+}
+
+// Meter is a gate that counts bytes (credits, tokens). The node asks it for each
+// frame of a class in the metered mask (Port.Meter) that is about to leave.
+type Meter interface {
+	// May reports whether the class may send that many bytes now. A class that
+	// may not is skipped until the gate calls Port.Kick.
+	May(now units.Time, class uint8, b units.Bytes) bool
+	// Sent follows the start of a transmission.
+	Sent(now units.Time, class uint8, b units.Bytes)
+}
+
+// Port is what an end may see and do at its node. Each end has its own.
+type Port interface {
+	Index() int
+	Spec() *PortSpec
+	View() mmu.View
+	Policy() buffer.Policy
+	// Waiting returns the bytes that wait to leave by this port.
+	Waiting(class uint8) units.Bytes
+	// Request asks for Frame as soon as the wire is free: after the frame that
+	// is being sent and before everything else.
+	Request(now units.Time)
+	// WakeAt arms the timer of this end, strictly after now; units.Never
+	// disarms it. There is one timer per end, the last call counts.
+	WakeAt(at units.Time)
+	// Block sets the classes that may not leave (gate only).
+	Block(now units.Time, mask uint8)
+	// Meter sets the classes for which the gate's May is asked (gate only).
+	Meter(mask uint8)
+	// Kick tells the node that something may have become sendable (gate only).
+	Kick(now units.Time)
+	// Relay sends a control frame out of another port of the node (SWING).
+	Relay(now units.Time, port int, f *packet.Packet, ext packet.Ext)
+}
+
+// PortSpec is what is known about a port and its cable when it is built.
+type PortSpec struct {
+	Rate         units.Rate
+	DelayIn      units.Time  // from the peer's last bit to here, pipeline included
+	DelayOut     units.Time  // from here to the peer
+	MTU          units.Bytes // largest frame
+	MinFrame     units.Bytes // smallest frame of a lossless class
+	WireOverhead units.Bytes // preamble and gap, per frame
+	Cell         units.Bytes
+	Lossless     uint8 // mask of lossless classes
+	PFC          PFCSpec
+	Host         bool // a NIC port
+}
+
+// Scheme builds the ends of the ports of one node.
+type Scheme interface {
+	// Reserve returns the bytes that this port takes from the shared segment.
+	Reserve(p *PortSpec) units.Bytes
+	Receiver(p Port) Receiver
+	Gate(p Port) Gate
+}
+
+// New builds a scheme from its parameters.
+type New = func(params any) (Scheme, error)
+
+// Schemes is the table of all flow-control schemes.
+var Schemes = registry.NewTable("flow_control",
+	registry.Entry[New]{
+		Name: "pfc", Doc: "PFC with static, independent headroom per queue (SIH)",
+		Paper: "IEEE 802.1Qbb; dsh.txt section II", Promises: registry.Lossless | registry.InOrder | registry.Bounded,
+		Params: func() any { return &SIHParams{Headroom: Headroom{Rule: HeadroomExact}} }, New: newSIH,
+	},
+	registry.Entry[New]{
+		Name: "none", Doc: "no flow control: a lossless class has no headroom and is never paused",
+		Promises: registry.InOrder, New: newNone,
+	},
+)

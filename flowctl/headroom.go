@@ -1,0 +1,110 @@
+package flowctl
+
+import (
+	"fmt"
+
+	"github.com/xoff-net/xoff/packet"
+	"github.com/xoff-net/xoff/units"
+)
+
+// HeadroomRule says how the headroom of a queue is sized.
+type HeadroomRule uint8
+
+// Rules of sizing.
+const (
+	HeadroomExact HeadroomRule = iota // everything that can be in flight in this model
+	HeadroomEq1                       // dsh.txt eq. 1
+	HeadroomBytes                     // a number
+)
+
+// Headroom is a size of headroom per queue: `exact`, `eq1` or a number of bytes.
+type Headroom struct {
+	Rule  HeadroomRule
+	Bytes units.Bytes
+}
+
+// UnmarshalText reads "exact", "eq1" or a size.
+func (h *Headroom) UnmarshalText(text []byte) error {
+	switch s := string(text); s {
+	case "exact":
+		*h = Headroom{Rule: HeadroomExact}
+	case "eq1":
+		*h = Headroom{Rule: HeadroomEq1}
+	default:
+		b, err := units.ParseBytes(s)
+		if err != nil {
+			return fmt.Errorf("%q is not a headroom; allowed: exact, eq1, or a size such as 60000B", s)
+		}
+		if b < 0 {
+			return fmt.Errorf("headroom is %s; allowed: 0B or more", b)
+		}
+		*h = Headroom{Rule: HeadroomBytes, Bytes: b}
+	}
+	return nil
+}
+
+// MarshalText writes what UnmarshalText reads.
+func (h Headroom) MarshalText() ([]byte, error) {
+	switch h.Rule {
+	case HeadroomExact:
+		return []byte("exact"), nil
+	case HeadroomEq1:
+		return []byte("eq1"), nil
+	default:
+		return []byte(h.Bytes.String()), nil
+	}
+}
+
+// Of returns the headroom of one queue of a port.
+func (h Headroom) Of(p *PortSpec) units.Bytes {
+	switch h.Rule {
+	case HeadroomExact:
+		return p.cells(Exact(p))
+	case HeadroomEq1:
+		return p.cells(Eq1(p.Rate, p.DelayIn, p.MTU))
+	default:
+		return h.Bytes
+	}
+}
+
+// processingCap is the line time that the standard allows a device for acting
+// on a PAUSE (IEEE 802.1Qbb; dsh.txt eq. 1).
+const processingCap units.Bytes = 3840
+
+// Eq1 is dsh.txt eq. 1: PHI = 2 (C D + MTU) + 3840 B. It forgets the frame that
+// crosses the threshold and the line time of the PAUSE frame, and so falls short
+// of Exact when the upstream really takes the full 3840 B of processing.
+func Eq1(rate units.Rate, delay units.Time, mtu units.Bytes) units.Bytes {
+	return 2*(rate.In(delay)+mtu) + processingCap
+}
+
+// Exact is the largest number of bytes that can arrive for one queue from the
+// frame that turns it OFF on: that frame; what leaves the upstream while the
+// PAUSE waits for the frame being sent, is sent itself, travels and is
+// processed; the frame that the upstream has begun; and what is on the wire.
+func Exact(p *PortSpec) units.Bytes {
+	frame := p.MTU + p.WireOverhead
+	pause := packet.PFCSize + p.WireOverhead
+	wire := roundUp(p.Rate, p.DelayIn+p.DelayOut+p.PFC.Processing)
+	return wire + 2*frame + pause + frame
+}
+
+// roundUp returns the bytes that pass in t, with a started byte counted.
+func roundUp(r units.Rate, t units.Time) units.Bytes {
+	b := r.In(t)
+	if r.TxTime(b) < t {
+		b++
+	}
+	return b
+}
+
+// cells grows a number of bytes on the wire to what they can cost in a buffer
+// of cells: the worst mix is all frames of the smallest size.
+func (p *PortSpec) cells(b units.Bytes) units.Bytes {
+	if p.Cell <= 1 {
+		return b
+	}
+	worst := max(1, p.MinFrame)
+	cost := (worst + p.Cell - 1) / p.Cell * p.Cell
+	return (b + worst - 1) / worst * max(cost, worst)
+}

@@ -1,0 +1,114 @@
+package flowctl
+
+import (
+	"fmt"
+
+	"github.com/xoff-net/xoff/buffer"
+	"github.com/xoff-net/xoff/mmu"
+	"github.com/xoff-net/xoff/units"
+)
+
+// SIHParams are the parameters of PFC with static, independent headroom.
+type SIHParams struct {
+	Headroom Headroom    `yaml:"headroom"` // per queue
+	Delta    units.Bytes `yaml:"delta"`    // Xon = max(0, Xoff - delta)
+}
+
+// SIH is PFC as switches run it today: each lossless ingress queue owns its
+// headroom, sized for the worst case (dsh.txt section II).
+type SIH struct{ params SIHParams }
+
+func newSIH(params any) (Scheme, error) {
+	p := params.(*SIHParams)
+	if p.Delta < 0 {
+		return nil, fmt.Errorf("delta is %s; allowed: 0B or more", p.Delta)
+	}
+	return &SIH{params: *p}, nil
+}
+
+// Reserve implements Scheme: every lossless queue of the port has its own.
+func (s *SIH) Reserve(p *PortSpec) units.Bytes {
+	n := units.Bytes(0)
+	for m := p.Lossless; m != 0; m &= m - 1 {
+		n++
+	}
+	return n * s.params.Headroom.Of(p)
+}
+
+// Gate implements Scheme.
+func (s *SIH) Gate(p Port) Gate { return NewPauseGate(p) }
+
+// Receiver implements Scheme.
+func (s *SIH) Receiver(p Port) Receiver {
+	return &sihReceiver{
+		PauseSender: NewPauseSender(p), view: p.View(), policy: p.Policy(), index: p.Index(),
+		private: p.View().PrivateSize(), headroom: s.params.Headroom.Of(p.Spec()), delta: s.params.Delta,
+	}
+}
+
+type sihReceiver struct {
+	PauseSender
+	view     mmu.View
+	policy   buffer.Policy
+	index    int
+	private  units.Bytes
+	headroom units.Bytes // PHI
+	delta    units.Bytes
+}
+
+// Place is dsh.txt Algorithm 1: private, shared, headroom, drop.
+func (r *sihReceiver) Place(now units.Time, a *mmu.Arrival) mmu.Segment {
+	q := r.view.Ingress(r.index, a.Class)
+	if q.Private+a.Bytes <= r.private {
+		return mmu.Private
+	}
+	if r.policy.Fits(now, r.view, a) {
+		return mmu.Shared
+	}
+	if q.Headroom+a.Bytes <= r.headroom {
+		return mmu.Headroom
+	}
+	return mmu.Drop
+}
+
+// Charged implements Receiver: the state machine of dsh.txt Fig. 3, ON to OFF.
+func (r *sihReceiver) Charged(now units.Time, a *mmu.Arrival, s mmu.Segment) {
+	if s == mmu.Headroom {
+		r.off(now, a.Class)
+		return
+	}
+	if s == mmu.Shared {
+		if q, xoff := r.policy.Level(now, r.view, r.index, a.Class); q > xoff {
+			r.off(now, a.Class)
+		}
+	}
+}
+
+func (r *sihReceiver) off(now units.Time, class uint8) {
+	if bit := uint8(1) << class; r.want&bit == 0 {
+		r.Want(now, r.want|bit)
+	}
+}
+
+// Released implements Receiver: OFF to ON, or ON to OFF when the threshold fell
+// below the queue while others grew.
+func (r *sihReceiver) Released(now units.Time, a *mmu.Arrival) {
+	in := r.view.Ingress(r.index, a.Class)
+	bit := uint8(1) << a.Class
+	if in.Headroom != 0 {
+		return // OFF already: only a charge to headroom puts bytes there
+	}
+	if in.Total() == 0 {
+		if r.want&bit != 0 {
+			r.Want(now, r.want&^bit)
+		}
+		return
+	}
+	q, xoff := r.policy.Level(now, r.view, r.index, a.Class)
+	switch {
+	case r.want&bit == 0 && q > xoff:
+		r.Want(now, r.want|bit)
+	case r.want&bit != 0 && q < max(0, xoff-r.delta):
+		r.Want(now, r.want&^bit)
+	}
+}

@@ -1,0 +1,55 @@
+package bench
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"strconv"
+	"testing"
+	"time"
+
+	"github.com/xoff-net/xoff/scenario"
+	"github.com/xoff-net/xoff/sim"
+	"github.com/xoff-net/xoff/units"
+)
+
+func TestQuick(t *testing.T) {
+	ms, _ := strconv.Atoi(os.Getenv("US"))
+	if ms == 0 {
+		ms = 1000
+	}
+	w, _ := strconv.Atoi(os.Getenv("W"))
+	hosts, _ := strconv.Atoi(os.Getenv("HOSTS"))
+	if hosts == 0 {
+		hosts = 256
+	}
+	d, _ := strconv.Atoi(os.Getenv("NS"))
+	if d == 0 {
+		d = 1000
+	}
+	c := Case{Hosts: hosts, LinkDelay: units.Time(d) * units.Nanosecond, Measured: units.Time(ms) * units.Microsecond}
+	cfg, err := c.Scenario()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for range 3 {
+		b, err := scenario.Build(cfg, scenario.BuildOptions{Invariants: os.Getenv("INV") != ""})
+		if err != nil {
+			t.Fatal(err)
+		}
+		f, err := sim.NewFast(b.Spec, sim.Options{Workers: w})
+		if err != nil {
+			t.Fatal(err)
+		}
+		t0 := time.Now()
+		end, err := f.Run(context.Background())
+		el := time.Since(t0)
+		h := f.Totals()
+		fmt.Printf("end %v err %v hops %d flows %d wall %.3f ns/hop %.1f  %+v\n", end, err, h.Hops, len(b.Flows.Flow), el.Seconds(), float64(el.Nanoseconds())/float64(h.Hops), h)
+		for _, c := range b.Checks {
+			if c.Broken > 0 {
+				t.Fatal(c.First)
+			}
+		}
+	}
+}

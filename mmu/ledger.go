@@ -1,0 +1,293 @@
+// Package mmu is the memory management unit of a shared-memory switch: it
+// accounts for every stored byte.
+//
+// A frame is stored once and counted twice: at its ingress queue (port of
+// arrival, class), split by the segment of the buffer that took it, and at its
+// egress queue (port of departure, class). The Ledger is the only owner of
+// these counters; everyone else reads them through a View.
+package mmu
+
+import (
+	"fmt"
+
+	"github.com/xoff-net/xoff/units"
+)
+
+// Classes is the number of traffic classes of a port.
+const Classes = 8
+
+// Kind says how a class is treated.
+type Kind uint8
+
+// Kinds of classes.
+const (
+	Unused   Kind = iota // no frame may carry it
+	Control              // ACK, NACK, CNP: never paused, counted in the shared segment
+	Lossless             // flow control keeps it from being dropped
+	Lossy                // dropped when its threshold is reached
+	numKinds
+)
+
+// Segment is a part of the buffer, seen from the ingress.
+type Segment uint8
+
+// Segments of the buffer. Drop is the answer "nowhere".
+const (
+	Drop     Segment = iota
+	Private          // reserved per ingress queue
+	Shared           // competed for by all
+	Headroom         // takes what is in flight after a pause; DSH's insurance
+	Reserve          // set aside by a deadlock handler while it resolves a loop
+	numSegments
+)
+
+var segmentNames = [numSegments]string{"drop", "private", "shared", "headroom", "reserve"}
+
+func (s Segment) String() string { return segmentNames[s] }
+
+// Order says in which order a departing frame gives back what its ingress queue
+// holds.
+type Order uint8
+
+// Orders of release.
+const (
+	HeadroomFirst Order = iota // headroom, shared, private: SONiC, reverie.txt 2.2.1
+	SharedFirst                // shared, headroom, private: Roundabout as printed
+	numOrders
+)
+
+var releaseOrder = [numOrders][4]Segment{
+	HeadroomFirst: {Reserve, Headroom, Shared, Private},
+	SharedFirst:   {Reserve, Shared, Headroom, Private},
+}
+
+// Ingress is what one ingress queue holds.
+type Ingress struct {
+	Private, Shared, Headroom, Reserve units.Bytes
+}
+
+// Total returns all bytes of the queue.
+func (q *Ingress) Total() units.Bytes { return q.Private + q.Shared + q.Headroom + q.Reserve }
+
+func (q *Ingress) segment(s Segment) *units.Bytes {
+	switch s {
+	case Private:
+		return &q.Private
+	case Shared:
+		return &q.Shared
+	case Headroom:
+		return &q.Headroom
+	case Reserve:
+		return &q.Reserve
+	}
+	panic("mmu: no such segment")
+}
+
+// Spec is the immutable layout of a buffer.
+type Spec struct {
+	Ports   int
+	Size    units.Bytes   // of the whole buffer
+	Shared  units.Bytes   // of the shared segment
+	Private units.Bytes   // of each lossless or lossy ingress queue
+	Cell    units.Bytes   // accounting unit; 0 or 1 counts bytes
+	Kinds   [Classes]Kind // of each class
+	Pairs   bool          // keep bytes and packets per (ingress, egress, class)
+}
+
+// Pair is what one ingress port holds for one egress port in one class.
+type Pair struct {
+	Bytes   units.Bytes
+	Packets int32
+}
+
+// Ledger counts the bytes of one switch.
+type Ledger struct {
+	spec      Spec
+	sharedMax units.Bytes
+	in        []Ingress     // [port*Classes+class]
+	out       []units.Bytes // [port*Classes+class]
+	outPort   []units.Bytes // [port]
+	segments  [numSegments]units.Bytes
+	sharedOf  [numKinds]units.Bytes // shared segment by kind of class
+	storedOf  [numKinds]units.Bytes // all segments by kind of class
+	stored    units.Bytes
+	reserved  units.Bytes // promised by SetAside, not yet used
+	lent      units.Bytes // of the reserve, what the shared segment gave
+	peak      [numSegments]units.Bytes
+	peakAll   units.Bytes
+	pairs     []Pair // [(in*ports+out)*Classes+class], nil unless asked for
+	orders    []Order
+}
+
+// NewLedger returns an empty ledger.
+func NewLedger(spec Spec) *Ledger {
+	n := spec.Ports * Classes
+	l := &Ledger{spec: spec, sharedMax: spec.Shared, in: make([]Ingress, n), out: make([]units.Bytes, n), outPort: make([]units.Bytes, spec.Ports)}
+	if spec.Cell > 1 {
+		l.sharedMax -= l.sharedMax % spec.Cell
+	}
+	if spec.Pairs {
+		l.pairs = make([]Pair, spec.Ports*n)
+	}
+	return l
+}
+
+// Cells rounds a frame up to whole cells: what it costs in the buffer.
+func (l *Ledger) Cells(b units.Bytes) units.Bytes {
+	if l.spec.Cell <= 1 {
+		return b
+	}
+	return (b + l.spec.Cell - 1) / l.spec.Cell * l.spec.Cell
+}
+
+// Arrival describes a frame that wants to be stored. Bytes are in whole cells.
+type Arrival struct {
+	In, Out     int
+	Bytes       units.Bytes
+	Slot        uint32 // of the packet in the switch's memory; 0 while it only passes through
+	Class       uint8
+	Kind        Kind
+	Unscheduled bool
+}
+
+// Charge stores a frame in a segment.
+func (l *Ledger) Charge(a *Arrival, s Segment) {
+	q := &l.in[a.In*Classes+int(a.Class)]
+	switch s {
+	case Shared:
+		q.Shared += a.Bytes
+		l.sharedOf[a.Kind&3] += a.Bytes
+	case Reserve:
+		l.reserved -= a.Bytes
+		q.Reserve += a.Bytes
+	default:
+		*q.segment(s) += a.Bytes
+	}
+	used := l.segments[s] + a.Bytes
+	l.segments[s] = used
+	l.peak[s] = max(l.peak[s], used)
+	l.out[a.Out*Classes+int(a.Class)] += a.Bytes
+	l.outPort[a.Out] += a.Bytes
+	l.storedOf[a.Kind&3] += a.Bytes
+	l.stored += a.Bytes
+	l.peakAll = max(l.peakAll, l.stored)
+	if l.pairs != nil {
+		p := &l.pairs[(a.In*l.spec.Ports+a.Out)*Classes+int(a.Class)]
+		p.Bytes += a.Bytes
+		p.Packets++
+	}
+}
+
+// Release takes a departing frame out. The ingress queue's segments are emptied
+// in the queue's release order, so a frame need not remember where it was put.
+func (l *Ledger) Release(a *Arrival) {
+	at := a.In*Classes + int(a.Class)
+	q := &l.in[at]
+	left := a.Bytes
+	if l.orders == nil && q.Headroom|q.Reserve == 0 && q.Shared >= left {
+		// What nearly every departure does.
+		q.Shared -= left
+		l.segments[Shared] -= left
+		l.sharedOf[a.Kind&3] -= left
+	} else {
+		l.releaseInOrder(at, left, a.Kind)
+	}
+	l.out[a.Out*Classes+int(a.Class)] -= a.Bytes
+	l.outPort[a.Out] -= a.Bytes
+	l.storedOf[a.Kind&3] -= a.Bytes
+	l.stored -= a.Bytes
+	if l.pairs != nil {
+		p := &l.pairs[(a.In*l.spec.Ports+a.Out)*Classes+int(a.Class)]
+		p.Bytes -= a.Bytes
+		p.Packets--
+	}
+}
+
+func (l *Ledger) releaseInOrder(at int, left units.Bytes, kind Kind) {
+	order := HeadroomFirst
+	if l.orders != nil {
+		order = l.orders[at]
+	}
+	for _, s := range releaseOrder[order] {
+		part := l.in[at].segment(s)
+		n := min(*part, left)
+		*part -= n
+		l.segments[s] -= n
+		switch s {
+		case Shared:
+			l.sharedOf[kind&3] -= n
+		case Reserve:
+			l.repay(n)
+		}
+		left -= n
+	}
+	if left != 0 {
+		panic(fmt.Sprintf("mmu: queue %d gives back %d B more than it holds", at, left))
+	}
+}
+
+// Move re-labels stored bytes when a queued frame is given to another egress.
+func (l *Ledger) Move(a *Arrival, to int) {
+	l.out[a.Out*Classes+int(a.Class)] -= a.Bytes
+	l.out[to*Classes+int(a.Class)] += a.Bytes
+	l.outPort[a.Out] -= a.Bytes
+	l.outPort[to] += a.Bytes
+	if l.pairs != nil {
+		from := &l.pairs[(a.In*l.spec.Ports+a.Out)*Classes+int(a.Class)]
+		from.Bytes -= a.Bytes
+		from.Packets--
+		p := &l.pairs[(a.In*l.spec.Ports+to)*Classes+int(a.Class)]
+		p.Bytes += a.Bytes
+		p.Packets++
+	}
+}
+
+// SetOrder changes the release order of one ingress queue.
+func (l *Ledger) SetOrder(port int, class uint8, o Order) {
+	if l.orders == nil {
+		l.orders = make([]Order, len(l.in))
+	}
+	l.orders[port*Classes+int(class)] = o
+}
+
+// SetAside reserves bytes for frames that will be charged to Reserve, and
+// reports whether there was room. Bytes from the shared segment shrink it until
+// they come back; bytes from the headroom are ones that a paused, held queue has
+// just given up, and only the physical size limits them.
+func (l *Ledger) SetAside(b units.Bytes, from Segment) bool {
+	if l.stored+l.reserved+b > l.spec.Size {
+		return false
+	}
+	if from == Shared {
+		if l.segments[Shared]+b > l.sharedMax {
+			return false
+		}
+		l.sharedMax -= b
+		l.lent += b
+	}
+	l.reserved += b
+	return true
+}
+
+// GiveBack cancels a reservation of bytes that were not used.
+func (l *Ledger) GiveBack(b units.Bytes) {
+	b = min(b, l.reserved)
+	l.reserved -= b
+	l.repay(b)
+}
+
+// repay returns reserve to the shared segment it was taken from.
+func (l *Ledger) repay(b units.Bytes) {
+	b = min(b, l.lent)
+	l.lent -= b
+	l.sharedMax += b
+}
+
+// Reserved returns the bytes set aside and not yet used.
+func (l *Ledger) Reserved() units.Bytes { return l.reserved }
+
+// Resize changes the size of the shared segment; it cannot fall below what is
+// stored in it.
+func (l *Ledger) Resize(shared units.Bytes) {
+	l.sharedMax = max(shared, l.segments[Shared])
+}

@@ -1,0 +1,87 @@
+package mmu
+
+import "github.com/xoff-net/xoff/units"
+
+// View reads a ledger. Policies, flow control and deadlock handlers get one;
+// none of them can change a counter.
+type View struct{ l *Ledger }
+
+// View returns read access.
+func (l *Ledger) View() View { return View{l} }
+
+// Ports returns the number of ports.
+func (v View) Ports() int { return v.l.spec.Ports }
+
+// Size returns the size of the whole buffer.
+func (v View) Size() units.Bytes { return v.l.spec.Size }
+
+// Stored returns all bytes in the buffer.
+func (v View) Stored() units.Bytes { return v.l.stored }
+
+// StoredOf returns the bytes of one kind of class.
+func (v View) StoredOf(k Kind) units.Bytes { return v.l.storedOf[k] }
+
+// Used returns the bytes stored in a segment.
+func (v View) Used(s Segment) units.Bytes { return v.l.segments[s] }
+
+// SharedOf returns the bytes of one kind of class in the shared segment.
+func (v View) SharedOf(k Kind) units.Bytes { return v.l.sharedOf[k] }
+
+// SharedSize returns the size of the shared segment now.
+func (v View) SharedSize() units.Bytes { return v.l.sharedMax }
+
+// SharedFree returns what is left of the shared segment, never below zero.
+func (v View) SharedFree() units.Bytes { return max(0, v.l.sharedMax-v.l.segments[Shared]) }
+
+// PrivateSize returns the private segment of each queue.
+func (v View) PrivateSize() units.Bytes { return v.l.spec.Private }
+
+// Cells rounds up to whole cells.
+func (v View) Cells(b units.Bytes) units.Bytes { return v.l.Cells(b) }
+
+// Kind returns how a class is treated.
+func (v View) Kind(class uint8) Kind { return v.l.spec.Kinds[class&7] }
+
+// Ingress returns what an ingress queue holds. The result is read-only.
+func (v View) Ingress(port int, class uint8) *Ingress {
+	return &v.l.in[port*Classes+int(class)]
+}
+
+// IngressPort sums the ingress queues of a port over the classes in mask.
+func (v View) IngressPort(port int, mask uint8) Ingress {
+	var sum Ingress
+	for c := range Classes {
+		if mask&(1<<c) != 0 {
+			q := &v.l.in[port*Classes+c]
+			sum.Private += q.Private
+			sum.Shared += q.Shared
+			sum.Headroom += q.Headroom
+			sum.Reserve += q.Reserve
+		}
+	}
+	return sum
+}
+
+// Egress returns the bytes waiting for an egress queue.
+func (v View) Egress(port int, class uint8) units.Bytes { return v.l.out[port*Classes+int(class)] }
+
+// EgressPort returns the bytes waiting for an egress port.
+func (v View) EgressPort(port int) units.Bytes { return v.l.outPort[port] }
+
+// Pair returns what ingress port in holds for egress port out. It is zero unless
+// the ledger was asked to keep pairs.
+func (v View) Pair(in, out int, class uint8) Pair {
+	if v.l.pairs == nil {
+		return Pair{}
+	}
+	return v.l.pairs[(in*v.l.spec.Ports+out)*Classes+int(class)]
+}
+
+// Peak returns the highest use of a segment so far.
+func (v View) Peak(s Segment) units.Bytes { return v.l.peak[s] }
+
+// PeakStored returns the highest number of bytes stored so far.
+func (v View) PeakStored() units.Bytes { return v.l.peakAll }
+
+// Reserved returns the bytes set aside and not yet used.
+func (v View) Reserved() units.Bytes { return v.l.reserved }

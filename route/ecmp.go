@@ -1,0 +1,41 @@
+package route
+
+import "github.com/xoff-net/xoff/packet"
+
+// ecmp spreads flows over equal-cost paths by a hash that differs from switch
+// to switch, so that choices at successive hops are independent.
+type ecmp struct {
+	table *Table
+	seed  uint32
+}
+
+func newECMP(t *Table, seed uint64) Router { return &ecmp{table: t, seed: uint32(seed ^ seed>>32)} }
+
+// Replace implements Router.
+func (r *ecmp) Replace(t *Table) { r.table = t }
+
+// Route implements Router.
+func (r *ecmp) Route(p *packet.Packet) int {
+	if port, ok := r.table.pinned(p); ok {
+		return port
+	}
+	ports := r.table.ports(p)
+	switch len(ports) {
+	case 0:
+		return -1
+	case 1:
+		return int(ports[0])
+	}
+	// The upper half of a 32 x 32 bit product maps the hash to the ports without
+	// a division.
+	return int(ports[uint64(Mix(p.Hash^r.seed))*uint64(len(ports))>>32])
+}
+
+// Mix scrambles a 32-bit value (the finalizer of MurmurHash3).
+func Mix(h uint32) uint32 {
+	h ^= h >> 16
+	h *= 0x85ebca6b
+	h ^= h >> 13
+	h *= 0xc2b2ae35
+	return h ^ h>>16
+}

@@ -1,0 +1,64 @@
+// Package route holds routing: by which port a frame leaves a switch.
+package route
+
+import (
+	"github.com/xoff-net/xoff/packet"
+	"github.com/xoff-net/xoff/registry"
+)
+
+// Router chooses the egress port of frames at one switch.
+type Router interface {
+	// Route returns a port, or -1 when the destination cannot be reached.
+	Route(p *packet.Packet) int
+	// Replace installs new tables, after links changed.
+	Replace(t *Table)
+}
+
+// Table holds the next hops of one switch, shared read-only between runs of the
+// same topology.
+type Table struct {
+	Group  []uint16          // by destination node: index into Ports
+	Ports  [][]uint16        // sets of equally good egress ports; set 0 is empty
+	Pinned map[uint32]uint16 // by flow: egress port of packets with the Pinned flag
+}
+
+// New builds the router of one switch.
+type New = func(t *Table, seed uint64) Router
+
+// Routers is the table of all routers.
+var Routers = registry.NewTable("routing",
+	registry.Entry[New]{
+		Name: "ecmp", Doc: "equal-cost paths by a seeded hash of the five-tuple", Promises: registry.InOrder, New: newECMP,
+	},
+	registry.Entry[New]{
+		Name: "spray", Doc: "equal-cost paths in turn, packet by packet", New: newSpray,
+	},
+	registry.Entry[New]{
+		Name: "static", Doc: "the first of the equal-cost paths, whatever happens to links", Promises: registry.InOrder, New: newStatic,
+	},
+)
+
+func (t *Table) ports(p *packet.Packet) []uint16 {
+	if int(p.Dst) >= len(t.Group) {
+		return nil
+	}
+	return t.Ports[t.Group[p.Dst]]
+}
+
+// pinned returns the port that a flow with routes of its own takes here.
+func (t *Table) pinned(p *packet.Packet) (int, bool) {
+	if p.Flags&packet.Pinned == 0 {
+		return 0, false
+	}
+	port, ok := t.Pinned[PinKey(p)]
+	return int(port), ok
+}
+
+// PinKey names a direction of a flow in Table.Pinned: data frames and what
+// comes back for them can be pinned to different routes.
+func PinKey(p *packet.Packet) uint32 {
+	if p.Kind() == packet.Data {
+		return p.Flow << 1
+	}
+	return p.Flow<<1 | 1
+}

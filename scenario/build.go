@@ -1,0 +1,419 @@
+package scenario
+
+import (
+	"fmt"
+	"sort"
+
+	"github.com/xoff-net/xoff/buffer"
+	"github.com/xoff-net/xoff/cc"
+	"github.com/xoff-net/xoff/dataplane"
+	"github.com/xoff-net/xoff/deadlock"
+	"github.com/xoff-net/xoff/flowctl"
+	"github.com/xoff-net/xoff/mark"
+	"github.com/xoff-net/xoff/mmu"
+	"github.com/xoff-net/xoff/probe"
+	"github.com/xoff-net/xoff/route"
+	"github.com/xoff-net/xoff/sched"
+	"github.com/xoff-net/xoff/sim"
+	"github.com/xoff-net/xoff/topo"
+	"github.com/xoff-net/xoff/units"
+	"github.com/xoff-net/xoff/workload"
+)
+
+// Built is a scenario ready to run.
+type Built struct {
+	Config *Config
+	Graph  *topo.Graph
+	Spec   *sim.Spec
+	Flows  *dataplane.Flows
+	Origin []int // of each flow: index of its workload
+	Groups []int // of each flow: burst of an incast, -1 otherwise
+	Ideal  []units.Time
+	Checks []*dataplane.Checks // nil when invariants are off
+}
+
+// BuildOptions are choices of a run that change no result.
+type BuildOptions struct {
+	Invariants bool
+	// Sink returns the probe of a node; it may be nil.
+	Sink func(node int) probe.Sink
+}
+
+// builder wires one scenario. Errors name the scenario key they come from.
+type builder struct {
+	cfg   *Config
+	graph *topo.Graph
+	kinds [mmu.Classes]mmu.Kind
+	masks map[string]uint8 // of each group of classes
+	opts  BuildOptions
+	out   *Built
+
+	ends    [][]portEnd    // see portEnds
+	healthy []*route.Table // see tables
+}
+
+// Build makes a run of a scenario that Validate accepts.
+func Build(cfg *Config, opts BuildOptions) (*Built, error) {
+	if err := Validate(cfg); err != nil {
+		return nil, err
+	}
+	b := &builder{cfg: cfg, opts: opts, graph: cfg.graph(), out: &Built{Config: cfg}}
+	b.kinds, b.masks = cfg.classes()
+	b.out.Graph = b.graph
+	flows, err := b.flows()
+	if err != nil {
+		return nil, err
+	}
+	b.out.Flows = dataplane.NewFlows(flows)
+	spec := &sim.Spec{Flows: b.out.Flows, Seed: cfg.Seed, MinFrame: b.minFrame(), Until: cfg.Run.Stop.AtMost}
+	b.out.Spec = spec
+	if err := b.cables(spec); err != nil {
+		return nil, err
+	}
+	if err := b.switches(spec); err != nil {
+		return nil, err
+	}
+	if err := b.hosts(spec); err != nil {
+		return nil, err
+	}
+	b.out.Ideal = b.idealFCTs()
+	spec.Done = b.done()
+	return b.out, nil
+}
+
+// graph generates the topology.
+func (c *Config) graph() *topo.Graph {
+	t := &c.Topology
+	host := topo.Cabling{Rate: t.HostLink.Rate, Delay: t.HostLink.Delay}
+	fabric := topo.Cabling{Rate: t.FabricLink.Rate, Delay: t.FabricLink.Delay}
+	if t.Name == "one-switch" {
+		return topo.OneSwitch(t.Hosts, host)
+	}
+	return topo.LeafSpine(t.Leaves, t.Spines, t.HostsPerLeaf, host, fabric)
+}
+
+// classes returns the kind of each class and the mask of each group.
+func (c *Config) classes() (kinds [mmu.Classes]mmu.Kind, masks map[string]uint8) {
+	masks = make(map[string]uint8)
+	names := map[string]mmu.Kind{"control": mmu.Control, "lossless": mmu.Lossless, "lossy": mmu.Lossy}
+	for name, group := range c.Classes {
+		for _, id := range group.IDs {
+			kinds[id] = names[group.Kind]
+			masks[name] |= 1 << id
+		}
+	}
+	return kinds, masks
+}
+
+func maskOf(kinds [mmu.Classes]mmu.Kind, want ...mmu.Kind) uint8 {
+	mask := uint8(0)
+	for c, k := range kinds {
+		for _, w := range want {
+			if k == w {
+				mask |= 1 << c
+			}
+		}
+	}
+	return mask
+}
+
+// ids returns the classes of a mask.
+func ids(mask uint8) []uint8 {
+	var list []uint8
+	for c := range uint8(mmu.Classes) {
+		if mask&(1<<c) != 0 {
+			list = append(list, c)
+		}
+	}
+	return list
+}
+
+// seedOf derives the seed of an entity from the scenario's: every switch and
+// router has its own stream.
+func (b *builder) seedOf(kind string, i int) uint64 {
+	return workload.Stream(b.cfg.Seed, fmt.Sprintf("%s/%d", kind, i)).Uint64()
+}
+
+// cables wires the links, with their faults.
+func (b *builder) cables(spec *sim.Spec) error {
+	for _, l := range b.graph.Links {
+		c := sim.Cable{
+			A: sim.End{Node: l.A, Port: l.PortA}, B: sim.End{Node: l.B, Port: l.PortB}, Rate: l.Rate,
+			AtoB: b.delayInto(l.B, l.Delay), BtoA: b.delayInto(l.A, l.Delay), Overhead: b.cfg.Switch.WireOverhead,
+		}
+		spec.Cables = append(spec.Cables, c)
+	}
+	return b.faults(spec)
+}
+
+// delayInto adds the pipeline latency of the switch that a link leads to.
+func (b *builder) delayInto(node int, d units.Time) units.Time {
+	if node >= b.graph.Hosts {
+		d += b.cfg.Switch.Latency
+	}
+	return d
+}
+
+// portSpecs describes the ports of a node.
+func (b *builder) portSpecs(node int) []flowctl.PortSpec {
+	ports := make([]flowctl.PortSpec, b.graph.Ports()[node])
+	for _, l := range b.graph.Links {
+		if l.A == node {
+			ports[l.PortA] = b.portSpec(l, l.A, l.B)
+		}
+		if l.B == node {
+			ports[l.PortB] = b.portSpec(l, l.B, l.A)
+		}
+	}
+	return ports
+}
+
+func (b *builder) portSpec(l topo.Link, here, there int) flowctl.PortSpec {
+	h, s := &b.cfg.Hosts, &b.cfg.Switch
+	return flowctl.PortSpec{
+		Rate: l.Rate, DelayIn: b.delayInto(here, l.Delay), DelayOut: b.delayInto(there, l.Delay),
+		MTU: h.Payload + h.Header, MinFrame: h.Header + 1, WireOverhead: s.WireOverhead, Cell: s.Buffer.Cell,
+		Lossless: maskOf(b.kinds, mmu.Lossless), Host: here < b.graph.Hosts,
+		PFC: flowctl.PFCSpec{Quanta: uint16(s.PFC.Quanta), Indefinite: s.PFC.Hold == "indefinite", Processing: s.PFC.Processing, Ordered: !s.PFC.Coalesce},
+	}
+}
+
+func (b *builder) switches(spec *sim.Spec) error {
+	tables := b.tables()
+	for node := b.graph.Hosts; node < b.graph.Nodes(); node++ {
+		s, err := b.switchSpec(node, tables[node])
+		if err != nil {
+			return err
+		}
+		spec.Switches = append(spec.Switches, s)
+	}
+	return nil
+}
+
+func (b *builder) switchSpec(node int, table *route.Table) (*dataplane.SwitchSpec, error) {
+	cfg := &b.cfg.Switch
+	policy, err := buffer.Policies.Get(cfg.Policy.Name)
+	if err != nil {
+		return nil, at("switch.policy.name", err)
+	}
+	router, err := route.Routers.Get(b.cfg.Routing.Name)
+	if err != nil {
+		return nil, at("routing.name", err)
+	}
+	marker, err := mark.Markers.Get(cfg.ECN.Name)
+	if err != nil {
+		return nil, at("switch.ecn.name", err)
+	}
+	handler, err := deadlock.Handlers.Get(cfg.Deadlock.Name)
+	if err != nil {
+		return nil, at("switch.deadlock.name", err)
+	}
+	scheme, err := flowScheme(cfg.FlowControl)
+	if err != nil {
+		return nil, err
+	}
+	ports := b.portSpecs(node)
+	s := &dataplane.SwitchSpec{
+		Name:   b.graph.Names[node],
+		Buffer: mmu.Spec{Size: cfg.Buffer.Size, Private: cfg.Buffer.PrivatePerQueue, Cell: cfg.Buffer.Cell, Kinds: b.kinds},
+		Ports:  ports,
+		Policy: func(e buffer.Env) (buffer.Policy, error) { return policy.New(cfg.Policy.Params, e) },
+		Marker: func(r units.Rate) (mark.Marker, error) { return marker.New(cfg.ECN.Params, r) },
+		Deadlock: func(sw deadlock.Switch) (deadlock.Handler, error) {
+			return handler.New(cfg.Deadlock.Params, sw)
+		},
+		ECN: b.ecnMask(), AtEnqueue: cfg.ECN.At == "enqueue",
+		Router: router.New(table, b.seedOf("route", node)), Seed: b.seedOf("switch", node),
+		Scheduler: b.scheduler, Sink: b.sink(node), Checks: b.checks(node),
+	}
+	for range ports {
+		s.Flow = append(s.Flow, scheme)
+	}
+	if cfg.Buffer.ReserveFor == "chip" {
+		s.Spare = b.spare(scheme, ports)
+	}
+	if shared := dataplane.SharedSize(s); shared <= 0 {
+		return nil, atf("switch.buffer.size", "%s: private segments and headroom take %s of a buffer of %s; allowed: a buffer larger than that, fewer lossless classes, or a smaller headroom", s.Name, cfg.Buffer.Size-shared, cfg.Buffer.Size)
+	}
+	return s, nil
+}
+
+// spare is the headroom of the ports of the chip that are not connected: as much
+// as the most demanding connected one takes.
+func (b *builder) spare(scheme flowctl.Scheme, ports []flowctl.PortSpec) units.Bytes {
+	most := units.Bytes(0)
+	for i := range ports {
+		most = max(most, scheme.Reserve(&ports[i]))
+	}
+	queues := len(ids(maskOf(b.kinds, mmu.Lossless, mmu.Lossy)))
+	most += units.Bytes(queues) * b.cfg.Switch.Buffer.PrivatePerQueue
+	return most * units.Bytes(max(0, b.cfg.Switch.Ports-len(ports)))
+}
+
+func flowScheme(c Choice) (flowctl.Scheme, error) {
+	e, err := flowctl.Schemes.Get(c.Name)
+	if err != nil {
+		return nil, at("switch.flow_control.name", err)
+	}
+	s, err := e.New(c.Params)
+	if err != nil {
+		return nil, at("switch.flow_control", err)
+	}
+	return s, nil
+}
+
+func (b *builder) sink(node int) probe.Sink {
+	if b.opts.Sink == nil {
+		return nil
+	}
+	return b.opts.Sink(node)
+}
+
+func (b *builder) checks(node int) *dataplane.Checks {
+	if !b.opts.Invariants {
+		return nil
+	}
+	c := dataplane.NewChecks(b.graph.Names[node])
+	b.out.Checks = append(b.out.Checks, c)
+	return c
+}
+
+func (b *builder) ecnMask() uint8 {
+	if len(b.cfg.Switch.ECN.Classes) == 0 {
+		return maskOf(b.kinds, mmu.Lossless, mmu.Lossy)
+	}
+	mask := uint8(0)
+	for _, g := range b.cfg.Switch.ECN.Classes {
+		mask |= b.masks[g]
+	}
+	return mask
+}
+
+// scheduler builds the scheduler of a port.
+func (b *builder) scheduler() sched.Scheduler {
+	cfg := &b.cfg.Switch.Scheduler
+	p := sched.Params{}
+	for _, g := range cfg.Strict {
+		p.Strict |= b.masks[g]
+	}
+	for c := range p.Quantum {
+		p.Quantum[c] = cfg.Quantum
+		if q, ok := cfg.Quanta[c]; ok {
+			p.Quantum[c] = q
+		}
+	}
+	name := "strict"
+	switch {
+	case len(cfg.DWRR) > 0:
+		name = "dwrr"
+	case len(cfg.RR) > 0:
+		name = "rr"
+	}
+	e, err := sched.Schedulers.Get(name)
+	if err != nil {
+		panic(err)
+	}
+	return e.New(p)
+}
+
+func (b *builder) hosts(spec *sim.Spec) error {
+	h := &b.cfg.Hosts
+	algorithm, err := cc.Algorithms.Get(h.CC.Name)
+	if err != nil {
+		return at("hosts.cc.name", err)
+	}
+	control, err := algorithm.New(h.CC.Params)
+	if err != nil {
+		return at("hosts.cc", err)
+	}
+	scheme, err := flowScheme(b.cfg.Switch.FlowControl)
+	if err != nil {
+		return err
+	}
+	mode := dataplane.CNPFrame
+	if h.CNP.Mode == "ack" {
+		mode = dataplane.CNPInAck
+	}
+	way := dataplane.Transport{
+		Control: control, Payload: h.Payload, Header: h.Header, AckSize: h.Ack.Size, AckEvery: h.Ack.Every,
+		AckClass: uint8(lowestID(b.masks[h.Ack.Class])), CNP: mode, CNPEvery: h.CNP.Interval,
+		NackEvery: h.Reliability.NackInterval, Timeout: h.Reliability.Timeout, MaxTimeout: h.Reliability.MaxTimeout,
+	}
+	starts := make([][]uint32, b.graph.Hosts)
+	for i, f := range b.out.Flows.Flow {
+		starts[f.Src] = append(starts[f.Src], uint32(i))
+	}
+	rtt := b.baseRTT()
+	for node := range b.graph.Hosts {
+		spec.Hosts = append(spec.Hosts, &dataplane.NICSpec{
+			Name: b.graph.Names[node], Node: uint16(node), Port: b.portSpecs(node)[0], Flow: scheme, Scheduler: b.scheduler(),
+			Kinds: b.kinds, Transports: []dataplane.Transport{way}, BaseRTT: rtt, Receive: b.receive(node),
+			Flows: b.out.Flows, Starts: starts[node], Sink: b.sink(node), Checks: b.checks(node),
+		})
+	}
+	return nil
+}
+
+func lowestID(mask uint8) int {
+	for c := range mmu.Classes {
+		if mask&(1<<c) != 0 {
+			return c
+		}
+	}
+	return 0
+}
+
+// receive describes the receive side of a host: its speed and its stuck times.
+func (b *builder) receive(node int) dataplane.ReceiveSpec {
+	cfg := &b.cfg.Hosts.Receive
+	spec := dataplane.ReceiveSpec{Xoff: cfg.Xoff}
+	for _, f := range b.cfg.Faults {
+		if f.Stuck && f.Host == b.graph.Names[node] {
+			spec.Stuck = append(spec.Stuck, dataplane.Interval{From: f.At, To: f.At + f.For})
+		}
+	}
+	slow := len(cfg.Hosts) == 0
+	for _, h := range cfg.Hosts {
+		slow = slow || h == b.graph.Names[node]
+	}
+	if slow && cfg.Rate > 0 {
+		spec.Rate, spec.Buffer = cfg.Rate, cfg.Buffer
+	}
+	return spec
+}
+
+// done returns the stop rule.
+func (b *builder) done() func() bool {
+	if b.cfg.Run.Stop.When == "time" {
+		return nil
+	}
+	var left []int
+	for i, f := range b.out.Flows.Flow {
+		if b.cfg.Run.Stop.When == "all_flows_done" || b.cfg.measured(f.Start) {
+			left = append(left, i)
+		}
+	}
+	flows := b.out.Flows
+	return func() bool {
+		// Flows finish roughly in order of their start: look at the last open
+		// ones first and forget what is done.
+		for len(left) > 0 && flows.Done(left[len(left)-1]) {
+			left = left[:len(left)-1]
+		}
+		return len(left) == 0
+	}
+}
+
+// measured reports whether a flow that starts then counts in summaries.
+func (c *Config) measured(start units.Time) bool {
+	to := c.Run.Measure.To
+	if to == 0 {
+		to = c.Run.Arrivals
+	}
+	return c.Run.Measure.From <= start && start < max(to, c.Run.Measure.From+1)
+}
+
+// sortFlows orders flows by start, keeping the order of generation among equals.
+func sortFlows(flows []originFlow) {
+	sort.SliceStable(flows, func(i, j int) bool { return flows[i].Start < flows[j].Start })
+}

@@ -1,0 +1,223 @@
+// Package scenario turns a description of an experiment, usually a YAML file,
+// into a run: strict decoding, validation with positions, defaults, wiring.
+// All registries meet here.
+package scenario
+
+import (
+	"github.com/xoff-net/xoff/units"
+)
+
+// Config is a scenario. The zero value of a field means its default, which
+// Default and Resolve fill in.
+type Config struct {
+	Name     string           `yaml:"name"`
+	Seed     uint64           `yaml:"seed"`
+	Topology Topology         `yaml:"topology"`
+	Classes  map[string]Class `yaml:"classes"`
+	Switch   Switch           `yaml:"switch"`
+	Routing  Routing          `yaml:"routing"`
+	Hosts    Hosts            `yaml:"hosts"`
+	Workload []Workload       `yaml:"workload"`
+	Faults   []Fault          `yaml:"faults,omitempty"`
+	Run      Run              `yaml:"run"`
+}
+
+// Topology names a generator and its parameters.
+type Topology struct {
+	Name         string `yaml:"name"` // one-switch | leaf-spine
+	Hosts        int    `yaml:"hosts,omitempty"`
+	Leaves       int    `yaml:"leaves,omitempty"`
+	Spines       int    `yaml:"spines,omitempty"`
+	HostsPerLeaf int    `yaml:"hosts_per_leaf,omitempty"`
+	HostLink     Cable  `yaml:"host_link"`
+	FabricLink   Cable  `yaml:"fabric_link,omitempty"`
+}
+
+// Cable is a kind of link.
+type Cable struct {
+	Rate  units.Rate `yaml:"rate"`
+	Delay units.Time `yaml:"delay"`
+}
+
+// Class is a group of traffic classes that are treated alike.
+type Class struct {
+	IDs  []int  `yaml:"ids"`
+	Kind string `yaml:"kind"` // control | lossless | lossy
+}
+
+// Choice is a named scheme with its parameters, which stand beside the name.
+type Choice struct {
+	Name   string
+	Params any // pointer to the scheme's parameter struct; nil when it has none
+}
+
+// Switch describes every switch of the fabric.
+type Switch struct {
+	Ports        int         `yaml:"ports,omitempty"` // of the chip; 0: as many as are cabled
+	Buffer       Buffer      `yaml:"buffer"`
+	Policy       Choice      `yaml:"policy"`
+	FlowControl  Choice      `yaml:"flow_control"`
+	PFC          PFC         `yaml:"pfc"`
+	Scheduler    Scheduler   `yaml:"scheduler"`
+	ECN          ECN         `yaml:"ecn"`
+	Deadlock     Choice      `yaml:"deadlock"`
+	Latency      units.Time  `yaml:"latency"`       // fixed pipeline latency
+	WireOverhead units.Bytes `yaml:"wire_overhead"` // preamble and gap per frame, on every link
+}
+
+// Buffer is the packet memory of a switch.
+type Buffer struct {
+	Size            units.Bytes `yaml:"size"`
+	PrivatePerQueue units.Bytes `yaml:"private_per_queue"`
+	Cell            units.Bytes `yaml:"cell"`
+	ReserveFor      string      `yaml:"reserve_for"` // chip | cabled: which ports headroom is set aside for
+}
+
+// PFC is how every port speaks IEEE 802.1Qbb.
+type PFC struct {
+	Hold       string     `yaml:"hold"` // timed | indefinite
+	Quanta     int        `yaml:"quanta"`
+	Processing units.Time `yaml:"processing"`
+	Coalesce   bool       `yaml:"coalesce"` // a pause withdrawn before it was sent is not sent
+}
+
+// Scheduler says how the classes of a port compete. Groups are names in Classes.
+type Scheduler struct {
+	Strict  []string    `yaml:"strict"`
+	DWRR    []string    `yaml:"dwrr,omitempty"`
+	RR      []string    `yaml:"rr,omitempty"`
+	Quantum units.Bytes `yaml:"quantum,omitempty"`
+	// Quanta overrides the quantum per class id.
+	Quanta map[int]units.Bytes `yaml:"quanta,omitempty"`
+}
+
+// ECN is the marker of every port.
+type ECN struct {
+	Choice  `yaml:",inline"`
+	Classes []string `yaml:"classes,omitempty"` // groups that are marked; default: every lossless and lossy one
+	At      string   `yaml:"at"`                // dequeue | enqueue
+}
+
+// Routing chooses the router of every switch.
+type Routing struct {
+	Name string `yaml:"name"`
+	// RerouteAfter is how long after a link event the tables follow.
+	RerouteAfter units.Time `yaml:"reroute_after"`
+	Pinned       []Pin      `yaml:"pinned,omitempty"`
+}
+
+// Pin gives the flows between two hosts a route of their own.
+type Pin struct {
+	From string   `yaml:"from"`
+	To   string   `yaml:"to"`
+	Via  []string `yaml:"via"` // switches, in order
+}
+
+// Hosts describes every host.
+type Hosts struct {
+	Payload     units.Bytes `yaml:"payload"`
+	Header      units.Bytes `yaml:"header"`
+	Ack         Ack         `yaml:"ack"`
+	CNP         CNP         `yaml:"cnp"`
+	Reliability Reliability `yaml:"reliability"`
+	CC          Choice      `yaml:"cc"`
+	Receive     Receive     `yaml:"receive,omitempty"`
+}
+
+// Ack is how data is acknowledged.
+type Ack struct {
+	Every int         `yaml:"every"`
+	Class string      `yaml:"class"` // group in Classes; its first id is used
+	Size  units.Bytes `yaml:"size"`
+}
+
+// CNP is how congestion marks come back.
+type CNP struct {
+	Mode     string     `yaml:"mode"` // interval | ack
+	Interval units.Time `yaml:"interval"`
+}
+
+// Reliability is how lost packets are recovered.
+type Reliability struct {
+	Name         string     `yaml:"name"` // go-back-n
+	Timeout      units.Time `yaml:"timeout"`
+	MaxTimeout   units.Time `yaml:"max_timeout"`
+	NackInterval units.Time `yaml:"nack_interval"`
+}
+
+// Receive is a host that takes frames slowly. Rate 0bps takes them at once.
+type Receive struct {
+	Rate   units.Rate  `yaml:"rate"`
+	Buffer units.Bytes `yaml:"buffer"`
+	Xoff   units.Bytes `yaml:"xoff"`
+	Hosts  []string    `yaml:"hosts,omitempty"` // which ones; default: all
+}
+
+// Workload is one generator of flows.
+type Workload struct {
+	Name      string      `yaml:"name"`
+	Generator string      `yaml:"generator"`         // poisson | incast | flows
+	Sizes     string      `yaml:"sizes,omitempty"`   // poisson: a CDF by name, or a size
+	Senders   int         `yaml:"senders,omitempty"` // incast
+	Size      units.Bytes `yaml:"size,omitempty"`    // incast, per sender
+	Load      Load        `yaml:"load,omitempty"`
+	Pairs     string      `yaml:"pairs,omitempty"` // any | other_rack
+	Class     ClassChoice `yaml:"class"`
+	Flows     []FlowSpec  `yaml:"flows,omitempty"` // generator flows: an explicit list
+	// At and To make one incast at a given time to a given host instead of a load.
+	At units.Time `yaml:"at,omitempty"`
+	To string     `yaml:"to,omitempty"`
+}
+
+// Load is a share of a capacity.
+type Load struct {
+	Share float64 `yaml:"share"`
+	Of    string  `yaml:"of"` // host_links
+}
+
+// ClassChoice assigns classes to flows: one id or group, or one at random.
+type ClassChoice struct {
+	Fixed  string // id or group (its first id)
+	Random string // group
+}
+
+// FlowSpec is one flow of an explicit list.
+type FlowSpec struct {
+	From  string      `yaml:"from"`
+	To    string      `yaml:"to"`
+	Size  units.Bytes `yaml:"size"`
+	Start units.Time  `yaml:"start"`
+	Class string      `yaml:"class,omitempty"`
+}
+
+// Fault is one thing that goes wrong.
+type Fault struct {
+	At      units.Time `yaml:"at"`
+	Link    string     `yaml:"link,omitempty"`     // two node names joined by a dash
+	DownFor units.Time `yaml:"down_for,omitempty"` // the link fails
+	Times   int        `yaml:"times,omitempty"`    // flapping: how often
+	Every   units.Time `yaml:"every,omitempty"`    // flapping: from failure to failure
+	Corrupt float64    `yaml:"corrupt,omitempty"`  // share of damaged frames
+	For     units.Time `yaml:"for,omitempty"`      // how long frames are damaged, or the host is stuck
+	Host    string     `yaml:"host,omitempty"`
+	Stuck   bool       `yaml:"stuck,omitempty"` // the host takes nothing and pauses everything
+}
+
+// Run says how long and what counts.
+type Run struct {
+	Arrivals units.Time `yaml:"arrivals"`
+	Measure  Measure    `yaml:"measure"`
+	Stop     Stop       `yaml:"stop"`
+}
+
+// Measure is the window in which flows must start to count.
+type Measure struct {
+	From units.Time `yaml:"from"`
+	To   units.Time `yaml:"to"`
+}
+
+// Stop ends a run.
+type Stop struct {
+	When   string     `yaml:"when"` // measured_flows_done | all_flows_done | time
+	AtMost units.Time `yaml:"at_most"`
+}

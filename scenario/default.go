@@ -1,0 +1,51 @@
+package scenario
+
+import (
+	"github.com/xoff-net/xoff/buffer"
+	"github.com/xoff-net/xoff/cc"
+	"github.com/xoff-net/xoff/deadlock"
+	"github.com/xoff-net/xoff/flowctl"
+	"github.com/xoff-net/xoff/mark"
+	"github.com/xoff-net/xoff/units"
+)
+
+// Default returns a scenario with every default filled in: a small leaf-spine
+// fabric under PFC and DCQCN, without a workload.
+func Default() *Config {
+	link := Cable{Rate: 100 * units.Gbps, Delay: units.Microsecond}
+	return &Config{
+		Name: "unnamed",
+		Seed: 1,
+		Topology: Topology{
+			Name: "leaf-spine", Hosts: 16, Leaves: 4, Spines: 4, HostsPerLeaf: 4, HostLink: link, FabricLink: link,
+		},
+		Classes: map[string]Class{
+			"control": {IDs: []int{0}, Kind: "control"},
+			"rdma":    {IDs: []int{1, 2, 3, 4, 5, 6, 7}, Kind: "lossless"},
+		},
+		Switch: Switch{
+			Buffer:      Buffer{Size: 16 * units.MiB, PrivatePerQueue: 3 * units.KB, Cell: 1, ReserveFor: "cabled"},
+			Policy:      choice("dt", paramsOf(buffer.Policies, "dt")),
+			FlowControl: choice("pfc", paramsOf(flowctl.Schemes, "pfc")),
+			PFC:         PFC{Hold: "timed", Quanta: 65535, Coalesce: true},
+			Scheduler:   Scheduler{Strict: []string{"control"}, DWRR: []string{"rdma"}, Quantum: 1600},
+			ECN:         ECN{Choice: choice("red", paramsOf(mark.Markers, "red")), At: "dequeue"},
+			Deadlock:    choice("none", paramsOf(deadlock.Handlers, "none")),
+		},
+		Routing: Routing{Name: "ecmp"},
+		Hosts: Hosts{
+			Payload: 1000, Header: 48,
+			Ack:         Ack{Every: 1, Class: "control", Size: 64},
+			CNP:         CNP{Mode: "interval", Interval: 50 * units.Microsecond},
+			Reliability: Reliability{Name: "go-back-n", Timeout: units.Millisecond, MaxTimeout: 64 * units.Millisecond, NackInterval: 500 * units.Microsecond},
+			CC:          choice("dcqcn", paramsOf(cc.Algorithms, "dcqcn")),
+			Receive:     Receive{Buffer: units.MiB, Xoff: 100 * units.KB},
+		},
+		Run: Run{
+			Arrivals: units.Millisecond,
+			Stop:     Stop{When: "measured_flows_done", AtMost: units.Second},
+		},
+	}
+}
+
+func choice(name string, params any) Choice { return Choice{Name: name, Params: params} }

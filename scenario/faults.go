@@ -1,0 +1,133 @@
+package scenario
+
+import (
+	"strings"
+
+	"github.com/xoff-net/xoff/dataplane"
+	"github.com/xoff-net/xoff/route"
+	"github.com/xoff-net/xoff/sim"
+	"github.com/xoff-net/xoff/topo"
+	"github.com/xoff-net/xoff/units"
+)
+
+// linkNamed returns the index of the link between two nodes, written as their
+// names with a dash between; -1 when there is none.
+func linkNamed(g *topo.Graph, name string) int {
+	a, c, _ := strings.Cut(name, "-")
+	for i, l := range g.Links {
+		x, y := g.Names[l.A], g.Names[l.B]
+		if a == x && c == y || a == y && c == x {
+			return i
+		}
+	}
+	return -1
+}
+
+// faults applies link faults to the cables and schedules what routing makes of
+// them.
+func (b *builder) faults(spec *sim.Spec) error {
+	for _, f := range b.cfg.Faults {
+		if f.Link == "" {
+			continue
+		}
+		c := &spec.Cables[linkNamed(b.graph, f.Link)]
+		if f.DownFor > 0 {
+			for k := range max(1, f.Times) {
+				from := f.At + units.Time(k)*f.Every
+				c.Down = append(c.Down, dataplane.Interval{From: from, To: from + f.DownFor})
+			}
+		}
+		if f.Corrupt > 0 {
+			to := units.MaxTime
+			if f.For > 0 {
+				to = f.At + f.For
+			}
+			c.Corrupt = append(c.Corrupt, sim.Corruption{Interval: dataplane.Interval{From: f.At, To: to}, Rate: f.Corrupt})
+		}
+	}
+	spec.Routes = b.reroutes(spec)
+	return nil
+}
+
+// reroutes computes the tables after each change of a link, in force after the
+// configured delay.
+func (b *builder) reroutes(spec *sim.Spec) []sim.RouteChange {
+	times := map[units.Time]bool{}
+	for i := range spec.Cables {
+		for _, d := range spec.Cables[i].Down {
+			times[d.From], times[d.To] = true, true
+		}
+	}
+	var changes []sim.RouteChange
+	for _, t := range sorted(times) {
+		tables := topo.Routes(b.graph, func(link int) bool {
+			for _, d := range spec.Cables[link].Down {
+				if d.From <= t && t < d.To {
+					return true
+				}
+			}
+			return false
+		})
+		b.addPins(tables)
+		for node := b.graph.Hosts; node < b.graph.Nodes(); node++ {
+			changes = append(changes, sim.RouteChange{At: t + b.cfg.Routing.RerouteAfter, Node: node, Table: tables[node]})
+		}
+	}
+	return changes
+}
+
+// tables returns the routing tables of the healthy fabric.
+func (b *builder) tables() []*route.Table {
+	if b.healthy == nil {
+		b.healthy = topo.Routes(b.graph, nil)
+		b.addPins(b.healthy)
+	}
+	return b.healthy
+}
+
+// addPins gives pinned flows their own next hops.
+func (b *builder) addPins(tables []*route.Table) {
+	for _, p := range b.cfg.Routing.Pinned {
+		src, dst := b.host(p.From), b.host(p.To)
+		stops := []int{}
+		for _, via := range p.Via {
+			stops = append(stops, b.node(via))
+		}
+		stops = append(stops, dst)
+		for i := range b.out.Flows.Flow {
+			f := &b.out.Flows.Flow[i]
+			if int(f.Src) != src || int(f.Dst) != dst {
+				continue
+			}
+			f.Pinned = true
+			for k := 0; k+1 < len(stops); k++ {
+				t := tables[stops[k]]
+				if t.Pinned == nil {
+					t.Pinned = make(map[uint32]uint16)
+				}
+				t.Pinned[uint32(i)<<1] = uint16(b.portTo(stops[k], stops[k+1]))
+			}
+		}
+	}
+}
+
+// portTo returns the port of a node that leads to a neighbour, -1 when it is
+// none.
+func (b *builder) portTo(node, neighbour int) int {
+	for p, e := range b.portEnds()[node] {
+		if e.to == neighbour {
+			return p
+		}
+	}
+	return -1
+}
+
+// node returns the number of a node, -1 when there is none of that name.
+func (b *builder) node(name string) int {
+	for i, n := range b.graph.Names {
+		if n == name {
+			return i
+		}
+	}
+	return -1
+}

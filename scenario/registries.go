@@ -1,0 +1,53 @@
+package scenario
+
+import (
+	"github.com/xoff-net/xoff/buffer"
+	"github.com/xoff-net/xoff/cc"
+	"github.com/xoff-net/xoff/deadlock"
+	"github.com/xoff-net/xoff/flowctl"
+	"github.com/xoff-net/xoff/mark"
+	"github.com/xoff-net/xoff/registry"
+	"github.com/xoff-net/xoff/route"
+	"github.com/xoff-net/xoff/sched"
+)
+
+// Kind is one plug point as help, decoding and documents see it.
+type Kind struct {
+	Name    string
+	Schemes []Scheme
+}
+
+// Scheme is one entry of a plug point.
+type Scheme struct {
+	Name, Doc, Paper string
+	Promises         registry.Promise
+	Params           func() any // nil when it has none
+}
+
+// Kinds lists every plug point and what is registered there.
+func Kinds() []Kind {
+	return []Kind{
+		kindOf(buffer.Policies), kindOf(flowctl.Schemes), kindOf(deadlock.Handlers), kindOf(sched.Schedulers),
+		kindOf(mark.Markers), kindOf(route.Routers), kindOf(cc.Algorithms),
+	}
+}
+
+func kindOf[N any](t *registry.Table[N]) Kind {
+	k := Kind{Name: t.Kind}
+	for _, e := range t.All() {
+		k.Schemes = append(k.Schemes, Scheme{Name: e.Name, Doc: e.Doc, Paper: e.Paper, Promises: e.Promises, Params: e.Params})
+	}
+	return k
+}
+
+// paramsOf returns the default parameters of a scheme that must exist.
+func paramsOf[N any](t *registry.Table[N], name string) any {
+	e, err := t.Get(name)
+	if err != nil {
+		panic(err)
+	}
+	if e.Params == nil {
+		return nil
+	}
+	return e.Params()
+}

@@ -1,0 +1,52 @@
+package sched
+
+import (
+	"math/bits"
+
+	"github.com/xoff-net/xoff/mmu"
+	"github.com/xoff-net/xoff/units"
+)
+
+// dwrr is deficit weighted round robin. A class sends while its deficit is
+// positive and pays for each frame afterwards, so its deficit may go below zero
+// by less than a frame; a new round adds one quantum. Over time the bytes of
+// backlogged classes stand in the ratio of their quanta, whatever the frames.
+type dwrr struct {
+	deficit [mmu.Classes]units.Bytes
+	quantum [mmu.Classes]units.Bytes
+	strict  uint8
+	at      int // class whose turn it is
+}
+
+func newDWRR(p Params) Scheduler {
+	s := &dwrr{strict: p.Strict, quantum: p.Quantum}
+	for c := range s.quantum {
+		s.quantum[c] = max(1, s.quantum[c])
+	}
+	return s
+}
+
+// Pick implements Scheduler.
+func (s *dwrr) Pick(eligible uint8) int {
+	if m := eligible & s.strict; m != 0 {
+		return bits.TrailingZeros8(m)
+	}
+	for {
+		c := after(eligible, s.at)
+		if s.deficit[c&7] > 0 {
+			s.at = c
+			return c
+		}
+		s.deficit[c&7] += s.quantum[c&7]
+		s.at = (c + 1) & 7
+	}
+}
+
+// Sent implements Scheduler.
+func (s *dwrr) Sent(class int, b units.Bytes, emptied bool) {
+	if emptied {
+		s.deficit[class&7] = 0
+		return
+	}
+	s.deficit[class&7] -= b
+}

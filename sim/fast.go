@@ -1,0 +1,315 @@
+package sim
+
+import (
+	"context"
+	"fmt"
+	"math/bits"
+	"sync/atomic"
+
+	"github.com/xoff-net/xoff/dataplane"
+	"github.com/xoff-net/xoff/units"
+)
+
+// Options choose how the fast engine runs; none of them changes a result.
+type Options struct {
+	Workers int // goroutines; 0 or 1: none but the caller's
+	// WindowDivisor shortens windows to the lookahead divided by it; 0 or 1: the
+	// full lookahead.
+	WindowDivisor int
+	// Progress is called at every CheckPeriod with the simulated time; it may be
+	// nil.
+	Progress func(now units.Time)
+}
+
+// Fast is the fast engine. With L the shortest time between two nodes, whatever
+// can arrive in a window of that length was sent before it began. So every node
+// runs its whole window alone, from the frames on its wires and its own timers:
+// cache-warm, without a global queue, and in parallel for free.
+type Fast struct {
+	spec    *Spec
+	opts    Options
+	nodes   []*fastNode // switches first: they are the larger pieces of work
+	hosts   []*fastNode
+	links   []*link
+	nics    []*dataplane.NIC
+	switchs []*dataplane.Switch
+	window  units.Time
+	workers []*worker
+	gate    gate
+
+	now    units.Time // start of the current window
+	end    units.Time
+	index  uint64  // of the current window
+	active []int32 // nodes to run in the current window
+	next   atomic.Int64
+	stop   bool
+	err    error
+}
+
+// NewFast builds the fast engine for a run.
+func NewFast(spec *Spec, opts Options) (*Fast, error) {
+	look, err := spec.lookahead()
+	if err != nil {
+		return nil, err
+	}
+	f := &Fast{spec: spec, opts: opts, window: windowLength(look / units.Time(max(1, opts.WindowDivisor)))}
+	total := spec.nodeCount()
+	byNumber := make([]*fastNode, total)
+	for i := range byNumber {
+		ports := spec.portCount(i)
+		if ports > MaxPorts {
+			return nil, fmt.Errorf("node %d has %d ports; allowed: at most %d", i, ports, MaxPorts)
+		}
+		byNumber[i] = newFastNode(ports)
+		byNumber[i].sink = spec.sinkOf(i)
+	}
+	f.connect(byNumber)
+	f.nics, f.switchs, err = spec.nodes(func(i int) dataplane.NICDriver { return byNumber[i] })
+	if err != nil {
+		return nil, err
+	}
+	for i, c := range spec.changes() {
+		byNumber[i].changes = c
+		byNumber[i].armChange()
+	}
+	for i, s := range f.switchs {
+		n := byNumber[len(spec.Hosts)+i]
+		n.sw, n.common = s, s
+		f.nodes = append(f.nodes, n)
+	}
+	for i, h := range f.nics {
+		n := byNumber[i]
+		n.nic, n.common = h, h
+		f.nodes = append(f.nodes, n)
+		f.hosts = append(f.hosts, n)
+	}
+	for i, n := range f.nodes {
+		n.index = i
+	}
+	for range max(1, opts.Workers) {
+		f.workers = append(f.workers, newWorker(f))
+	}
+	return f, nil
+}
+
+// windowLength is the longest window not longer than limit that divides
+// CheckPeriod.
+func windowLength(limit units.Time) units.Time {
+	best := units.Time(1)
+	for d := units.Time(1); d*d <= CheckPeriod; d++ {
+		if CheckPeriod%d != 0 {
+			continue
+		}
+		for _, w := range [2]units.Time{d, CheckPeriod / d} {
+			if w <= limit && w > best {
+				best = w
+			}
+		}
+	}
+	return best
+}
+
+func (f *Fast) connect(byNumber []*fastNode) {
+	for i := range f.spec.Cables {
+		c := &f.spec.Cables[i]
+		for dir, e := range [2]struct {
+			from, to End
+			delay    units.Time
+		}{{c.A, c.B, c.AtoB}, {c.B, c.A, c.BtoA}} {
+			l := &link{
+				to: byNumber[e.to.Node], toPort: uint16(e.to.Port), delay: e.delay,
+				faults: newFaults(c, e.delay, f.spec.Seed, uint64(2*i+dir)),
+			}
+			byNumber[e.from.Node].outputs[e.from.Port] = l
+			byNumber[e.to.Node].inputs[e.to.Port].link = l
+			f.links = append(f.links, l)
+		}
+	}
+}
+
+// Run runs until the spec says stop or the context is done, and returns the
+// simulated time at which it ended.
+func (f *Fast) Run(ctx context.Context) (units.Time, error) {
+	w := f.workers[0]
+	for _, n := range f.nodes {
+		n.common.Start(0)
+		n.publish(w)
+	}
+	f.now, f.end = 0, f.window
+	f.plan(ctx)
+	if len(f.workers) == 1 {
+		for !f.stop {
+			for _, i := range f.active {
+				w.run(f.nodes[i])
+			}
+			f.advance(ctx)
+		}
+	} else {
+		f.parallel(ctx)
+	}
+	for _, s := range f.switchs {
+		s.Finish(f.now)
+	}
+	return f.now, f.err
+}
+
+// advance ends a window and finds the next one in which there is anything to do.
+// Only one goroutine runs it, between windows.
+func (f *Fast) advance(ctx context.Context) {
+	f.now = f.end
+	f.plan(ctx)
+}
+
+// plan chooses the nodes of the next window that has any, stopping at the times
+// at which the run may end.
+func (f *Fast) plan(ctx context.Context) {
+	f.active = f.active[:0]
+	for {
+		if f.now%CheckPeriod == 0 || f.now >= f.spec.Until {
+			if f.ends(ctx) {
+				f.stop = true
+				return
+			}
+		}
+		f.end = min(f.now+f.window, f.spec.Until)
+		f.index = uint64(f.now / f.window)
+		for _, w := range f.workers {
+			w.due(f.index)
+		}
+		f.collect(f.index)
+		if len(f.active) > 0 {
+			f.next.Store(0)
+			return
+		}
+		f.now = f.end
+	}
+}
+
+// collect turns the bitmaps of all workers into the list of nodes to run.
+func (f *Fast) collect(index uint64) {
+	first := f.workers[0].slots[index&(slots-1)]
+	for i := range first {
+		m := first[i]
+		first[i] = 0
+		for _, w := range f.workers[1:] {
+			other := w.slots[index&(slots-1)]
+			m |= other[i]
+			other[i] = 0
+		}
+		for ; m != 0; m &= m - 1 {
+			f.active = append(f.active, int32(i<<6+bits.TrailingZeros64(m)))
+		}
+	}
+}
+
+func (f *Fast) ends(ctx context.Context) bool {
+	if f.opts.Progress != nil {
+		f.opts.Progress(f.now)
+	}
+	if err := ctx.Err(); err != nil {
+		f.err = err
+		return true
+	}
+	return f.now >= f.spec.Until || f.spec.Done != nil && f.spec.Done()
+}
+
+// slots is the number of windows ahead for which nodes to wake are kept in
+// bitmaps; what is further away waits in a heap.
+const slots = 128
+
+// worker is one goroutine of the engine. What it learns about which nodes have
+// something to do is its own; plan merges it between windows.
+type worker struct {
+	f     *Fast
+	slots [slots][]uint64 // by window: bitmap of nodes
+	far   keyHeap
+}
+
+func newWorker(f *Fast) *worker {
+	w := &worker{f: f}
+	words := (len(f.nodes) + 63) / 64
+	for i := range w.slots {
+		w.slots[i] = make([]uint64, words)
+	}
+	return w
+}
+
+// run runs a node's window and notes what comes of it.
+func (w *worker) run(n *fastNode) {
+	n.run(w.f.end)
+	n.publish(w)
+}
+
+// note remembers that a node has an event at a time.
+func (w *worker) note(n *fastNode, at units.Time) {
+	index := uint64(at / w.f.window)
+	if index-w.f.index < slots {
+		w.slots[index&(slots-1)][n.index>>6] |= 1 << (n.index & 63)
+		return
+	}
+	w.far.push(index<<farNodeBits | uint64(n.index))
+}
+
+// noteSelf is note for a node that was just run: a distant wake that is still
+// pending need not be noted again, it will look anew when it comes up.
+func (w *worker) noteSelf(n *fastNode, at units.Time) {
+	index := uint64(at / w.f.window)
+	if index-w.f.index >= slots {
+		if n.pendingWake > w.f.index && n.pendingWake <= index {
+			return
+		}
+		n.pendingWake = index
+	}
+	w.note(n, at)
+}
+
+// due moves the far wakes of a window into its bitmap.
+func (w *worker) due(index uint64) {
+	for len(w.far) > 0 && w.far[0]>>farNodeBits <= index {
+		node := w.far.pop() & (1<<farNodeBits - 1)
+		w.slots[index&(slots-1)][node>>6] |= 1 << (node & 63)
+	}
+}
+
+// farNodeBits is the width of a node's index in the keys of far wakes.
+const farNodeBits = 20
+
+// keyHeap is a binary heap of keys.
+type keyHeap []uint64
+
+func (h *keyHeap) push(k uint64) {
+	*h = append(*h, k)
+	a := *h
+	i := len(a) - 1
+	for i > 0 && k < a[(i-1)/2] {
+		a[i] = a[(i-1)/2]
+		i = (i - 1) / 2
+	}
+	a[i] = k
+}
+
+func (h *keyHeap) pop() uint64 {
+	a := *h
+	top, k := a[0], a[len(a)-1]
+	a = a[:len(a)-1]
+	*h = a
+	i := 0
+	for {
+		c := 2*i + 1
+		if c >= len(a) {
+			break
+		}
+		if c+1 < len(a) && a[c+1] < a[c] {
+			c++
+		}
+		if k <= a[c] {
+			break
+		}
+		a[i] = a[c]
+		i = c
+	}
+	if len(a) > 0 {
+		a[i] = k
+	}
+	return top
+}

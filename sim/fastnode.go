@@ -1,0 +1,246 @@
+package sim
+
+import (
+	"math/bits"
+
+	"github.com/xoff-net/xoff/dataplane"
+	"github.com/xoff-net/xoff/packet"
+	"github.com/xoff-net/xoff/probe"
+	"github.com/xoff-net/xoff/units"
+)
+
+// Events of a node happen in the order of a key: time, then class, then port.
+// No key depends on when or by whom an event was created, so results do not
+// depend on workers or windows.
+const (
+	keyPortBits  = 10
+	keyClassBits = 3
+	keyTimeShift = keyPortBits + keyClassBits
+
+	// MaxPorts is the largest number of ports of a node.
+	MaxPorts = 1 << keyPortBits
+)
+
+// Classes of events at the same time.
+const (
+	classChange  = iota // a link fails or recovers, routes change
+	classControl        // a control frame has arrived
+	classArrival        // any other frame has arrived
+	classWake           // timers of components
+	classPace           // send times of flows
+	classStart          // starts of flows
+	classTxDone         // the wire is free again
+)
+
+func key(t units.Time, class uint64, port int) uint64 {
+	return uint64(t)<<keyTimeShift | class<<keyPortBits | uint64(port)
+}
+
+// timer returns the key of a timer, or none.
+func timer(t units.Time, class uint64) uint64 {
+	if t > units.MaxTime {
+		return none
+	}
+	return key(t, class, 0)
+}
+
+// fastNode is a node of the fast engine: a data plane, the frames on the wires
+// that lead to it, and its timers.
+type fastNode struct {
+	arrivals    tree // by port: key of the first frame on the wire
+	txDone      tree // by port
+	timers      [4]uint64
+	timer       uint64 // the smallest of timers
+	inputs      []input
+	outputs     []*link
+	touched     []uint64 // bitmap of outputs with frames not yet published
+	sw          *dataplane.Switch
+	nic         *dataplane.NIC
+	common      node
+	sink        probe.Sink
+	changes     []change
+	index       int    // in the engine's order
+	pendingWake uint64 // window of a far wake that is on its way
+	hops        uint64
+	control     uint64 // control frames that arrived
+	lost        uint64 // frames that a link damaged
+}
+
+// Slots of fastNode.timers.
+const (
+	timerChange = iota
+	timerWake
+	timerPace
+	timerStart
+)
+
+func newFastNode(ports int) *fastNode {
+	n := &fastNode{
+		arrivals: newTree(ports), txDone: newTree(ports), inputs: make([]input, ports), outputs: make([]*link, ports),
+		touched: make([]uint64, (ports+63)/64), timers: [4]uint64{none, none, none, none}, timer: none,
+	}
+	return n
+}
+
+// Transmit implements dataplane.Driver.
+func (n *fastNode) Transmit(port int, p *packet.Packet, ext packet.Ext, done units.Time) {
+	l := n.outputs[port]
+	l.push(p, ext, done+l.delay)
+	n.touched[port>>6] |= 1 << (port & 63)
+}
+
+// ArmTx implements dataplane.Driver.
+func (n *fastNode) ArmTx(port int, at units.Time) { n.txDone.set(port, key(at, classTxDone, port)) }
+
+// ArmWake implements dataplane.Driver.
+func (n *fastNode) ArmWake(at units.Time) { n.setTimer(timerWake, timer(at, classWake)) }
+
+// ArmPace implements dataplane.NICDriver.
+func (n *fastNode) ArmPace(at units.Time) { n.setTimer(timerPace, timer(at, classPace)) }
+
+// ArmStart implements dataplane.NICDriver.
+func (n *fastNode) ArmStart(at units.Time) { n.setTimer(timerStart, timer(at, classStart)) }
+
+func (n *fastNode) setTimer(slot int, k uint64) {
+	n.timers[slot] = k
+	n.timer = min(n.timers[0], n.timers[1], n.timers[2], n.timers[3])
+}
+
+func (n *fastNode) armChange() {
+	k := none
+	if len(n.changes) > 0 {
+		k = timer(n.changes[0].at, classChange)
+	}
+	n.setTimer(timerChange, k)
+}
+
+// run handles every event of the node before end.
+func (n *fastNode) run(end units.Time) {
+	limit := uint64(end) << keyTimeShift
+	for i := range n.inputs {
+		if in := &n.inputs[i]; in.link != nil && in.head == in.tail && in.refresh() {
+			n.expect(i, in)
+		}
+	}
+	for {
+		a, x := n.arrivals.top(), n.txDone.top()
+		switch k := min(a, x, n.timer); {
+		case k >= limit:
+			for i := range n.inputs {
+				if in := &n.inputs[i]; in.head != in.from {
+					in.release()
+				}
+			}
+			return
+		case k == a:
+			n.arrive(int(a & (MaxPorts - 1)))
+		case k == x:
+			port := int(x & (MaxPorts - 1))
+			n.txDone.set(port, none)
+			if n.sw != nil {
+				n.sw.TxDone(units.Time(x>>keyTimeShift), port)
+			} else {
+				n.nic.TxDone(units.Time(x>>keyTimeShift), port)
+			}
+		default:
+			n.fire(units.Time(k >> keyTimeShift))
+		}
+	}
+}
+
+// expect sets the key of the first frame on the wire to a port.
+func (n *fastNode) expect(port int, in *input) {
+	p := in.front()
+	class := uint64(classArrival)
+	if p.Control() {
+		class = classControl
+	}
+	n.arrivals.set(port, key(p.At, class, port))
+}
+
+// arrive takes the first frame off the wire to a port.
+func (n *fastNode) arrive(port int) {
+	in := &n.inputs[port]
+	p := in.front()
+	in.head++
+	if in.head != in.tail || in.refresh() {
+		n.expect(port, in)
+	} else {
+		n.arrivals.set(port, none)
+	}
+	ext := packet.Ext(nil)
+	if p.Flags&packet.Extended != 0 {
+		ext = in.extOf(p)
+	}
+	if p.Control() {
+		n.control++
+	} else {
+		n.hops++
+	}
+	if f := in.link.faults; f != nil && f.damages(p) {
+		n.lost++
+		if n.sink != nil {
+			n.sink.Drop(p.At, port, p, probe.Corrupt)
+		}
+		return
+	}
+	if n.sw != nil {
+		n.sw.Arrive(p.At, port, p, ext)
+	} else {
+		n.nic.Arrive(p.At, port, p, ext)
+	}
+}
+
+// fire handles the timer that is due.
+func (n *fastNode) fire(now units.Time) {
+	switch n.timer {
+	case n.timers[timerChange]:
+		c := n.changes[0]
+		n.changes = n.changes[1:]
+		n.armChange()
+		apply(n.sw, n.common, now, &c)
+	case n.timers[timerWake]:
+		n.setTimer(timerWake, none)
+		n.common.Wake(now)
+	case n.timers[timerPace]:
+		n.setTimer(timerPace, none)
+		n.nic.Pace(now)
+	default:
+		n.setTimer(timerStart, none)
+		n.nic.StartFlows(now)
+	}
+}
+
+// apply carries out a timed event.
+func apply(sw *dataplane.Switch, n node, now units.Time, c *change) {
+	if c.table != nil {
+		sw.SetRoutes(c.table)
+		return
+	}
+	n.LinkChanged(now, c.port, c.up)
+}
+
+// next returns the time of the node's next event, as far as it knows.
+func (n *fastNode) next() units.Time {
+	k := min(n.arrivals.top(), n.txDone.top(), n.timer)
+	if k == none {
+		return units.Never
+	}
+	return units.Time(k >> keyTimeShift)
+}
+
+// publish makes what the node sent visible, and notes which nodes have something
+// to do when.
+func (n *fastNode) publish(w *worker) {
+	for i := range n.touched {
+		m := n.touched[i]
+		n.touched[i] = 0
+		for ; m != 0; m &= m - 1 {
+			l := n.outputs[i<<6+bits.TrailingZeros64(m)]
+			w.note(l.to, l.flush())
+		}
+	}
+	if at := n.next(); at != units.Never {
+		w.noteSelf(n, at)
+	}
+}

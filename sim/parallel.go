@@ -1,0 +1,88 @@
+package sim
+
+import (
+	"context"
+	"runtime"
+	"sync"
+	"sync/atomic"
+)
+
+// parallel runs the windows on all workers. Nodes are handed out by a counter;
+// the last worker to finish a window plans the next one, alone.
+func (f *Fast) parallel(ctx context.Context) {
+	f.gate.init(len(f.workers))
+	var wg sync.WaitGroup
+	for id, w := range f.workers {
+		wg.Add(1)
+		go func() {
+			defer wg.Done()
+			for !f.stop {
+				for {
+					i := f.next.Add(1) - 1
+					if i >= int64(len(f.active)) {
+						break
+					}
+					w.run(f.nodes[f.active[i]])
+				}
+				f.gate.wait(id, func() { f.advance(ctx) })
+			}
+		}()
+	}
+	wg.Wait()
+}
+
+// gate is a barrier: the last to arrive does a piece of work, then all go on.
+// Waiting begins with a short spin, which is fastest when every worker has a
+// core, and ends in sleep, which is right when it does not.
+type gate struct {
+	size    int32
+	waiting atomic.Int32
+	_       [60]byte
+	round   atomic.Int32
+	_       [60]byte
+	sleeps  []atomic.Int32
+	wakeup  []chan struct{}
+}
+
+// spins bounds the spinning; every yieldEvery spins the scheduler may run others.
+const (
+	spins      = 20000
+	yieldEvery = 1000
+)
+
+func (g *gate) init(n int) {
+	g.size = int32(n)
+	g.sleeps = make([]atomic.Int32, n)
+	g.wakeup = make([]chan struct{}, n)
+	for i := range g.wakeup {
+		g.wakeup[i] = make(chan struct{}, 1)
+	}
+}
+
+func (g *gate) wait(id int, last func()) {
+	round := g.round.Load()
+	if g.waiting.Add(1) == g.size {
+		last()
+		g.waiting.Store(0)
+		g.round.Add(1)
+		for i := range g.sleeps {
+			if g.sleeps[i].CompareAndSwap(1, 0) {
+				g.wakeup[i] <- struct{}{}
+			}
+		}
+		return
+	}
+	for i := 1; i <= spins; i++ {
+		if g.round.Load() != round {
+			return
+		}
+		if i%yieldEvery == 0 {
+			runtime.Gosched()
+		}
+	}
+	g.sleeps[id].Store(1)
+	if g.round.Load() != round && g.sleeps[id].CompareAndSwap(1, 0) {
+		return
+	}
+	<-g.wakeup[id]
+}

@@ -1,0 +1,75 @@
+package sim
+
+import (
+	"github.com/xoff-net/xoff/dataplane"
+	"github.com/xoff-net/xoff/mmu"
+	"github.com/xoff-net/xoff/probe"
+	"github.com/xoff-net/xoff/units"
+)
+
+// Totals sums what happened in a run.
+type Totals struct {
+	Hops      uint64 // data frames and replies that finished a link
+	Control   uint64 // control frames that finished a link
+	Lost      uint64 // frames that links damaged
+	Finished  uint64 // flows
+	Pauses    uint64
+	Resumes   uint64
+	Refreshes uint64
+	Blocked   units.Time // summed over egress queues
+	Marks     uint64
+	Forced    uint64
+	Resent    uint64
+	Timeouts  uint64
+	Nacks     uint64
+	CNPs      uint64
+	Drops     [probe.NumReasons]uint64
+	PeakUsed  units.Bytes // of the fullest switch
+	PeakHead  units.Bytes // headroom of the switch that used most
+}
+
+// Totals returns the sums so far.
+func (f *Fast) Totals() Totals {
+	t := totals(f.spec, f.nics, f.switchs, f.now)
+	for _, n := range f.nodes {
+		t.Hops += n.hops
+		t.Control += n.control
+		t.Lost += n.lost
+	}
+	t.Drops[probe.Corrupt] = t.Lost
+	return t
+}
+
+func totals(spec *Spec, nics []*dataplane.NIC, switches []*dataplane.Switch, now units.Time) Totals {
+	var t Totals
+	add := func(s dataplane.PortStats) {
+		for c := range s.Pauses {
+			t.Pauses += s.Pauses[c]
+			t.Resumes += s.Resumes[c]
+			t.Blocked += s.Blocked[c]
+		}
+		t.Refreshes += s.Refreshes
+		t.Marks += s.Marks
+		t.Forced += s.Forced
+		for r := range s.Drops {
+			t.Drops[r] += s.Drops[r]
+		}
+	}
+	for i, n := range nics {
+		add(n.PortStats(0, now))
+		s := &nics[i].Stats
+		t.Finished += s.Finished
+		t.Resent += s.Resent
+		t.Timeouts += s.Timeouts
+		t.Nacks += s.Nacks
+		t.CNPs += s.CNPs
+	}
+	for i, s := range switches {
+		for p := range spec.Switches[i].Ports {
+			add(s.PortStats(p, now))
+		}
+		t.PeakUsed = max(t.PeakUsed, s.View().PeakStored())
+		t.PeakHead = max(t.PeakHead, s.View().Peak(mmu.Headroom))
+	}
+	return t
+}

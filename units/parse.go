@@ -1,0 +1,117 @@
+package units
+
+import (
+	"fmt"
+	"math/big"
+	"strconv"
+	"strings"
+)
+
+// unit is a suffix and how many base units it stands for.
+type unit struct {
+	name string
+	size int64
+}
+
+// Suffixes, largest first, which is the order of preference when printing.
+var (
+	timeUnits = []unit{{"s", int64(Second)}, {"ms", int64(Millisecond)}, {"us", int64(Microsecond)}, {"ns", int64(Nanosecond)}, {"ps", 1}}
+	byteUnits = []unit{{"GiB", int64(GiB)}, {"GB", int64(GB)}, {"MiB", int64(MiB)}, {"MB", int64(MB)}, {"KiB", int64(KiB)}, {"KB", int64(KB)}, {"B", 1}}
+	rateUnits = []unit{{"Tbps", int64(Tbps)}, {"Gbps", int64(Gbps)}, {"Mbps", int64(Mbps)}, {"Kbps", int64(Kbps)}, {"bps", 1}}
+)
+
+// ParseTime reads a time such as "2us" or "1.5ms".
+func ParseTime(s string) (Time, error) {
+	v, err := parse(s, "time", timeUnits)
+	return Time(v), err
+}
+
+// ParseBytes reads a size such as "64KB" (1000) or "16MiB" (1024).
+func ParseBytes(s string) (Bytes, error) {
+	v, err := parse(s, "size", byteUnits)
+	return Bytes(v), err
+}
+
+// ParseRate reads a rate such as "100Gbps".
+func ParseRate(s string) (Rate, error) {
+	v, err := parse(s, "rate", rateUnits)
+	return Rate(v), err
+}
+
+func (t Time) String() string {
+	if t == Never {
+		return "never"
+	}
+	return format(int64(t), timeUnits)
+}
+
+func (b Bytes) String() string { return format(int64(b), byteUnits) }
+
+func (r Rate) String() string { return format(int64(r), rateUnits) }
+
+// maxDigits bounds what is read, so that a hostile exponent cannot make a
+// number of gigabytes.
+const maxDigits = 40
+
+func parse(s, what string, table []unit) (int64, error) {
+	num := strings.TrimRight(s, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ")
+	suffix := s[len(num):]
+	num = strings.TrimSpace(num)
+	if num == "" {
+		return 0, fmt.Errorf("%q is not a %s: a number and a unit, such as %s", s, what, example(table))
+	}
+	var size int64
+	for _, u := range table {
+		if u.name == suffix {
+			size = u.size
+		}
+	}
+	if size == 0 {
+		if suffix == "" {
+			return 0, fmt.Errorf("%q has no unit; allowed: %s", s, names(table))
+		}
+		return 0, fmt.Errorf("%q is not a unit of %s; allowed: %s", suffix, what, names(table))
+	}
+	if len(num) > maxDigits || strings.ContainsAny(num, "/_") {
+		return 0, fmt.Errorf("%q is not a number", num)
+	}
+	v, ok := new(big.Rat).SetString(num)
+	if !ok {
+		return 0, fmt.Errorf("%q is not a number", num)
+	}
+	v.Mul(v, new(big.Rat).SetInt64(size))
+	if !v.IsInt() {
+		return 0, fmt.Errorf("%q is finer than one %s", s, table[len(table)-1].name)
+	}
+	if !v.Num().IsInt64() {
+		return 0, fmt.Errorf("%q is too large", s)
+	}
+	return v.Num().Int64(), nil
+}
+
+// format prints v so that it reads back to the same value: the largest unit
+// that leaves at most three decimals.
+func format(v int64, table []unit) string {
+	if v == 0 {
+		return "0" + table[len(table)-1].name
+	}
+	for _, u := range table {
+		if v%u.size == 0 {
+			return strconv.FormatInt(v/u.size, 10) + u.name
+		}
+		if u.size >= 1000 && u.size%1000 == 0 && v%(u.size/1000) == 0 && (v >= u.size || -v >= u.size) {
+			return strings.TrimRight(strconv.FormatFloat(float64(v)/float64(u.size), 'f', 3, 64), "0") + u.name
+		}
+	}
+	return strconv.FormatInt(v, 10) + table[len(table)-1].name
+}
+
+func names(table []unit) string {
+	var n []string
+	for i := len(table) - 1; i >= 0; i-- {
+		n = append(n, table[i].name)
+	}
+	return strings.Join(n, ", ")
+}
+
+func example(table []unit) string { return "10" + table[len(table)/2].name }
