@@ -87,7 +87,7 @@ func (d *DT) Fits(_ units.Time, v mmu.View, a *mmu.Arrival) bool {
 	free := v.SharedFree()
 	switch a.Kind {
 	case mmu.Lossless:
-		return v.Ingress(a.In, a.Class).Shared+a.Bytes <= d.lossless.of(free) && a.Bytes <= free
+		return v.In(a.In, a.Class, mmu.Shared)+a.Bytes <= d.lossless.of(free) && a.Bytes <= free
 	case mmu.Lossy:
 		return v.Egress(a.Out, a.Class)+a.Bytes <= d.lossy.of(free) && a.Bytes <= free
 	default:
@@ -97,5 +97,5 @@ func (d *DT) Fits(_ units.Time, v mmu.View, a *mmu.Arrival) bool {
 
 // Level implements Policy.
 func (d *DT) Level(_ units.Time, v mmu.View, port int, class uint8) (q, xoff units.Bytes) {
-	return v.Ingress(port, class).Shared, d.lossless.of(v.SharedFree())
+	return v.In(port, class, mmu.Shared), d.lossless.of(v.SharedFree())
 }

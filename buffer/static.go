@@ -29,7 +29,7 @@ func (s *Static) Fits(_ units.Time, v mmu.View, a *mmu.Arrival) bool {
 	q := units.Bytes(0)
 	switch a.Kind {
 	case mmu.Lossless:
-		q = v.Ingress(a.In, a.Class).Shared + a.Bytes
+		q = v.In(a.In, a.Class, mmu.Shared) + a.Bytes
 	case mmu.Lossy:
 		q = v.Egress(a.Out, a.Class) + a.Bytes
 	}
@@ -38,5 +38,5 @@ func (s *Static) Fits(_ units.Time, v mmu.View, a *mmu.Arrival) bool {
 
 // Level implements Policy.
 func (s *Static) Level(_ units.Time, v mmu.View, port int, class uint8) (q, xoff units.Bytes) {
-	return v.Ingress(port, class).Shared, s.limit
+	return v.In(port, class, mmu.Shared), s.limit
 }

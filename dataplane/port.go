@@ -48,11 +48,14 @@ type port struct {
 	armed    bool       // a TxDone is pending
 	listed   bool       // in node.todo
 
-	index int
-	recv  flowctl.Receiver
+	overhead uint16 // wire overhead of a frame, in bytes
+	index    int32
+	recv     flowctl.Receiver
+	sched    sched.Scheduler
+
+	// What is above fits a cache line; what is below is used less.
 	gate  flowctl.Gate
 	meter flowctl.Meter
-	sched sched.Scheduler
 	spec  flowctl.PortSpec
 	loop  []loopFrame // control frames pushed by a handler or relayed
 
@@ -82,24 +85,23 @@ type loopFrame struct {
 
 // PortStats counts what happened at a port.
 type PortStats struct {
-	TxFrames, TxBytes uint64
-	Pauses            [mmu.Classes]uint64 // PAUSE sent for a class that was not paused
-	Resumes           [mmu.Classes]uint64 // RESUME sent
-	Refreshes         uint64              // frames that only repeated a pause
-	PFCReceived       uint64
-	Blocked           [mmu.Classes]units.Time // time during which the class could not be sent
-	Forced            uint64                  // frames sent in spite of a pause, by a deadlock handler
-	Marks             uint64
-	Drops             [probe.NumReasons]uint64
+	Pauses      [mmu.Classes]uint64 // PAUSE sent for a class that was not paused
+	Resumes     [mmu.Classes]uint64 // RESUME sent
+	Refreshes   uint64              // frames that only repeated a pause
+	PFCReceived uint64
+	Blocked     [mmu.Classes]units.Time // time during which the class could not be sent
+	Forced      uint64                  // frames sent in spite of a pause, by a deadlock handler
+	Marks       uint64
+	Drops       [probe.NumReasons]uint64
 }
 
 // txTime returns how long a frame occupies the wire.
 func (p *port) txTime(size uint16) units.Time {
-	b := units.Bytes(size) + p.spec.WireOverhead
+	b := units.Time(size) + units.Time(p.overhead)
 	if p.perByte != 0 {
-		return units.Time(b) * p.perByte
+		return b * p.perByte
 	}
-	return p.spec.Rate.TxTime(b)
+	return p.spec.Rate.TxTime(units.Bytes(b))
 }
 
 // node is what a switch and a NIC have in common.
@@ -122,7 +124,7 @@ type node struct {
 // initPort wires a port to its flow control.
 func (n *node) initPort(i int, spec flowctl.PortSpec, scheme flowctl.Scheme) {
 	p := &n.ports[i]
-	p.index, p.spec = i, spec
+	p.index, p.spec, p.overhead = int32(i), spec, uint16(spec.WireOverhead)
 	if b, whole := spec.Rate.PerByte(); whole {
 		p.perByte = b
 	}
@@ -138,11 +140,11 @@ type end struct {
 	bits uint8
 }
 
-func (e *end) Index() int                      { return e.p.index }
+func (e *end) Index() int                      { return int(e.p.index) }
 func (e *end) Spec() *flowctl.PortSpec         { return &e.p.spec }
 func (e *end) View() mmu.View                  { return e.n.view }
 func (e *end) Policy() buffer.Policy           { return e.n.policy }
-func (e *end) Waiting(class uint8) units.Bytes { return e.n.view.Egress(e.p.index, class) }
+func (e *end) Waiting(class uint8) units.Bytes { return e.n.view.Egress(int(e.p.index), class) }
 
 func (e *end) Request(units.Time) {
 	e.p.speaking |= e.bits
@@ -150,7 +152,7 @@ func (e *end) Request(units.Time) {
 }
 
 func (e *end) WakeAt(at units.Time) {
-	id := 2 * e.p.index
+	id := 2 * int(e.p.index)
 	if e.bits == speakGate {
 		id++
 	}
@@ -187,7 +189,7 @@ func (n *node) push(p *port, f *packet.Packet, ext packet.Ext) {
 func (n *node) look(p *port) {
 	if !p.listed {
 		p.listed = true
-		n.todo = append(n.todo, int32(p.index))
+		n.todo = append(n.todo, p.index)
 	}
 }
 
@@ -212,7 +214,7 @@ func (n *node) start(now units.Time, p *port) {
 	}
 	if p.busy > now {
 		p.armed = true
-		n.drv.ArmTx(p.index, p.busy)
+		n.drv.ArmTx(int(p.index), p.busy)
 		return
 	}
 	n.serve(now, p)
@@ -246,14 +248,14 @@ func (n *node) reblock(now units.Time, p *port) {
 			p.Stats.Blocked[c] += now - p.since[c]
 		}
 		if n.pauses != nil {
-			n.pauses.EgressPaused(now, p.index, c, on)
+			n.pauses.EgressPaused(now, int(p.index), c, on)
 		}
 	}
 	if n.sink != nil {
-		n.sink.Blocked(now, p.index, from, to)
+		n.sink.Blocked(now, int(p.index), from, to)
 	}
 	if n.handler != nil {
-		n.handler.Blocked(now, p.index, from, to)
+		n.handler.Blocked(now, int(p.index), from, to)
 	}
 	if from&^to != 0 {
 		n.look(p)
@@ -329,7 +331,7 @@ func (n *node) pfcLeaves(now units.Time, p *port, f *packet.Packet, ext packet.E
 	}
 	n.countPFC(p, enable, pause)
 	if n.handler != nil {
-		ext = n.handler.OnPFC(now, p.index, f, ext)
+		ext = n.handler.OnPFC(now, int(p.index), f, ext)
 	}
 	return ext, true
 }
@@ -343,7 +345,7 @@ func (n *node) heldResume(now units.Time, p *port, f *packet.Packet, ext packet.
 	f.SetPFC(free, 0, 0)
 	n.countPFC(p, free, 0)
 	if n.handler != nil {
-		ext = n.handler.OnPFC(now, p.index, f, ext)
+		ext = n.handler.OnPFC(now, int(p.index), f, ext)
 	}
 	return ext, true
 }
@@ -370,22 +372,20 @@ func (n *node) tell(now units.Time, p *port, mask uint8) {
 	from := p.told
 	p.told = mask
 	if n.sink != nil {
-		n.sink.Paused(now, p.index, from, mask)
+		n.sink.Paused(now, int(p.index), from, mask)
 	}
 	if n.handler != nil {
-		n.handler.Paused(now, p.index, from, mask)
+		n.handler.Paused(now, int(p.index), from, mask)
 	}
 }
 
 // transmit puts a frame on the wire.
 func (n *node) transmit(now units.Time, p *port, f *packet.Packet, ext packet.Ext) {
 	p.busy = now + p.txTime(f.Size)
-	p.Stats.TxFrames++
-	p.Stats.TxBytes += uint64(f.Size)
 	if n.sink != nil {
-		n.sink.Depart(now, p.index, f)
+		n.sink.Depart(now, int(p.index), f)
 	}
-	n.drv.Transmit(p.index, f, ext, p.busy)
+	n.drv.Transmit(int(p.index), f, ext, p.busy)
 }
 
 // LinkChanged tells a port that its link went down or came up: both ends forget

@@ -141,11 +141,13 @@ func (s *Switch) arriveHooked(now units.Time, in, out int, p *packet.Packet, ext
 	s.memory.packets[slot].Port = uint16(in)
 	op := &s.ports[out]
 	if verdict == deadlock.Aside {
-		q := &s.queues[out*mmu.Classes+int(f.Class())]
-		if q.side == nil {
-			q.side = &fifo{}
+		at := out*mmu.Classes + int(f.Class())
+		if s.aside == nil {
+			s.aside = make(map[int]fifo)
 		}
-		s.link(q.side, slot)
+		q := s.aside[at]
+		s.link(&q, slot)
+		s.aside[at] = q
 		return
 	}
 	s.join(now, op, slot)
@@ -173,9 +175,9 @@ func (s *Switch) link(q *fifo, slot uint32) {
 // reports whether it may leave now.
 func (s *Switch) departHooked(now units.Time, p *port, slot uint32) bool {
 	f := &s.memory.packets[slot]
-	switch s.hook.Departing(now, p.index, f) {
+	switch s.hook.Departing(now, int(p.index), f) {
 	case deadlock.DropIt:
-		s.DropWhere(now, p.index, f.Class(), func(q *packet.Packet) bool { return q == f })
+		s.DropWhere(now, int(p.index), f.Class(), func(q *packet.Packet) bool { return q == f })
 		s.look(p)
 		return false
 	case deadlock.HoldOff:
@@ -200,7 +202,7 @@ func (s *Switch) departed(now units.Time, p *port, f *packet.Packet) {
 		}
 	}
 	if p.hookOut&bit != 0 {
-		s.hook.Departed(now, p.index, f)
+		s.hook.Departed(now, int(p.index), f)
 	}
 }
 
@@ -242,17 +244,19 @@ func (s *Switch) InsertHead(now units.Time, in, out int, p *packet.Packet) bool 
 
 // Splice implements deadlock.Switch.
 func (s *Switch) Splice(_ units.Time, port int, class uint8) {
-	q := &s.queues[port*mmu.Classes+int(class)]
-	if q.side == nil || q.side.head == 0 {
+	at := port*mmu.Classes + int(class)
+	side, ok := s.aside[at]
+	if !ok {
 		return
 	}
+	delete(s.aside, at)
+	q := &s.queues[at]
 	if q.tail == 0 {
-		q.head = q.side.head
+		q.head = side.head
 	} else {
-		s.memory.packets[q.tail].Link = q.side.head
+		s.memory.packets[q.tail].Link = side.head
 	}
-	q.tail = q.side.tail
-	*q.side = fifo{}
+	q.tail = side.tail
 	p := &s.ports[port]
 	p.nonEmpty |= 1 << class
 	s.look(p)

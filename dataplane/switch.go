@@ -45,6 +45,7 @@ type Switch struct {
 	router  route.Router
 	routes  map[uint16]int // overrides of a deadlock handler; nil unless used
 	queues  []fifo         // [port*Classes+class]
+	aside   map[int]fifo   // by queue: frames that a deadlock handler keeps apart
 	markers []mark.Marker
 	floor   []units.Bytes // marker's floor, by port
 	ecn     uint8
@@ -61,7 +62,6 @@ type Switch struct {
 // fifo is an egress queue: packets linked by index in the switch's memory.
 type fifo struct {
 	head, tail uint32
-	side       *fifo // frames that a deadlock handler keeps apart; nil unless used
 }
 
 // memory holds the packets of a switch. Slot 0 means "none".
@@ -304,7 +304,7 @@ func (s *Switch) drop(now units.Time, in int, p *packet.Packet, why probe.Reason
 func (s *Switch) join(_ units.Time, op *port, slot uint32) {
 	p := &s.memory.packets[slot]
 	class := p.Class()
-	at := op.index*mmu.Classes + int(class)
+	at := int(op.index)*mmu.Classes + int(class)
 	if s.atEnq {
 		s.mark(op, p)
 	}
@@ -326,7 +326,7 @@ func (s *Switch) mark(op *port, p *packet.Packet) {
 	if s.ecn&(1<<p.Class()) == 0 {
 		return
 	}
-	if q := s.view.Egress(op.index, p.Class()); q > s.floor[op.index] && p.Kind() == packet.Data {
+	if q := s.view.Egress(int(op.index), p.Class()); q > s.floor[op.index] && p.Kind() == packet.Data {
 		if s.markers[op.index].Mark(q, s.rand) {
 			p.Flags |= packet.CE
 			op.Stats.Marks++
@@ -367,7 +367,7 @@ func (s *Switch) serveData(now units.Time, p *port) {
 	eligible := p.nonEmpty &^ p.blocked
 	for eligible != 0 {
 		class := p.sched.Pick(eligible)
-		at := p.index*mmu.Classes + class
+		at := int(p.index)*mmu.Classes + class
 		slot := s.queues[at].head
 		f := &s.memory.packets[slot]
 		bit := uint8(1) << class
@@ -389,7 +389,7 @@ func (s *Switch) serveData(now units.Time, p *port) {
 func (s *Switch) more(p *port) {
 	if p.speaking != 0 || p.nonEmpty&^p.blocked != 0 {
 		p.armed = true
-		s.drv.ArmTx(p.index, p.busy)
+		s.drv.ArmTx(int(p.index), p.busy)
 	}
 }
 
@@ -406,7 +406,7 @@ func (s *Switch) send(now units.Time, p *port, at int, slot uint32) {
 	}
 	p.sched.Sent(int(class), units.Bytes(f.Size), emptied)
 	a := &s.leaving
-	*a = mmu.Arrival{In: int(f.Port), Out: p.index, Bytes: s.ledger.Cells(units.Bytes(f.Size)), Slot: slot, Class: class, Kind: s.kinds[class], Unscheduled: f.Flags&packet.Unscheduled != 0}
+	*a = mmu.Arrival{In: int(f.Port), Out: int(p.index), Bytes: s.ledger.Cells(units.Bytes(f.Size)), Slot: slot, Class: class, Kind: s.kinds[class], Unscheduled: f.Flags&packet.Unscheduled != 0}
 	s.release(now, a)
 	if !s.atEnq {
 		s.mark(p, f)

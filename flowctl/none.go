@@ -22,7 +22,7 @@ type noneReceiver struct{ port Port }
 
 func (r noneReceiver) Place(now units.Time, a *mmu.Arrival) mmu.Segment {
 	v := r.port.View()
-	if v.Ingress(a.In, a.Class).Private+a.Bytes <= v.PrivateSize() {
+	if v.In(a.In, a.Class, mmu.Private)+a.Bytes <= v.PrivateSize() {
 		return mmu.Private
 	}
 	if r.port.Policy().Fits(now, v, a) {

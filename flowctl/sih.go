@@ -58,14 +58,13 @@ type sihReceiver struct {
 
 // Place is dsh.txt Algorithm 1: private, shared, headroom, drop.
 func (r *sihReceiver) Place(now units.Time, a *mmu.Arrival) mmu.Segment {
-	q := r.view.Ingress(r.index, a.Class)
-	if q.Private+a.Bytes <= r.private {
+	if r.private > 0 && r.view.In(r.index, a.Class, mmu.Private)+a.Bytes <= r.private {
 		return mmu.Private
 	}
 	if r.policy.Fits(now, r.view, a) {
 		return mmu.Shared
 	}
-	if q.Headroom+a.Bytes <= r.headroom {
+	if r.view.In(r.index, a.Class, mmu.Headroom)+a.Bytes <= r.headroom {
 		return mmu.Headroom
 	}
 	return mmu.Drop

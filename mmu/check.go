@@ -12,9 +12,9 @@ func (l *Ledger) Check() error {
 	var segments [numSegments]units.Bytes
 	var ingress units.Bytes
 	for i := range l.in {
-		q := &l.in[i]
+		q := l.View().Ingress(i/Classes, uint8(i%Classes))
 		if q.Private < 0 || q.Shared < 0 || q.Headroom < 0 || q.Reserve < 0 {
-			return fmt.Errorf("ingress port %d class %d is negative: %+v", i/Classes, i%Classes, *q)
+			return fmt.Errorf("ingress port %d class %d is negative: %+v", i/Classes, i%Classes, q)
 		}
 		if q.Private > l.spec.Private {
 			return fmt.Errorf("ingress port %d class %d holds %d B of a private segment of %d B", i/Classes, i%Classes, q.Private, l.spec.Private)
@@ -35,17 +35,19 @@ func (l *Ledger) Check() error {
 		if b < 0 {
 			return fmt.Errorf("egress port %d class %d is negative: %d B", i/Classes, i%Classes, b)
 		}
-		egress += b
+		egress += units.Bytes(b)
 	}
 	var kinds units.Bytes
-	for _, b := range l.storedOf {
+	for _, b := range l.sharedOf {
 		kinds += b
 	}
 	switch {
 	case ingress != egress:
 		return fmt.Errorf("ingress queues hold %d B, egress queues %d B", ingress, egress)
-	case ingress != l.stored || kinds != l.stored:
-		return fmt.Errorf("%d B are stored, the ingress queues hold %d B, the kinds %d B", l.stored, ingress, kinds)
+	case ingress != l.stored:
+		return fmt.Errorf("%d B are stored, the ingress queues hold %d B", l.stored, ingress)
+	case kinds != l.segments[Shared]:
+		return fmt.Errorf("shared segment counts %d B, its kinds %d B", l.segments[Shared], kinds)
 	case l.stored+l.reserved > l.spec.Size:
 		return fmt.Errorf("%d B stored and %d B set aside in a buffer of %d B", l.stored, l.reserved, l.spec.Size)
 	case l.segments[Shared] > l.sharedMax:
@@ -66,7 +68,7 @@ func (l *Ledger) checkPairs() error {
 		sum[i%len(l.out)] += p.Bytes
 	}
 	for i := range sum {
-		if sum[i] != l.out[i] {
+		if sum[i] != units.Bytes(l.out[i]) {
 			return fmt.Errorf("egress port %d class %d counts %d B, its pairs %d B", i/Classes, i%Classes, l.out[i], sum[i])
 		}
 	}

@@ -61,7 +61,7 @@ var releaseOrder = [numOrders][4]Segment{
 	SharedFirst:   {Reserve, Shared, Headroom, Private},
 }
 
-// Ingress is what one ingress queue holds.
+// Ingress is what one ingress queue holds, by segment.
 type Ingress struct {
 	Private, Shared, Headroom, Reserve units.Bytes
 }
@@ -69,19 +69,14 @@ type Ingress struct {
 // Total returns all bytes of the queue.
 func (q *Ingress) Total() units.Bytes { return q.Private + q.Shared + q.Headroom + q.Reserve }
 
-func (q *Ingress) segment(s Segment) *units.Bytes {
-	switch s {
-	case Private:
-		return &q.Private
-	case Shared:
-		return &q.Shared
-	case Headroom:
-		return &q.Headroom
-	case Reserve:
-		return &q.Reserve
-	}
-	panic("mmu: no such segment")
-}
+// counters is an Ingress as it is stored: 32 bits each, so that all classes of a
+// port share two cache lines. MaxBuffer keeps them from overflowing.
+type counters [numSegments - 1]int32
+
+func (c *counters) of(s Segment) *int32 { return &c[(s-1)&3] }
+
+// MaxBuffer is the largest buffer that can be accounted for.
+const MaxBuffer = 2*units.GiB - 1
 
 // Spec is the immutable layout of a buffer.
 type Spec struct {
@@ -104,12 +99,10 @@ type Pair struct {
 type Ledger struct {
 	spec      Spec
 	sharedMax units.Bytes
-	in        []Ingress     // [port*Classes+class]
-	out       []units.Bytes // [port*Classes+class]
-	outPort   []units.Bytes // [port]
+	in        []counters // [port*Classes+class]
+	out       []int32    // [port*Classes+class]
 	segments  [numSegments]units.Bytes
 	sharedOf  [numKinds]units.Bytes // shared segment by kind of class
-	storedOf  [numKinds]units.Bytes // all segments by kind of class
 	stored    units.Bytes
 	reserved  units.Bytes // promised by SetAside, not yet used
 	lent      units.Bytes // of the reserve, what the shared segment gave
@@ -122,7 +115,7 @@ type Ledger struct {
 // NewLedger returns an empty ledger.
 func NewLedger(spec Spec) *Ledger {
 	n := spec.Ports * Classes
-	l := &Ledger{spec: spec, sharedMax: spec.Shared, in: make([]Ingress, n), out: make([]units.Bytes, n), outPort: make([]units.Bytes, spec.Ports)}
+	l := &Ledger{spec: spec, sharedMax: spec.Shared, in: make([]counters, n), out: make([]int32, n)}
 	if spec.Cell > 1 {
 		l.sharedMax -= l.sharedMax % spec.Cell
 	}
@@ -152,72 +145,72 @@ type Arrival struct {
 
 // Charge stores a frame in a segment.
 func (l *Ledger) Charge(a *Arrival, s Segment) {
-	q := &l.in[a.In*Classes+int(a.Class)]
+	at := a.In*Classes + int(a.Class)
+	*l.in[at].of(s) += int32(a.Bytes)
 	switch s {
 	case Shared:
-		q.Shared += a.Bytes
 		l.sharedOf[a.Kind&3] += a.Bytes
 	case Reserve:
 		l.reserved -= a.Bytes
-		q.Reserve += a.Bytes
-	default:
-		*q.segment(s) += a.Bytes
 	}
 	used := l.segments[s] + a.Bytes
 	l.segments[s] = used
-	l.peak[s] = max(l.peak[s], used)
-	l.out[a.Out*Classes+int(a.Class)] += a.Bytes
-	l.outPort[a.Out] += a.Bytes
-	l.storedOf[a.Kind&3] += a.Bytes
-	l.stored += a.Bytes
-	l.peakAll = max(l.peakAll, l.stored)
-	if l.pairs != nil {
-		p := &l.pairs[(a.In*l.spec.Ports+a.Out)*Classes+int(a.Class)]
-		p.Bytes += a.Bytes
-		p.Packets++
+	if used > l.peak[s] {
+		l.peak[s] = used
 	}
+	l.stored += a.Bytes
+	if l.stored > l.peakAll {
+		l.peakAll = l.stored
+	}
+	l.out[a.Out*Classes+int(a.Class)] += int32(a.Bytes)
+	if l.pairs != nil {
+		l.pair(a, a.Out, 1)
+	}
+}
+
+// pair counts a frame in (+1) or out (-1) of its pair.
+func (l *Ledger) pair(a *Arrival, out int, sign int32) {
+	p := &l.pairs[(a.In*l.spec.Ports+out)*Classes+int(a.Class)]
+	p.Bytes += units.Bytes(sign) * a.Bytes
+	p.Packets += sign
 }
 
 // Release takes a departing frame out. The ingress queue's segments are emptied
 // in the queue's release order, so a frame need not remember where it was put.
 func (l *Ledger) Release(a *Arrival) {
 	at := a.In*Classes + int(a.Class)
-	q := &l.in[at]
-	left := a.Bytes
-	if l.orders == nil && q.Headroom|q.Reserve == 0 && q.Shared >= left {
+	c := &l.in[at]
+	left := int32(a.Bytes)
+	if l.orders == nil && c[Headroom-1]|c[Reserve-1] == 0 && c[Shared-1] >= left {
 		// What nearly every departure does.
-		q.Shared -= left
-		l.segments[Shared] -= left
-		l.sharedOf[a.Kind&3] -= left
+		c[Shared-1] -= left
+		l.segments[Shared] -= a.Bytes
+		l.sharedOf[a.Kind&3] -= a.Bytes
 	} else {
 		l.releaseInOrder(at, left, a.Kind)
 	}
-	l.out[a.Out*Classes+int(a.Class)] -= a.Bytes
-	l.outPort[a.Out] -= a.Bytes
-	l.storedOf[a.Kind&3] -= a.Bytes
+	l.out[a.Out*Classes+int(a.Class)] -= left
 	l.stored -= a.Bytes
 	if l.pairs != nil {
-		p := &l.pairs[(a.In*l.spec.Ports+a.Out)*Classes+int(a.Class)]
-		p.Bytes -= a.Bytes
-		p.Packets--
+		l.pair(a, a.Out, -1)
 	}
 }
 
-func (l *Ledger) releaseInOrder(at int, left units.Bytes, kind Kind) {
+func (l *Ledger) releaseInOrder(at int, left int32, kind Kind) {
 	order := HeadroomFirst
 	if l.orders != nil {
 		order = l.orders[at]
 	}
 	for _, s := range releaseOrder[order] {
-		part := l.in[at].segment(s)
+		part := l.in[at].of(s)
 		n := min(*part, left)
 		*part -= n
-		l.segments[s] -= n
+		l.segments[s] -= units.Bytes(n)
 		switch s {
 		case Shared:
-			l.sharedOf[kind&3] -= n
+			l.sharedOf[kind&3] -= units.Bytes(n)
 		case Reserve:
-			l.repay(n)
+			l.repay(units.Bytes(n))
 		}
 		left -= n
 	}
@@ -228,17 +221,11 @@ func (l *Ledger) releaseInOrder(at int, left units.Bytes, kind Kind) {
 
 // Move re-labels stored bytes when a queued frame is given to another egress.
 func (l *Ledger) Move(a *Arrival, to int) {
-	l.out[a.Out*Classes+int(a.Class)] -= a.Bytes
-	l.out[to*Classes+int(a.Class)] += a.Bytes
-	l.outPort[a.Out] -= a.Bytes
-	l.outPort[to] += a.Bytes
+	l.out[a.Out*Classes+int(a.Class)] -= int32(a.Bytes)
+	l.out[to*Classes+int(a.Class)] += int32(a.Bytes)
 	if l.pairs != nil {
-		from := &l.pairs[(a.In*l.spec.Ports+a.Out)*Classes+int(a.Class)]
-		from.Bytes -= a.Bytes
-		from.Packets--
-		p := &l.pairs[(a.In*l.spec.Ports+to)*Classes+int(a.Class)]
-		p.Bytes += a.Bytes
-		p.Packets++
+		l.pair(a, a.Out, -1)
+		l.pair(a, to, 1)
 	}
 }
 

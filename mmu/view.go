@@ -18,9 +18,6 @@ func (v View) Size() units.Bytes { return v.l.spec.Size }
 // Stored returns all bytes in the buffer.
 func (v View) Stored() units.Bytes { return v.l.stored }
 
-// StoredOf returns the bytes of one kind of class.
-func (v View) StoredOf(k Kind) units.Bytes { return v.l.storedOf[k] }
-
 // Used returns the bytes stored in a segment.
 func (v View) Used(s Segment) units.Bytes { return v.l.segments[s] }
 
@@ -42,17 +39,23 @@ func (v View) Cells(b units.Bytes) units.Bytes { return v.l.Cells(b) }
 // Kind returns how a class is treated.
 func (v View) Kind(class uint8) Kind { return v.l.spec.Kinds[class&7] }
 
-// Ingress returns what an ingress queue holds. The result is read-only.
-func (v View) Ingress(port int, class uint8) *Ingress {
-	return &v.l.in[port*Classes+int(class)]
+// Ingress returns what an ingress queue holds.
+func (v View) Ingress(port int, class uint8) Ingress {
+	c := &v.l.in[port*Classes+int(class)]
+	return Ingress{units.Bytes(c[Private-1]), units.Bytes(c[Shared-1]), units.Bytes(c[Headroom-1]), units.Bytes(c[Reserve-1])}
+}
+
+// In returns what an ingress queue holds in one segment.
+func (v View) In(port int, class uint8, s Segment) units.Bytes {
+	return units.Bytes(*v.l.in[port*Classes+int(class)].of(s))
 }
 
 // IngressPort sums the ingress queues of a port over the classes in mask.
 func (v View) IngressPort(port int, mask uint8) Ingress {
 	var sum Ingress
-	for c := range Classes {
+	for c := range uint8(Classes) {
 		if mask&(1<<c) != 0 {
-			q := &v.l.in[port*Classes+c]
+			q := v.Ingress(port, c)
 			sum.Private += q.Private
 			sum.Shared += q.Shared
 			sum.Headroom += q.Headroom
@@ -63,10 +66,18 @@ func (v View) IngressPort(port int, mask uint8) Ingress {
 }
 
 // Egress returns the bytes waiting for an egress queue.
-func (v View) Egress(port int, class uint8) units.Bytes { return v.l.out[port*Classes+int(class)] }
+func (v View) Egress(port int, class uint8) units.Bytes {
+	return units.Bytes(v.l.out[port*Classes+int(class)])
+}
 
 // EgressPort returns the bytes waiting for an egress port.
-func (v View) EgressPort(port int) units.Bytes { return v.l.outPort[port] }
+func (v View) EgressPort(port int) units.Bytes {
+	sum := units.Bytes(0)
+	for _, b := range v.l.out[port*Classes : (port+1)*Classes] {
+		sum += units.Bytes(b)
+	}
+	return sum
+}
 
 // Pair returns what ingress port in holds for egress port out. It is zero unless
 // the ledger was asked to keep pairs.

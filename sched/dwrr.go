@@ -12,16 +12,19 @@ import (
 // by less than a frame; a new round adds one quantum. Over time the bytes of
 // backlogged classes stand in the ratio of their quanta, whatever the frames.
 type dwrr struct {
-	deficit [mmu.Classes]units.Bytes
-	quantum [mmu.Classes]units.Bytes
+	deficit [mmu.Classes]int32
+	quantum *[mmu.Classes]int32 // apart: it is read only when a turn ends
 	strict  uint8
-	at      int // class whose turn it is
+	at      uint8 // class whose turn it is
 }
 
+// maxQuantum keeps deficits within 32 bits.
+const maxQuantum = units.GiB
+
 func newDWRR(p Params) Scheduler {
-	s := &dwrr{strict: p.Strict, quantum: p.Quantum}
+	s := &dwrr{strict: p.Strict, quantum: new([mmu.Classes]int32)}
 	for c := range s.quantum {
-		s.quantum[c] = max(1, s.quantum[c])
+		s.quantum[c] = int32(min(max(1, p.Quantum[c]), maxQuantum))
 	}
 	return s
 }
@@ -32,13 +35,13 @@ func (s *dwrr) Pick(eligible uint8) int {
 		return bits.TrailingZeros8(m)
 	}
 	for {
-		c := after(eligible, s.at)
+		c := after(eligible, int(s.at))
 		if s.deficit[c&7] > 0 {
-			s.at = c
+			s.at = uint8(c)
 			return c
 		}
 		s.deficit[c&7] += s.quantum[c&7]
-		s.at = (c + 1) & 7
+		s.at = uint8(c+1) & 7
 	}
 }
 
@@ -48,5 +51,5 @@ func (s *dwrr) Sent(class int, b units.Bytes, emptied bool) {
 		s.deficit[class&7] = 0
 		return
 	}
-	s.deficit[class&7] -= b
+	s.deficit[class&7] -= int32(b)
 }

@@ -7,6 +7,7 @@ import (
 	"sync/atomic"
 
 	"github.com/xoff-net/xoff/dataplane"
+	"github.com/xoff-net/xoff/packet"
 	"github.com/xoff-net/xoff/units"
 )
 
@@ -30,7 +31,7 @@ type Fast struct {
 	opts    Options
 	nodes   []*fastNode // switches first: they are the larger pieces of work
 	hosts   []*fastNode
-	links   []*link
+	links   []link
 	nics    []*dataplane.NIC
 	switchs []*dataplane.Switch
 	window  units.Time
@@ -110,19 +111,23 @@ func windowLength(limit units.Time) units.Time {
 }
 
 func (f *Fast) connect(byNumber []*fastNode) {
+	f.links = make([]link, 2*len(f.spec.Cables))
+	rings := make([]packet.Packet, minRing*len(f.links))
 	for i := range f.spec.Cables {
 		c := &f.spec.Cables[i]
 		for dir, e := range [2]struct {
 			from, to End
 			delay    units.Time
 		}{{c.A, c.B, c.AtoB}, {c.B, c.A, c.BtoA}} {
-			l := &link{
-				to: byNumber[e.to.Node], toPort: uint16(e.to.Port), delay: e.delay,
-				faults: newFaults(c, e.delay, f.spec.Seed, uint64(2*i+dir)),
-			}
+			at := 2*i + dir
+			l := &f.links[at]
+			l.to, l.toPort, l.delay = byNumber[e.to.Node], uint16(e.to.Port), e.delay
+			l.faults = newFaults(c, e.delay, f.spec.Seed, uint64(at))
+			l.buf = rings[at*minRing : (at+1)*minRing : (at+1)*minRing]
+			buf := l.buf
+			l.pubBuf.Store(&buf)
 			byNumber[e.from.Node].outputs[e.from.Port] = l
 			byNumber[e.to.Node].inputs[e.to.Port].link = l
-			f.links = append(f.links, l)
 		}
 	}
 }

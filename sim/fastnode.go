@@ -58,6 +58,7 @@ type fastNode struct {
 	nic         *dataplane.NIC
 	common      node
 	sink        probe.Sink
+	ext         packet.Ext // scratch
 	changes     []change
 	index       int    // in the engine's order
 	pendingWake uint64 // window of a far wake that is on its way
@@ -170,7 +171,8 @@ func (n *fastNode) arrive(port int) {
 	}
 	ext := packet.Ext(nil)
 	if p.Flags&packet.Extended != 0 {
-		ext = in.extOf(p)
+		n.ext = in.extOf(p, n.ext[:0])
+		ext = n.ext
 	}
 	if p.Control() {
 		n.control++

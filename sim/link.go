@@ -16,35 +16,36 @@ import (
 // consumer only takes frames that were appended in earlier windows. Each side
 // publishes its end once per window.
 type link struct {
-	to     *fastNode
-	toPort uint16
-	delay  units.Time
-	faults *faults
-
-	// The producer's side.
+	// The producer's side: one cache line.
 	buf     []packet.Packet // length is a power of two
-	words   []uint64        // extensions, length is a power of two; nil when unused
+	delay   units.Time
+	to      *fastNode
 	tail    uint32
 	head    uint32 // of the consumer, as last seen
-	wTail   uint32
-	wHead   uint32
 	flushed uint32 // tail at the last publication
-	_       [64]byte
+	toPort  uint16
+	_       [8]byte
 
-	// Published by the producer, read by the consumer.
-	pubTail  atomic.Uint32
+	// Published, once per window at most, by the producer and by the consumer.
 	pubBuf   atomic.Pointer[[]packet.Packet]
-	pubWords atomic.Pointer[[]uint64]
-	_        [64]byte
-
-	// Published by the consumer, read by the producer.
+	pubTail  atomic.Uint32
 	pubHead  atomic.Uint32
 	pubWHead atomic.Uint32
-	_        [64]byte
+	pubWords atomic.Pointer[[]uint64]
+
+	// Rarely used.
+	faults *faults
+	ext    *extRing // the producer's extensions; nil when unused
+}
+
+// extRing holds the extensions of the frames on a wire.
+type extRing struct {
+	words      []uint64 // length is a power of two
+	tail, head uint32
 }
 
 // minRing is the first size of a ring.
-const minRing = 16
+const minRing = 32
 
 // push appends a frame that arrives at the given time.
 func (l *link) push(p *packet.Packet, ext packet.Ext, at units.Time) {
@@ -80,26 +81,30 @@ func (l *link) makeRoom() {
 
 // pushExt appends an extension, its length before it, and returns its place.
 func (l *link) pushExt(ext packet.Ext) uint32 {
+	if l.ext == nil {
+		l.ext = &extRing{}
+	}
+	x := l.ext
 	need := uint32(len(ext) + 1)
-	if l.wTail-l.wHead+need > uint32(len(l.words)) {
-		l.wHead = l.pubWHead.Load()
-		for l.wTail-l.wHead+need > uint32(len(l.words)) {
-			bigger := make([]uint64, max(64, 2*len(l.words)))
-			for i := l.wHead; i != l.wTail; i++ {
-				bigger[i&uint32(len(bigger)-1)] = l.words[i&uint32(len(l.words)-1)]
+	if x.tail-x.head+need > uint32(len(x.words)) {
+		x.head = l.pubWHead.Load()
+		for x.tail-x.head+need > uint32(len(x.words)) {
+			bigger := make([]uint64, max(64, 2*len(x.words)))
+			for i := x.head; i != x.tail; i++ {
+				bigger[i&uint32(len(bigger)-1)] = x.words[i&uint32(len(x.words)-1)]
 			}
-			l.words = bigger
+			x.words = bigger
 		}
-		words := l.words
+		words := x.words
 		l.pubWords.Store(&words)
 	}
-	at := l.wTail
-	mask := uint32(len(l.words) - 1)
-	l.words[at&mask] = uint64(len(ext))
+	at := x.tail
+	mask := uint32(len(x.words) - 1)
+	x.words[at&mask] = uint64(len(ext))
 	for i, w := range ext {
-		l.words[(at+1+uint32(i))&mask] = w
+		x.words[(at+1+uint32(i))&mask] = w
 	}
-	l.wTail += need
+	x.tail += need
 	return at
 }
 
@@ -118,7 +123,6 @@ type input struct {
 	head uint32
 	tail uint32 // as last seen
 	from uint32 // head at the last publication
-	ext  packet.Ext
 }
 
 // refresh looks for frames that were published since.
@@ -135,20 +139,16 @@ func (in *input) refresh() bool {
 
 func (in *input) front() *packet.Packet { return &in.buf[in.head&uint32(len(in.buf)-1)] }
 
-// extOf copies the extension of a frame out of the ring.
-func (in *input) extOf(p *packet.Packet) packet.Ext {
-	if p.Flags&packet.Extended == 0 {
-		return nil
-	}
+// extOf appends the extension of a frame to ext.
+func (in *input) extOf(p *packet.Packet, ext packet.Ext) packet.Ext {
 	words := *in.link.pubWords.Load()
 	mask := uint32(len(words) - 1)
 	n := uint32(words[p.Link&mask])
-	in.ext = in.ext[:0]
 	for i := range n {
-		in.ext = append(in.ext, words[(p.Link+1+i)&mask])
+		ext = append(ext, words[(p.Link+1+i)&mask])
 	}
 	in.link.pubWHead.Store(p.Link + 1 + n)
-	return in.ext
+	return ext
 }
 
 // release publishes how far the consumer is.
