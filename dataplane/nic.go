@@ -449,7 +449,8 @@ func (n *NIC) leave(now units.Time, p *port, f *packet.Packet, class int) {
 	if p.metered&(1<<class) != 0 {
 		p.meter.Sent(now, uint8(class), units.Bytes(f.Size))
 	}
-	n.transmit(now, p, f, nil)
+	n.depart(now, p, f)
+	n.drv.Transmit(0, f, nil, p.busy)
 }
 
 // armSoft makes sure that the soft heap has an entry no later than needed. An
@@ -599,7 +600,11 @@ func (n *NIC) acknowledged(now units.Time, p *packet.Packet, ext packet.Ext) {
 		n.finish(now, i, q)
 		return
 	}
-	n.ack = cc.Ack{Seq: p.Seq, Next: q.seq, Bytes: fresh, CE: p.Flags&packet.CE != 0, Nack: p.Kind() == packet.Nack && p.Seq == q.una, Telemetry: ext}
+	// Field by field: see Switch.describe.
+	n.ack.Seq, n.ack.Next, n.ack.Bytes = p.Seq, q.seq, fresh
+	n.ack.CE = p.Flags&packet.CE != 0
+	n.ack.Nack = p.Kind() == packet.Nack && p.Seq == q.una
+	n.ack.Telemetry = ext
 	if n.ack.Nack {
 		q.ctl.OnLoss(now, false)
 		q.seq = q.una

@@ -25,7 +25,8 @@ import (
 // method of the same name at exactly that time.
 type Driver interface {
 	// Transmit takes a frame whose first bit leaves now and whose last bit
-	// leaves at done. The driver must copy p and ext.
+	// leaves at done. The driver must copy p and, if the packet has the flag
+	// Extended, ext.
 	Transmit(port int, p *packet.Packet, ext packet.Ext, done units.Time)
 	// ArmTx asks for TxDone. A port has at most one pending.
 	ArmTx(port int, at units.Time)
@@ -311,7 +312,11 @@ func (n *node) speak(now units.Time, p *port) bool {
 		}
 		n.ext = ext[:0]
 		if ok {
-			n.transmit(now, p, f, ext)
+			if len(ext) > 0 {
+				f.Flags |= packet.Extended
+			}
+			n.depart(now, p, f)
+			n.drv.Transmit(int(p.index), f, ext, p.busy)
 			return true
 		}
 	}
@@ -379,13 +384,12 @@ func (n *node) tell(now units.Time, p *port, mask uint8) {
 	}
 }
 
-// transmit puts a frame on the wire.
-func (n *node) transmit(now units.Time, p *port, f *packet.Packet, ext packet.Ext) {
+// depart does what is due before a frame goes to the driver: the wire is taken.
+func (n *node) depart(now units.Time, p *port, f *packet.Packet) {
 	p.busy = now + p.txTime(f.Size)
 	if n.sink != nil {
 		n.sink.Depart(now, int(p.index), f)
 	}
-	n.drv.Transmit(int(p.index), f, ext, p.busy)
 }
 
 // LinkChanged tells a port that its link went down or came up: both ends forget

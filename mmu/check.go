@@ -37,17 +37,11 @@ func (l *Ledger) Check() error {
 		}
 		egress += units.Bytes(b)
 	}
-	var kinds units.Bytes
-	for _, b := range l.sharedOf {
-		kinds += b
-	}
 	switch {
 	case ingress != egress:
 		return fmt.Errorf("ingress queues hold %d B, egress queues %d B", ingress, egress)
 	case ingress != l.stored:
 		return fmt.Errorf("%d B are stored, the ingress queues hold %d B", l.stored, ingress)
-	case kinds != l.segments[Shared]:
-		return fmt.Errorf("shared segment counts %d B, its kinds %d B", l.segments[Shared], kinds)
 	case l.stored+l.reserved > l.spec.Size:
 		return fmt.Errorf("%d B stored and %d B set aside in a buffer of %d B", l.stored, l.reserved, l.spec.Size)
 	case l.segments[Shared] > l.sharedMax:

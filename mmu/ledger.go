@@ -25,7 +25,6 @@ const (
 	Control              // ACK, NACK, CNP: never paused, counted in the shared segment
 	Lossless             // flow control keeps it from being dropped
 	Lossy                // dropped when its threshold is reached
-	numKinds
 )
 
 // Segment is a part of the buffer, seen from the ingress.
@@ -102,7 +101,6 @@ type Ledger struct {
 	in        []counters // [port*Classes+class]
 	out       []int32    // [port*Classes+class]
 	segments  [numSegments]units.Bytes
-	sharedOf  [numKinds]units.Bytes // shared segment by kind of class
 	stored    units.Bytes
 	reserved  units.Bytes // promised by SetAside, not yet used
 	lent      units.Bytes // of the reserve, what the shared segment gave
@@ -147,10 +145,7 @@ type Arrival struct {
 func (l *Ledger) Charge(a *Arrival, s Segment) {
 	at := a.In*Classes + int(a.Class)
 	*l.in[at].of(s) += int32(a.Bytes)
-	switch s {
-	case Shared:
-		l.sharedOf[a.Kind&3] += a.Bytes
-	case Reserve:
+	if s == Reserve {
 		l.reserved -= a.Bytes
 	}
 	used := l.segments[s] + a.Bytes
@@ -181,13 +176,17 @@ func (l *Ledger) Release(a *Arrival) {
 	at := a.In*Classes + int(a.Class)
 	c := &l.in[at]
 	left := int32(a.Bytes)
-	if l.orders == nil && c[Headroom-1]|c[Reserve-1] == 0 && c[Shared-1] >= left {
-		// What nearly every departure does.
+	switch {
+	case l.orders != nil || c[Headroom-1]|c[Reserve-1] != 0:
+		l.releaseInOrder(at, left)
+	case c[Shared-1] >= left: // what nearly every departure does
 		c[Shared-1] -= left
 		l.segments[Shared] -= a.Bytes
-		l.sharedOf[a.Kind&3] -= a.Bytes
-	} else {
-		l.releaseInOrder(at, left, a.Kind)
+	case c[Shared-1] == 0 && c[Private-1] >= left:
+		c[Private-1] -= left
+		l.segments[Private] -= a.Bytes
+	default:
+		l.releaseInOrder(at, left)
 	}
 	l.out[a.Out*Classes+int(a.Class)] -= left
 	l.stored -= a.Bytes
@@ -196,7 +195,7 @@ func (l *Ledger) Release(a *Arrival) {
 	}
 }
 
-func (l *Ledger) releaseInOrder(at int, left int32, kind Kind) {
+func (l *Ledger) releaseInOrder(at int, left int32) {
 	order := HeadroomFirst
 	if l.orders != nil {
 		order = l.orders[at]
@@ -206,10 +205,7 @@ func (l *Ledger) releaseInOrder(at int, left int32, kind Kind) {
 		n := min(*part, left)
 		*part -= n
 		l.segments[s] -= units.Bytes(n)
-		switch s {
-		case Shared:
-			l.sharedOf[kind&3] -= units.Bytes(n)
-		case Reserve:
+		if s == Reserve {
 			l.repay(units.Bytes(n))
 		}
 		left -= n

@@ -21,8 +21,18 @@ func (v View) Stored() units.Bytes { return v.l.stored }
 // Used returns the bytes stored in a segment.
 func (v View) Used(s Segment) units.Bytes { return v.l.segments[s] }
 
-// SharedOf returns the bytes of one kind of class in the shared segment.
-func (v View) SharedOf(k Kind) units.Bytes { return v.l.sharedOf[k] }
+// SharedOf returns the bytes of one kind of class in the shared segment. It adds
+// up all queues: a policy that needs it for every frame keeps its own sum as an
+// observer.
+func (v View) SharedOf(k Kind) units.Bytes {
+	sum := units.Bytes(0)
+	for i := range v.l.in {
+		if v.l.spec.Kinds[i%Classes] == k {
+			sum += units.Bytes(*v.l.in[i].of(Shared))
+		}
+	}
+	return sum
+}
 
 // SharedSize returns the size of the shared segment now.
 func (v View) SharedSize() units.Bytes { return v.l.sharedMax }

@@ -122,12 +122,12 @@ func (f *Fast) connect(byNumber []*fastNode) {
 			at := 2*i + dir
 			l := &f.links[at]
 			l.to, l.toPort, l.delay = byNumber[e.to.Node], uint16(e.to.Port), e.delay
-			l.faults = newFaults(c, e.delay, f.spec.Seed, uint64(at))
 			l.buf = rings[at*minRing : (at+1)*minRing : (at+1)*minRing]
 			buf := l.buf
 			l.pubBuf.Store(&buf)
 			byNumber[e.from.Node].outputs[e.from.Port] = l
-			byNumber[e.to.Node].inputs[e.to.Port].link = l
+			in := &byNumber[e.to.Node].inputs[e.to.Port]
+			in.link, in.faults = l, newFaults(c, e.delay, f.spec.Seed, uint64(at))
 		}
 	}
 }

@@ -86,8 +86,18 @@ func newFastNode(ports int) *fastNode {
 // Transmit implements dataplane.Driver.
 func (n *fastNode) Transmit(port int, p *packet.Packet, ext packet.Ext, done units.Time) {
 	l := n.outputs[port]
-	l.push(p, ext, done+l.delay)
-	n.touched[port>>6] |= 1 << (port & 63)
+	if l.tail-l.head == uint32(len(l.buf)) {
+		l.makeRoom()
+	}
+	e := &l.buf[l.tail&uint32(len(l.buf)-1)]
+	*e = *p
+	e.At = done + l.delay
+	e.Port = l.toPort
+	if p.Flags&packet.Extended != 0 {
+		e.Link = l.pushExt(ext)
+	}
+	l.tail++
+	n.touched[uint(port)>>6] |= 1 << (uint(port) & 63)
 }
 
 // ArmTx implements dataplane.Driver.
@@ -115,11 +125,12 @@ func (n *fastNode) armChange() {
 	n.setTimer(timerChange, k)
 }
 
-// run handles every event of the node before end.
+// run handles every event of the node before end. Whatever arrives before end is
+// on the wires already.
 func (n *fastNode) run(end units.Time) {
 	limit := uint64(end) << keyTimeShift
 	for i := range n.inputs {
-		if in := &n.inputs[i]; in.link != nil && in.head == in.tail && in.refresh() {
+		if in := &n.inputs[i]; in.head == in.tail && in.refresh() {
 			n.expect(i, in)
 		}
 	}
@@ -128,20 +139,22 @@ func (n *fastNode) run(end units.Time) {
 		switch k := min(a, x, n.timer); {
 		case k >= limit:
 			for i := range n.inputs {
-				if in := &n.inputs[i]; in.head != in.from {
-					in.release()
-				}
+				n.inputs[i].release()
 			}
 			return
 		case k == a:
 			n.arrive(int(a & (MaxPorts - 1)))
 		case k == x:
 			port := int(x & (MaxPorts - 1))
-			n.txDone.set(port, none)
 			if n.sw != nil {
 				n.sw.TxDone(units.Time(x>>keyTimeShift), port)
 			} else {
 				n.nic.TxDone(units.Time(x>>keyTimeShift), port)
+			}
+			// Most often the port has sent again and the leaf is set anew: only
+			// then is it not the event that was just handled.
+			if n.txDone.leaf(port) == x {
+				n.txDone.set(port, none)
 			}
 		default:
 			n.fire(units.Time(k >> keyTimeShift))
@@ -179,7 +192,7 @@ func (n *fastNode) arrive(port int) {
 	} else {
 		n.hops++
 	}
-	if f := in.link.faults; f != nil && f.damages(p) {
+	if in.faults != nil && in.faults.damages(p) {
 		n.lost++
 		if n.sink != nil {
 			n.sink.Drop(p.At, port, p, probe.Corrupt)
@@ -224,11 +237,10 @@ func apply(sw *dataplane.Switch, n node, now units.Time, c *change) {
 
 // next returns the time of the node's next event, as far as it knows.
 func (n *fastNode) next() units.Time {
-	k := min(n.arrivals.top(), n.txDone.top(), n.timer)
-	if k == none {
-		return units.Never
+	if k := min(n.arrivals.top(), n.txDone.top(), n.timer); k != none {
+		return units.Time(k >> keyTimeShift)
 	}
-	return units.Time(k >> keyTimeShift)
+	return units.Never
 }
 
 // publish makes what the node sent visible, and notes which nodes have something

@@ -33,9 +33,7 @@ type link struct {
 	pubWHead atomic.Uint32
 	pubWords atomic.Pointer[[]uint64]
 
-	// Rarely used.
-	faults *faults
-	ext    *extRing // the producer's extensions; nil when unused
+	ext *extRing // the producer's extensions; nil when unused
 }
 
 // extRing holds the extensions of the frames on a wire.
@@ -46,23 +44,6 @@ type extRing struct {
 
 // minRing is the first size of a ring.
 const minRing = 32
-
-// push appends a frame that arrives at the given time.
-func (l *link) push(p *packet.Packet, ext packet.Ext, at units.Time) {
-	if l.tail-l.head == uint32(len(l.buf)) {
-		l.makeRoom()
-	}
-	e := &l.buf[l.tail&uint32(len(l.buf)-1)]
-	*e = *p
-	e.At = at
-	e.Port = l.toPort
-	e.Flags &^= packet.Extended
-	if len(ext) > 0 {
-		e.Flags |= packet.Extended
-		e.Link = l.pushExt(ext)
-	}
-	l.tail++
-}
 
 // makeRoom learns how far the consumer is, or doubles the ring. The consumer may
 // still be reading the old one: it is left as it is.
@@ -118,17 +99,18 @@ func (l *link) flush() units.Time {
 
 // input is the consumer's side of a link.
 type input struct {
-	link *link
-	buf  []packet.Packet
-	head uint32
-	tail uint32 // as last seen
-	from uint32 // head at the last publication
+	buf    []packet.Packet
+	head   uint32
+	tail   uint32 // as last seen
+	from   uint32 // head at the last publication
+	link   *link
+	faults *faults
 }
 
 // refresh looks for frames that were published since.
 func (in *input) refresh() bool {
 	tail := in.link.pubTail.Load()
-	if tail == in.head {
+	if tail == in.tail {
 		return false
 	}
 	in.tail = tail

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 	"strconv"
+	"syscall"
 	"testing"
 	"time"
 
@@ -32,7 +33,7 @@ func TestQuick(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for range 3 {
+	for range reps() {
 		b, err := scenario.Build(cfg, scenario.BuildOptions{Invariants: os.Getenv("INV") != ""})
 		if err != nil {
 			t.Fatal(err)
@@ -42,14 +43,30 @@ func TestQuick(t *testing.T) {
 			t.Fatal(err)
 		}
 		t0 := time.Now()
+		c0 := cpu()
 		end, err := f.Run(context.Background())
 		el := time.Since(t0)
+		cp := cpu() - c0
 		h := f.Totals()
-		fmt.Printf("end %v err %v hops %d flows %d wall %.3f ns/hop %.1f  %+v\n", end, err, h.Hops, len(b.Flows.Flow), el.Seconds(), float64(el.Nanoseconds())/float64(h.Hops), h)
+		fmt.Printf("end %v err %v hops %d flows %d wall %.3f ns/hop %.1f  %+v\n", end, err, h.Hops, len(b.Flows.Flow), el.Seconds(), cp*1e9/float64(h.Hops), h)
 		for _, c := range b.Checks {
 			if c.Broken > 0 {
 				t.Fatal(c.First)
 			}
 		}
 	}
+}
+
+func cpu() float64 {
+	var ru syscall.Rusage
+	_ = syscall.Getrusage(0, &ru)
+	return float64(ru.Utime.Sec) + float64(ru.Utime.Usec)/1e6
+}
+
+func reps() int {
+	n, _ := strconv.Atoi(os.Getenv("REPS"))
+	if n == 0 {
+		n = 5
+	}
+	return n
 }
