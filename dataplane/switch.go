@@ -321,13 +321,15 @@ func (s *Switch) join(_ units.Time, op *port, slot uint32) {
 	if s.atEnq {
 		s.mark(op, p)
 	}
+	// Whether a queue is empty is hard to guess: slot 0 takes the link of a
+	// predecessor that does not exist.
 	q := &s.queues[at]
+	s.memory.packets[q.tail].Link = slot
+	head := q.head
 	if q.tail == 0 {
-		q.head = slot
-	} else {
-		s.memory.packets[q.tail].Link = slot
+		head = slot
 	}
-	q.tail = slot
+	q.head, q.tail = head, slot
 	op.nonEmpty |= 1 << class
 	if s.checks != nil {
 		s.checks.enqueued(at, slot)
@@ -411,12 +413,16 @@ func (s *Switch) send(now units.Time, p *port, at int, slot uint32) {
 	q := &s.queues[at]
 	f := &s.memory.packets[slot]
 	class := uint8(at & (mmu.Classes - 1))
-	q.head = f.Link
-	emptied := q.head == 0
-	if emptied {
-		q.tail = 0
-		p.nonEmpty &^= 1 << class
+	next, tail, gone := f.Link, q.tail, uint8(0)
+	if next == 0 {
+		tail = 0
 	}
+	if next == 0 {
+		gone = 1
+	}
+	q.head, q.tail = next, tail
+	p.nonEmpty &^= gone << class
+	emptied := next == 0
 	p.sched.Sent(int(class), units.Bytes(f.Size), emptied)
 	a := &s.leaving
 	s.describe(a, int(f.Port), int(p.index), slot, f)

@@ -72,15 +72,12 @@ func (r *sihReceiver) Place(now units.Time, a *mmu.Arrival) mmu.Segment {
 
 // Charged implements Receiver: the state machine of dsh.txt Fig. 3, ON to OFF.
 func (r *sihReceiver) Charged(now units.Time, a *mmu.Arrival, s mmu.Segment) {
-	if s == mmu.Headroom {
-		r.off(now, a.Class)
-		return
-	}
-	if s == mmu.Shared {
-		if q, xoff := r.policy.Level(now, r.view, r.index, a.Class); q > xoff {
-			r.off(now, a.Class)
+	if s != mmu.Headroom {
+		if q, xoff := r.policy.Level(now, r.view, r.index, a.Class); q <= xoff {
+			return
 		}
 	}
+	r.off(now, a.Class)
 }
 
 func (r *sihReceiver) off(now units.Time, class uint8) {
@@ -92,22 +89,16 @@ func (r *sihReceiver) off(now units.Time, class uint8) {
 // Released implements Receiver: OFF to ON, or ON to OFF when the threshold fell
 // below the queue while others grew.
 func (r *sihReceiver) Released(now units.Time, a *mmu.Arrival) {
-	in := r.view.Ingress(r.index, a.Class)
+	q, xoff := r.policy.Level(now, r.view, r.index, a.Class)
 	bit := uint8(1) << a.Class
-	if in.Headroom != 0 {
-		return // OFF already: only a charge to headroom puts bytes there
-	}
-	if in.Total() == 0 {
-		if r.want&bit != 0 {
-			r.Want(now, r.want&^bit)
+	if r.want&bit == 0 {
+		if q > xoff {
+			r.Want(now, r.want|bit)
 		}
 		return
 	}
-	q, xoff := r.policy.Level(now, r.view, r.index, a.Class)
-	switch {
-	case r.want&bit == 0 && q > xoff:
-		r.Want(now, r.want|bit)
-	case r.want&bit != 0 && q < max(0, xoff-r.delta):
+	in := r.view.Ingress(r.index, a.Class)
+	if in.Headroom == 0 && q < max(0, xoff-r.delta) || in.Total() == 0 {
 		r.Want(now, r.want&^bit)
 	}
 }

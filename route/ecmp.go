@@ -20,14 +20,13 @@ func (r *ecmp) Route(p *packet.Packet) int {
 		return port
 	}
 	ports := r.table.ports(p)
-	switch len(ports) {
-	case 0:
+	if len(ports) == 0 {
 		return -1
-	case 1:
-		return int(ports[0])
 	}
 	// The upper half of a 32 x 32 bit product maps the hash to the ports without
-	// a division.
+	// a division. A single port takes the same way: whether there is one or many
+	// alternates from frame to frame, and a wrong guess costs more than the
+	// product.
 	return int(ports[uint64(Mix(p.Hash^r.seed))*uint64(len(ports))>>32])
 }
 

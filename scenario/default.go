@@ -24,7 +24,7 @@ func Default() *Config {
 			"rdma":    {IDs: []int{1, 2, 3, 4, 5, 6, 7}, Kind: "lossless"},
 		},
 		Switch: Switch{
-			Buffer:      Buffer{Size: 16 * units.MiB, PrivatePerQueue: 3 * units.KB, Cell: 1, ReserveFor: "cabled"},
+			Buffer:      Buffer{Size: 16 * units.MiB, Cell: 1, ReserveFor: "cabled"},
 			Policy:      choice("dt", paramsOf(buffer.Policies, "dt")),
 			FlowControl: choice("pfc", paramsOf(flowctl.Schemes, "pfc")),
 			PFC:         PFC{Hold: "timed", Quanta: 65535, Coalesce: true},
