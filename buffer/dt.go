@@ -85,14 +85,10 @@ func newDT(params any, _ Env) (Policy, error) {
 // Fits implements Policy.
 func (d *DT) Fits(_ units.Time, v mmu.View, a *mmu.Arrival) bool {
 	free := v.SharedFree()
-	switch a.Kind {
-	case mmu.Lossless:
+	if a.Kind == mmu.Lossless {
 		return v.In(a.In, a.Class, mmu.Shared)+a.Bytes <= d.lossless.of(free) && a.Bytes <= free
-	case mmu.Lossy:
-		return v.Egress(a.Out, a.Class)+a.Bytes <= d.lossy.of(free) && a.Bytes <= free
-	default:
-		return a.Bytes <= free
 	}
+	return v.Egress(a.Out, a.Class)+a.Bytes <= d.lossy.of(free) && a.Bytes <= free
 }
 
 // Level implements Policy.

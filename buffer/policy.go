@@ -15,8 +15,9 @@ import (
 // policy reads the switch through the view and keeps no pointer into it.
 type Policy interface {
 	// Fits reports whether the shared segment takes this frame: the one
-	// admission question, asked with ingress and egress known. A refused lossy
-	// frame is dropped; a refused lossless frame is offered to the headroom.
+	// admission question, asked with ingress and egress known, for lossless and
+	// lossy frames. A refused lossy frame is dropped; a refused lossless frame is
+	// offered to the headroom.
 	Fits(now units.Time, v mmu.View, a *mmu.Arrival) bool
 	// Level returns the occupancy of a lossless ingress queue as this policy
 	// measures it and the threshold it is held against, Xoff.

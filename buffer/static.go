@@ -26,14 +26,11 @@ func newStatic(params any, _ Env) (Policy, error) {
 
 // Fits implements Policy.
 func (s *Static) Fits(_ units.Time, v mmu.View, a *mmu.Arrival) bool {
-	q := units.Bytes(0)
-	switch a.Kind {
-	case mmu.Lossless:
-		q = v.In(a.In, a.Class, mmu.Shared) + a.Bytes
-	case mmu.Lossy:
-		q = v.Egress(a.Out, a.Class) + a.Bytes
+	q := v.Egress(a.Out, a.Class)
+	if a.Kind == mmu.Lossless {
+		q = v.In(a.In, a.Class, mmu.Shared)
 	}
-	return q <= s.limit && a.Bytes <= v.SharedFree()
+	return q+a.Bytes <= s.limit && a.Bytes <= v.SharedFree()
 }
 
 // Level implements Policy.

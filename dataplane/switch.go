@@ -267,9 +267,11 @@ func (s *Switch) describe(a *mmu.Arrival, in, out int, slot uint32, p *packet.Pa
 	a.Unscheduled = p.Flags&packet.Unscheduled != 0
 }
 
-// admit finds room for a frame and charges it, or drops it.
+// admit finds room for a frame and charges it, or drops it. Control classes have
+// no threshold: they take what is left of the shared segment.
 func (s *Switch) admit(now units.Time, ip *port, a *mmu.Arrival, p *packet.Packet) bool {
-	if a.Kind == mmu.Lossless {
+	switch a.Kind {
+	case mmu.Lossless:
 		seg := ip.recv.Place(now, a)
 		if seg == mmu.Drop {
 			s.drop(now, a.In, p, probe.Lossless)
@@ -277,7 +279,13 @@ func (s *Switch) admit(now units.Time, ip *port, a *mmu.Arrival, p *packet.Packe
 		}
 		s.ledger.Charge(a, seg)
 		ip.recv.Charged(now, a, seg)
-	} else {
+	case mmu.Control:
+		if a.Bytes > s.view.SharedFree() {
+			s.drop(now, a.In, p, probe.Overflow)
+			return false
+		}
+		s.ledger.Charge(a, mmu.Shared)
+	default:
 		if !s.policy.Fits(now, s.view, a) {
 			s.drop(now, a.In, p, probe.Overflow)
 			return false

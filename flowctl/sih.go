@@ -70,14 +70,13 @@ func (r *sihReceiver) Place(now units.Time, a *mmu.Arrival) mmu.Segment {
 	return mmu.Drop
 }
 
-// Charged implements Receiver: the state machine of dsh.txt Fig. 3, ON to OFF.
+// Charged implements Receiver: the state machine of dsh.txt Fig. 3, ON to OFF. A
+// frame that the shared segment took was below T(t) when it came, so only the
+// headroom says OFF here.
 func (r *sihReceiver) Charged(now units.Time, a *mmu.Arrival, s mmu.Segment) {
-	if s != mmu.Headroom {
-		if q, xoff := r.policy.Level(now, r.view, r.index, a.Class); q <= xoff {
-			return
-		}
+	if s == mmu.Headroom {
+		r.off(now, a.Class)
 	}
-	r.off(now, a.Class)
 }
 
 func (r *sihReceiver) off(now units.Time, class uint8) {

@@ -19,7 +19,7 @@ func (r *ecmp) Route(p *packet.Packet) int {
 	if port, ok := r.table.pinned(p); ok {
 		return port
 	}
-	ports := r.table.ports(p)
+	ports := r.table.Set(p.Dst)
 	if len(ports) == 0 {
 		return -1
 	}

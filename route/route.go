@@ -17,9 +17,24 @@ type Router interface {
 // Table holds the next hops of one switch, shared read-only between runs of the
 // same topology.
 type Table struct {
-	Group  []uint16          // by destination node: index into Ports
-	Ports  [][]uint16        // sets of equally good egress ports; set 0 is empty
+	Hops   []Hops            // by destination node
+	Ports  []uint16          // egress ports, in sets of equally good ones
 	Pinned map[uint32]uint16 // by flow: egress port of packets with the Pinned flag
+}
+
+// Hops is a set of equally good egress ports: Ports[At : At+Len].
+type Hops struct {
+	At  uint32
+	Len uint32
+}
+
+// Set returns the egress ports that lead to a destination.
+func (t *Table) Set(dst uint16) []uint16 {
+	if int(dst) >= len(t.Hops) {
+		return nil
+	}
+	h := t.Hops[dst]
+	return t.Ports[h.At : h.At+h.Len]
 }
 
 // New builds the router of one switch.
@@ -37,13 +52,6 @@ var Routers = registry.NewTable("routing",
 		Name: "static", Doc: "the first of the equal-cost paths, whatever happens to links", Promises: registry.InOrder, New: newStatic,
 	},
 )
-
-func (t *Table) ports(p *packet.Packet) []uint16 {
-	if int(p.Dst) >= len(t.Group) {
-		return nil
-	}
-	return t.Ports[t.Group[p.Dst]]
-}
 
 // pinned returns the port that a flow with routes of its own takes here.
 func (t *Table) pinned(p *packet.Packet) (int, bool) {

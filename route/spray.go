@@ -18,7 +18,7 @@ func (r *spray) Route(p *packet.Packet) int {
 	if port, ok := r.table.pinned(p); ok {
 		return port
 	}
-	ports := r.table.ports(p)
+	ports := r.table.Set(p.Dst)
 	if len(ports) == 0 {
 		return -1
 	}
@@ -40,7 +40,7 @@ func (r *static) Route(p *packet.Packet) int {
 	if port, ok := r.table.pinned(p); ok {
 		return port
 	}
-	ports := r.table.ports(p)
+	ports := r.table.Set(p.Dst)
 	if len(ports) == 0 {
 		return -1
 	}

@@ -27,8 +27,7 @@ func (b *builder) path(src, dst int) []hopLink {
 		if node < hosts || len(links) > b.graph.Nodes() {
 			return nil
 		}
-		t := b.tables()[node]
-		ports := t.Ports[t.Group[dst]]
+		ports := b.tables()[node].Set(uint16(dst))
 		if len(ports) == 0 {
 			return nil
 		}

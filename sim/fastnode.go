@@ -175,9 +175,18 @@ func (n *fastNode) expect(port int, in *input) {
 // arrive takes the first frame off the wire to a port.
 func (n *fastNode) arrive(port int) {
 	in := &n.inputs[port]
-	p := in.front()
-	in.head++
-	if in.head != in.tail || in.refresh() {
+	buf, head := in.buf, in.head
+	p := &buf[head&uint32(len(buf)-1)]
+	head++
+	in.head = head
+	if head != in.tail {
+		q := &buf[head&uint32(len(buf)-1)]
+		class := uint64(classArrival)
+		if q.Control() {
+			class = classControl
+		}
+		n.arrivals.set(port, key(q.At, class, port))
+	} else if in.refresh() {
 		n.expect(port, in)
 	} else {
 		n.arrivals.set(port, none)

@@ -15,10 +15,10 @@ func Routes(g *Graph, down func(link int) bool) []*route.Table {
 		adj[l.B] = append(adj[l.B], hop{l.A, uint16(l.PortB)})
 	}
 	tables := make([]*route.Table, g.Nodes())
-	sets := make([]map[string]uint16, g.Nodes())
+	sets := make([]map[string]route.Hops, g.Nodes())
 	for n := g.Hosts; n < g.Nodes(); n++ {
-		tables[n] = &route.Table{Group: make([]uint16, g.Hosts), Ports: [][]uint16{nil}}
-		sets[n] = map[string]uint16{"": 0}
+		tables[n] = &route.Table{Hops: make([]route.Hops, g.Hosts)}
+		sets[n] = make(map[string]route.Hops)
 	}
 	dist := make([]int, g.Nodes())
 	for dst := range g.Hosts {
@@ -35,13 +35,13 @@ func Routes(g *Graph, down func(link int) bool) []*route.Table {
 					name = append(name, byte(h.port>>8), byte(h.port))
 				}
 			}
-			id, ok := sets[n][string(name)]
+			hops, ok := sets[n][string(name)]
 			if !ok {
-				id = uint16(len(tables[n].Ports))
-				sets[n][string(name)] = id
-				tables[n].Ports = append(tables[n].Ports, ports)
+				hops = route.Hops{At: uint32(len(tables[n].Ports)), Len: uint32(len(ports))}
+				sets[n][string(name)] = hops
+				tables[n].Ports = append(tables[n].Ports, ports...)
 			}
-			tables[n].Group[dst] = id
+			tables[n].Hops[dst] = hops
 		}
 	}
 	return tables
