@@ -246,8 +246,9 @@ func (w *worker) run(n *fastNode) {
 }
 
 // note remembers that a node has an event at a time.
-func (w *worker) note(n *fastNode, at units.Time) {
-	index := uint64(at / w.f.window)
+func (w *worker) note(n *fastNode, at units.Time) { w.noteWindow(n, w.windowOf(at)) }
+
+func (w *worker) noteWindow(n *fastNode, index uint64) {
 	if index-w.f.index < slots {
 		w.slots[index&(slots-1)][n.index>>6] |= 1 << (n.index & 63)
 		return
@@ -255,17 +256,31 @@ func (w *worker) note(n *fastNode, at units.Time) {
 	w.far.push(index<<farNodeBits | uint64(n.index))
 }
 
+// windowOf returns the window of a time that is not before the current one. Most
+// are within the next few: that is quicker than a division.
+func (w *worker) windowOf(at units.Time) uint64 {
+	f := w.f
+	end := f.now + f.window
+	for i := uint64(0); i < 8; i++ {
+		if at < end {
+			return f.index + i
+		}
+		end += f.window
+	}
+	return uint64(at / f.window)
+}
+
 // noteSelf is note for a node that was just run: a distant wake that is still
 // pending need not be noted again, it will look anew when it comes up.
 func (w *worker) noteSelf(n *fastNode, at units.Time) {
-	index := uint64(at / w.f.window)
+	index := w.windowOf(at)
 	if index-w.f.index >= slots {
 		if n.pendingWake > w.f.index && n.pendingWake <= index {
 			return
 		}
 		n.pendingWake = index
 	}
-	w.note(n, at)
+	w.noteWindow(n, index)
 }
 
 // due moves the far wakes of a window into its bitmap.

@@ -2,6 +2,7 @@ package sim
 
 import (
 	"math/bits"
+	"sync/atomic"
 
 	"github.com/xoff-net/xoff/dataplane"
 	"github.com/xoff-net/xoff/packet"
@@ -53,7 +54,9 @@ type fastNode struct {
 	timer       uint64 // the smallest of timers
 	inputs      []input
 	outputs     []*link
-	touched     []uint64 // bitmap of outputs with frames not yet published
+	touched     []uint64        // bitmap of outputs with frames not yet published
+	consumed    []uint64        // bitmap of inputs read since that was last published
+	news        []atomic.Uint64 // bitmap of inputs with frames published by their senders
 	sw          *dataplane.Switch
 	nic         *dataplane.NIC
 	common      node
@@ -76,9 +79,11 @@ const (
 )
 
 func newFastNode(ports int) *fastNode {
+	words := (ports + 63) / 64
 	n := &fastNode{
 		arrivals: newTree(ports), txDone: newTree(ports), inputs: make([]input, ports), outputs: make([]*link, ports),
-		touched: make([]uint64, (ports+63)/64), timers: [4]uint64{none, none, none, none}, timer: none,
+		touched: make([]uint64, words), consumed: make([]uint64, words), news: make([]atomic.Uint64, words),
+		timers: [4]uint64{none, none, none, none}, timer: none,
 	}
 	return n
 }
@@ -129,18 +134,12 @@ func (n *fastNode) armChange() {
 // on the wires already.
 func (n *fastNode) run(end units.Time) {
 	limit := uint64(end) << keyTimeShift
-	for i := range n.inputs {
-		if in := &n.inputs[i]; in.head == in.tail && in.refresh() {
-			n.expect(i, in)
-		}
-	}
+	n.lookAround()
 	for {
 		a, x := n.arrivals.top(), n.txDone.top()
 		switch k := min(a, x, n.timer); {
 		case k >= limit:
-			for i := range n.inputs {
-				n.inputs[i].release()
-			}
+			n.releaseAll()
 			return
 		case k == a:
 			n.arrive(int(a & (MaxPorts - 1)))
@@ -162,6 +161,35 @@ func (n *fastNode) run(end units.Time) {
 	}
 }
 
+// lookAround learns of frames on wires that were empty. Senders leave a mark
+// (announce), so quiet wires cost nothing.
+func (n *fastNode) lookAround() {
+	for w := range n.news {
+		if n.news[w].Load() == 0 {
+			continue
+		}
+		for m := n.news[w].Swap(0); m != 0; m &= m - 1 {
+			i := w<<6 + bits.TrailingZeros64(m)
+			if in := &n.inputs[i]; in.head == in.tail && in.refresh() {
+				n.expect(i, in)
+			}
+		}
+	}
+}
+
+// announce marks a wire as having news.
+func (n *fastNode) announce(port uint16) { n.news[port>>6].Or(1 << (port & 63)) }
+
+// releaseAll publishes how far the node has read its wires.
+func (n *fastNode) releaseAll() {
+	for w, m := range n.consumed {
+		n.consumed[w] = 0
+		for ; m != 0; m &= m - 1 {
+			n.inputs[w<<6+bits.TrailingZeros64(m)].release()
+		}
+	}
+}
+
 // expect sets the key of the first frame on the wire to a port.
 func (n *fastNode) expect(port int, in *input) {
 	p := in.front()
@@ -179,6 +207,7 @@ func (n *fastNode) arrive(port int) {
 	p := &buf[head&uint32(len(buf)-1)]
 	head++
 	in.head = head
+	n.consumed[uint(port)>>6] |= 1 << (uint(port) & 63)
 	if head != in.tail {
 		q := &buf[head&uint32(len(buf)-1)]
 		class := uint64(classArrival)
@@ -260,7 +289,9 @@ func (n *fastNode) publish(w *worker) {
 		n.touched[i] = 0
 		for ; m != 0; m &= m - 1 {
 			l := n.outputs[i<<6+bits.TrailingZeros64(m)]
-			w.note(l.to, l.flush())
+			first := l.flush()
+			l.to.announce(l.toPort)
+			w.note(l.to, first)
 		}
 	}
 	if at := n.next(); at != units.Never {

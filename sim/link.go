@@ -102,7 +102,6 @@ type input struct {
 	buf    []packet.Packet
 	head   uint32
 	tail   uint32 // as last seen
-	from   uint32 // head at the last publication
 	link   *link
 	faults *faults
 }
@@ -134,9 +133,4 @@ func (in *input) extOf(p *packet.Packet, ext packet.Ext) packet.Ext {
 }
 
 // release publishes how far the consumer is.
-func (in *input) release() {
-	if in.head != in.from {
-		in.from = in.head
-		in.link.pubHead.Store(in.head)
-	}
-}
+func (in *input) release() { in.link.pubHead.Store(in.head) }
