@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"sort"
+	"strings"
 
 	"github.com/xoff-net/xoff/units"
 )
@@ -51,7 +52,7 @@ func FindCDF(name string) (*CDF, error) {
 		}
 		names = append(names, CDFs[i].Name)
 	}
-	return nil, fmt.Errorf("unknown sizes %q; allowed: %v, or a size such as 64KB", name, names)
+	return nil, fmt.Errorf("unknown sizes %q; allowed: %s, or a size such as 64KB", name, strings.Join(names, ", "))
 }
 
 // Validate checks that the points make a distribution.
