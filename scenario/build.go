@@ -57,28 +57,40 @@ func Build(cfg *Config, opts BuildOptions) (*Built, error) {
 	if err := Validate(cfg); err != nil {
 		return nil, err
 	}
-	b := &builder{cfg: cfg, opts: opts, graph: cfg.graph(), out: &Built{Config: cfg}}
+	b := newBuilder(cfg, opts)
+	if err := b.build(); err != nil {
+		return nil, cfg.Locate(err)
+	}
+	return b.out, nil
+}
+
+// newBuilder lays out the fabric of a scenario.
+func newBuilder(cfg *Config, opts BuildOptions) *builder {
+	b := &builder{cfg: cfg, opts: opts, graph: cfg.graph()}
+	b.out = &Built{Config: cfg, Graph: b.graph}
 	b.kinds, b.masks = cfg.classes()
-	b.out.Graph = b.graph
+	return b
+}
+
+func (b *builder) build() error {
+	cfg := b.cfg
 	flows, err := b.flows()
 	if err != nil {
-		return nil, err
+		return err
 	}
 	b.out.Flows = dataplane.NewFlows(flows)
 	spec := &sim.Spec{Flows: b.out.Flows, Seed: cfg.Seed, MinFrame: b.minFrame(), Until: cfg.Run.Stop.AtMost}
 	b.out.Spec = spec
-	if err := b.cables(spec); err != nil {
-		return nil, err
-	}
+	b.cables(spec)
 	if err := b.switches(spec); err != nil {
-		return nil, err
+		return err
 	}
 	if err := b.hosts(spec); err != nil {
-		return nil, err
+		return err
 	}
 	b.out.Ideal = b.idealFCTs()
 	spec.Done = b.done()
-	return b.out, nil
+	return nil
 }
 
 // graph generates the topology.
@@ -135,7 +147,7 @@ func (b *builder) seedOf(kind string, i int) uint64 {
 }
 
 // cables wires the links, with their faults.
-func (b *builder) cables(spec *sim.Spec) error {
+func (b *builder) cables(spec *sim.Spec) {
 	for _, l := range b.graph.Links {
 		c := sim.Cable{
 			A: sim.End{Node: l.A, Port: l.PortA}, B: sim.End{Node: l.B, Port: l.PortB}, Rate: l.Rate,
@@ -143,7 +155,7 @@ func (b *builder) cables(spec *sim.Spec) error {
 		}
 		spec.Cables = append(spec.Cables, c)
 	}
-	return b.faults(spec)
+	b.faults(spec)
 }
 
 // delayInto adds the pipeline latency of the switch that a link leads to.
@@ -156,22 +168,17 @@ func (b *builder) delayInto(node int, d units.Time) units.Time {
 
 // portSpecs describes the ports of a node.
 func (b *builder) portSpecs(node int) []flowctl.PortSpec {
-	ports := make([]flowctl.PortSpec, b.graph.Ports()[node])
-	for _, l := range b.graph.Links {
-		if l.A == node {
-			ports[l.PortA] = b.portSpec(l, l.A, l.B)
-		}
-		if l.B == node {
-			ports[l.PortB] = b.portSpec(l, l.B, l.A)
-		}
+	var ports []flowctl.PortSpec
+	for _, e := range b.portEnds()[node] {
+		ports = append(ports, b.portSpec(node, &e))
 	}
 	return ports
 }
 
-func (b *builder) portSpec(l topo.Link, here, there int) flowctl.PortSpec {
+func (b *builder) portSpec(here int, e *portEnd) flowctl.PortSpec {
 	h, s := &b.cfg.Hosts, &b.cfg.Switch
 	return flowctl.PortSpec{
-		Rate: l.Rate, DelayIn: b.delayInto(here, l.Delay), DelayOut: b.delayInto(there, l.Delay),
+		Rate: e.rate, DelayIn: e.back, DelayOut: e.delay,
 		MTU: h.Payload + h.Header, MinFrame: h.Header + 1, WireOverhead: s.WireOverhead, Cell: s.Buffer.Cell,
 		Lossless: maskOf(b.kinds, mmu.Lossless), Host: here < b.graph.Hosts,
 		PFC: flowctl.PFCSpec{Quanta: uint16(s.PFC.Quanta), Indefinite: s.PFC.Hold == "indefinite", Processing: s.PFC.Processing, Ordered: !s.PFC.Coalesce},
@@ -220,7 +227,11 @@ func (b *builder) switchSpec(node int, table *route.Table) (*dataplane.SwitchSpe
 		Policy: func(e buffer.Env) (buffer.Policy, error) { return policy.New(cfg.Policy.Params, e) },
 		Marker: func(r units.Rate) (mark.Marker, error) { return marker.New(cfg.ECN.Params, r) },
 		Deadlock: func(sw deadlock.Switch) (deadlock.Handler, error) {
-			return handler.New(cfg.Deadlock.Params, sw)
+			h, err := handler.New(cfg.Deadlock.Params, sw)
+			if err != nil {
+				return nil, b.cfg.Locate(at("switch.deadlock", err))
+			}
+			return h, nil
 		},
 		ECN: b.ecnMask(), AtEnqueue: cfg.ECN.At == "enqueue",
 		Router: router.New(table, b.seedOf("route", node)), Seed: b.seedOf("switch", node),
@@ -231,9 +242,6 @@ func (b *builder) switchSpec(node int, table *route.Table) (*dataplane.SwitchSpe
 	}
 	if cfg.Buffer.ReserveFor == "chip" {
 		s.Spare = b.spare(scheme, ports)
-	}
-	if shared := dataplane.SharedSize(s); shared <= 0 {
-		return nil, atf("switch.buffer.size", "%s: private segments and headroom take %s of a buffer of %s; allowed: a buffer larger than that, fewer lossless classes, or a smaller headroom", s.Name, cfg.Buffer.Size-shared, cfg.Buffer.Size)
 	}
 	return s, nil
 }

@@ -20,6 +20,8 @@ type Config struct {
 	Workload []Workload       `yaml:"workload"`
 	Faults   []Fault          `yaml:"faults,omitempty"`
 	Run      Run              `yaml:"run"`
+
+	source *source // where the keys were written; nil when no file was read
 }
 
 // Topology names a generator and its parameters.
@@ -121,7 +123,7 @@ type Hosts struct {
 	CNP         CNP         `yaml:"cnp"`
 	Reliability Reliability `yaml:"reliability"`
 	CC          Choice      `yaml:"cc"`
-	Receive     Receive     `yaml:"receive,omitempty"`
+	Receive     Receive     `yaml:"receive"`
 }
 
 // Ack is how data is acknowledged.

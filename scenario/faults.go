@@ -25,7 +25,7 @@ func linkNamed(g *topo.Graph, name string) int {
 
 // faults applies link faults to the cables and schedules what routing makes of
 // them.
-func (b *builder) faults(spec *sim.Spec) error {
+func (b *builder) faults(spec *sim.Spec) {
 	for _, f := range b.cfg.Faults {
 		if f.Link == "" {
 			continue
@@ -46,7 +46,6 @@ func (b *builder) faults(spec *sim.Spec) error {
 		}
 	}
 	spec.Routes = b.reroutes(spec)
-	return nil
 }
 
 // reroutes computes the tables after each change of a link, in force after the

@@ -98,24 +98,8 @@ func (b *builder) classesOf(c ClassChoice) []uint8 {
 	if c.Fixed != "" {
 		return ids(b.masks[c.Fixed])[:1]
 	}
-	for class, k := range b.kinds {
-		if k != 0 && !b.cfg.isControl(class) {
-			return []uint8{uint8(class)}
-		}
-	}
-	return []uint8{0}
-}
-
-// isControl reports whether a class is for control frames.
-func (c *Config) isControl(class int) bool {
-	for _, g := range c.Classes {
-		for _, id := range g.IDs {
-			if id == class {
-				return g.Kind == "control"
-			}
-		}
-	}
-	return false
+	id, _ := b.cfg.firstDataClass()
+	return []uint8{uint8(id)}
 }
 
 // host returns the node number of a host, -1 when there is none of that name.

@@ -109,7 +109,8 @@ func (b *builder) baseRTT() units.Time {
 type portEnd struct {
 	to    int
 	rate  units.Rate
-	delay units.Time
+	delay units.Time // to the peer
+	back  units.Time // from the peer
 }
 
 // portEnds returns where each port of each node leads.
@@ -120,8 +121,8 @@ func (b *builder) portEnds() [][]portEnd {
 			b.ends[i] = make([]portEnd, n)
 		}
 		for _, l := range b.graph.Links {
-			b.ends[l.A][l.PortA] = portEnd{l.B, l.Rate, b.delayInto(l.B, l.Delay)}
-			b.ends[l.B][l.PortB] = portEnd{l.A, l.Rate, b.delayInto(l.A, l.Delay)}
+			b.ends[l.A][l.PortA] = portEnd{l.B, l.Rate, b.delayInto(l.B, l.Delay), b.delayInto(l.A, l.Delay)}
+			b.ends[l.B][l.PortB] = portEnd{l.A, l.Rate, b.delayInto(l.A, l.Delay), b.delayInto(l.B, l.Delay)}
 		}
 	}
 	return b.ends

@@ -1,7 +1,335 @@
 package scenario
 
+import (
+	"cmp"
+	"fmt"
+	"strconv"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+
+	"github.com/xoff-net/xoff/mmu"
+	"github.com/xoff-net/xoff/sim"
+	"github.com/xoff-net/xoff/units"
+)
+
+// Bounds of what can be simulated. They keep every product of the model within
+// 64 bits.
+const (
+	minRate     = units.Mbps
+	maxRate     = 10 * units.Tbps
+	maxDelay    = units.Second
+	maxFrame    = 65535 * units.Byte
+	maxCell     = 4096 * units.Byte
+	maxOverhead = 1000 * units.Byte
+	maxQuantum  = units.GiB
+	maxHosts    = 65535
+	maxFlow     = 100 * units.GB
+	maxFlows    = 50_000_000
+	maxShare    = 10.0
+	maxFlaps    = 1000
+)
+
 // Validate checks a scenario beyond what decoding can: ranges, names that refer
 // to each other, what fits into what.
 func Validate(c *Config) error {
+	err := first(c.checkName(), c.checkTopology(), c.checkClasses())
+	if err == nil {
+		err = first(c.checkSwitch(), c.checkScheduler(), c.checkECN(), c.checkHosts(), c.checkRun())
+	}
+	if err == nil {
+		// From here on the fabric can be generated.
+		b := newBuilder(c, BuildOptions{})
+		err = first(b.checkSchemes(), b.checkBuffers(), b.checkRouting(), b.checkReceive())
+		if err == nil {
+			err = first(b.checkFaults(), b.checkWorkloads())
+		}
+	}
+	return c.Locate(err)
+}
+
+// within checks a range, both ends allowed.
+func within[T cmp.Ordered](path string, v, lo, hi T) error {
+	switch {
+	case v < lo:
+		return atf(path, "%s is too small; allowed: %s to %s", show(v), show(lo), show(hi))
+	case v > hi:
+		return atf(path, "%s is too large; allowed: %s to %s", show(v), show(lo), show(hi))
+	}
+	return nil
+}
+
+// show prints a bound as one would write it.
+func show(v any) string {
+	if v == units.MaxTime {
+		return strconv.FormatInt(int64(units.MaxTime/units.Second), 10) + "s"
+	}
+	return fmt.Sprint(v)
+}
+
+// span checks a time that may be zero.
+func span(path string, t units.Time) error { return within(path, t, 0, units.MaxTime) }
+
+// positive checks a time that must not be zero.
+func positive(path string, t units.Time) error { return within(path, t, 1, units.MaxTime) }
+
+// oneOf checks a word.
+func oneOf(path, word string, allowed ...string) error {
+	for _, a := range allowed {
+		if word == a {
+			return nil
+		}
+	}
+	return atf(path, "%q is unknown; allowed: %s", word, strings.Join(allowed, ", "))
+}
+
+// when runs a check that matters under a condition only.
+func when(condition bool, check error) error {
+	if condition {
+		return check
+	}
+	return nil
+}
+
+// printable reports whether a name can stand in a table and in a file.
+func printable(s string) bool {
+	if !utf8.ValidString(s) || strings.TrimSpace(s) != s || len(s) > 200 {
+		return false
+	}
+	return strings.IndexFunc(s, func(r rune) bool { return !unicode.IsPrint(r) }) < 0
+}
+
+func (c *Config) checkName() error {
+	if c.Name == "" || !printable(c.Name) {
+		return atf("name", "%q is not a name; allowed: printable text without spaces around it", c.Name)
+	}
+	return nil
+}
+
+func (c *Config) checkTopology() error {
+	t := &c.Topology
+	if err := oneOf("topology.name", t.Name, "one-switch", "leaf-spine"); err != nil {
+		return err
+	}
+	// A key of the other generator would do nothing.
+	if c.source != nil {
+		for _, k := range t.unused() {
+			if c.source.has("topology." + k) {
+				return atf("topology."+k, "has no meaning for %s; allowed: %s", t.Name, strings.Join(t.used(), ", "))
+			}
+		}
+	}
+	if err := t.HostLink.check("topology.host_link"); err != nil {
+		return err
+	}
+	if t.Name == "one-switch" {
+		return within("topology.hosts", t.Hosts, 2, sim.MaxPorts)
+	}
+	err := first(
+		t.FabricLink.check("topology.fabric_link"),
+		within("topology.leaves", t.Leaves, 1, sim.MaxPorts),
+		within("topology.spines", t.Spines, 1, sim.MaxPorts),
+		within("topology.hosts_per_leaf", t.HostsPerLeaf, 1, sim.MaxPorts),
+	)
+	if err != nil {
+		return err
+	}
+	if ports := t.HostsPerLeaf + t.Spines; ports > sim.MaxPorts {
+		return atf("topology", "a leaf has %d ports; allowed: hosts_per_leaf and spines together at most %d", ports, sim.MaxPorts)
+	}
+	if hosts := t.Leaves * t.HostsPerLeaf; hosts < 2 || hosts > maxHosts {
+		return atf("topology", "%d leaves of %d hosts are %d hosts; allowed: 2 to %d", t.Leaves, t.HostsPerLeaf, hosts, maxHosts)
+	}
+	return nil
+}
+
+// used and unused are the keys that the generator does and does not read.
+func (t *Topology) used() []string {
+	if t.Name == "one-switch" {
+		return []string{"name", "hosts", "host_link"}
+	}
+	return []string{"name", "leaves", "spines", "hosts_per_leaf", "host_link", "fabric_link"}
+}
+
+func (t *Topology) unused() []string {
+	if t.Name == "one-switch" {
+		return []string{"leaves", "spines", "hosts_per_leaf", "fabric_link"}
+	}
+	return []string{"hosts"}
+}
+
+func (k *Cable) check(path string) error {
+	if k.Delay == 0 {
+		return atf(path+".delay", "a link without delay cannot be simulated; allowed: more than 0s, at most %s (5ns is a metre of cable)", maxDelay)
+	}
+	return first(within(path+".rate", k.Rate, minRate, maxRate), within(path+".delay", k.Delay, 1, maxDelay))
+}
+
+func (c *Config) checkClasses() error {
+	if len(c.Classes) == 0 {
+		return atf("classes", "there are none; allowed: at least one group")
+	}
+	var owner [mmu.Classes]string
+	for _, name := range c.groupNames() {
+		g := c.Classes[name]
+		path := "classes." + name
+		if !isGroupName(name) {
+			return atf(path, "%q cannot name a group; allowed: a letter, then letters, digits, - and _", name)
+		}
+		if err := oneOf(path+".kind", g.Kind, "control", "lossless", "lossy"); err != nil {
+			return err
+		}
+		if len(g.IDs) == 0 {
+			return atf(path+".ids", "the group is empty; allowed: ids 0 to %d", mmu.Classes-1)
+		}
+		for i, id := range g.IDs {
+			at := fmt.Sprintf("%s.ids[%d]", path, i)
+			if err := within(at, id, 0, mmu.Classes-1); err != nil {
+				return err
+			}
+			if owner[id] != "" {
+				return atf(at, "class %d is in group %s already; allowed: each class once", id, owner[id])
+			}
+			owner[id] = name
+		}
+	}
+	return nil
+}
+
+func isGroupName(s string) bool {
+	for i, r := range s {
+		letter := r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z'
+		if !letter && (i == 0 || !(r >= '0' && r <= '9' || r == '-' || r == '_')) {
+			return false
+		}
+	}
+	return s != "" && len(s) <= 64
+}
+
+// group checks the name of a group of classes.
+func (c *Config) group(path, name string) error { return oneOf(path, name, c.groupNames()...) }
+
+func (c *Config) checkSwitch() error {
+	s := &c.Switch
+	b, p := &s.Buffer, &s.PFC
+	return first(
+		within("switch.ports", s.Ports, 0, sim.MaxPorts),
+		within("switch.buffer.size", b.Size, 1, mmu.MaxBuffer),
+		within("switch.buffer.private_per_queue", b.PrivatePerQueue, 0, mmu.MaxBuffer),
+		within("switch.buffer.cell", b.Cell, 1, maxCell),
+		oneOf("switch.buffer.reserve_for", b.ReserveFor, "chip", "cabled"),
+		oneOf("switch.pfc.hold", p.Hold, "timed", "indefinite"),
+		within("switch.pfc.quanta", p.Quanta, 1, 65535),
+		within("switch.pfc.processing", p.Processing, 0, maxDelay),
+		within("switch.latency", s.Latency, 0, maxDelay),
+		within("switch.wire_overhead", s.WireOverhead, 0, maxOverhead),
+	)
+}
+
+func (c *Config) checkScheduler() error {
+	s := &c.Switch.Scheduler
+	const path = "switch.scheduler"
+	if len(s.DWRR) > 0 && len(s.RR) > 0 {
+		return atf(path+".rr", "a port serves its groups by dwrr or by rr; allowed: one of the two")
+	}
+	_, masks := c.classes()
+	covered, weighted := uint8(0), uint8(0)
+	for _, list := range []struct {
+		name   string
+		groups []string
+	}{{"strict", s.Strict}, {"dwrr", s.DWRR}, {"rr", s.RR}} {
+		for i, g := range list.groups {
+			at := fmt.Sprintf("%s.%s[%d]", path, list.name, i)
+			if err := c.group(at, g); err != nil {
+				return err
+			}
+			if covered&masks[g] != 0 {
+				return atf(at, "group %s is scheduled already; allowed: each group once", g)
+			}
+			covered |= masks[g]
+			if list.name == "dwrr" {
+				weighted |= masks[g]
+			}
+		}
+	}
+	for _, name := range c.groupNames() {
+		if covered&masks[name] == 0 {
+			return atf(path, "group %s is not scheduled; allowed: every group in strict, dwrr or rr", name)
+		}
+	}
+	for id := range mmu.Classes {
+		if q, ok := s.Quanta[id]; ok {
+			at := fmt.Sprintf("%s.quanta.%d", path, id)
+			if weighted&(1<<id) == 0 {
+				return atf(at, "class %d is not served by dwrr; allowed: ids of the groups in dwrr", id)
+			}
+			if err := within(at, q, 1, maxQuantum); err != nil {
+				return err
+			}
+		}
+	}
+	for id := range s.Quanta {
+		if id < 0 || id >= mmu.Classes {
+			return atf(path+".quanta", "there is a class out of range; allowed: 0 to %d", mmu.Classes-1)
+		}
+	}
+	return when(len(s.DWRR) > 0, within(path+".quantum", s.Quantum, 1, maxQuantum))
+}
+
+func (c *Config) checkECN() error {
+	e := &c.Switch.ECN
+	for i, g := range e.Classes {
+		if err := c.group(fmt.Sprintf("switch.ecn.classes[%d]", i), g); err != nil {
+			return err
+		}
+	}
+	return oneOf("switch.ecn.at", e.At, "dequeue", "enqueue")
+}
+
+func (c *Config) checkHosts() error {
+	h := &c.Hosts
+	err := first(
+		within("hosts.payload", h.Payload, 1, maxFrame),
+		within("hosts.header", h.Header, 1, maxFrame),
+	)
+	if err != nil {
+		return err
+	}
+	if frame := h.Payload + h.Header; frame > maxFrame {
+		return atf("hosts.payload", "with its header a packet has %d bytes; allowed: at most %d", int64(frame), int64(maxFrame))
+	}
+	r := &h.Reliability
+	return first(
+		within("hosts.ack.every", h.Ack.Every, 1, 65535),
+		within("hosts.ack.size", h.Ack.Size, 1, maxFrame),
+		c.group("hosts.ack.class", h.Ack.Class),
+		oneOf("hosts.cnp.mode", h.CNP.Mode, "interval", "ack"),
+		positive("hosts.cnp.interval", h.CNP.Interval),
+		oneOf("hosts.reliability.name", r.Name, "go-back-n"),
+		positive("hosts.reliability.timeout", r.Timeout),
+		within("hosts.reliability.max_timeout", r.MaxTimeout, r.Timeout, units.MaxTime),
+		span("hosts.reliability.nack_interval", r.NackInterval),
+	)
+}
+
+func (c *Config) checkRun() error {
+	r := &c.Run
+	err := first(
+		positive("run.arrivals", r.Arrivals),
+		span("run.measure.from", r.Measure.From),
+		span("run.measure.to", r.Measure.To),
+		oneOf("run.stop.when", r.Stop.When, "measured_flows_done", "all_flows_done", "time"),
+		positive("run.stop.at_most", r.Stop.AtMost),
+	)
+	switch {
+	case err != nil:
+		return err
+	case r.Arrivals > r.Stop.AtMost:
+		return atf("run.arrivals", "flows arrive for %s but the run ends after %s; allowed: at most run.stop.at_most", r.Arrivals, r.Stop.AtMost)
+	case r.Measure.To != 0 && r.Measure.From >= r.Measure.To:
+		return atf("run.measure", "from %s to %s is no time; allowed: from before to", r.Measure.From, r.Measure.To)
+	case r.Measure.From >= r.Arrivals:
+		return atf("run.measure.from", "no flow starts at or after %s; allowed: less than run.arrivals, %s", r.Measure.From, r.Arrivals)
+	}
 	return nil
 }

@@ -1,0 +1,139 @@
+package scenario
+
+import (
+	"fmt"
+	"reflect"
+	"strings"
+
+	"github.com/goccy/go-yaml/ast"
+)
+
+// findScheme returns a scheme of a plug point by name. The keys of a scenario
+// are the names of the plug points.
+func findScheme(kind, name string) (Scheme, error) {
+	var names []string
+	for _, k := range Kinds() {
+		if k.Name != kind {
+			continue
+		}
+		for _, s := range k.Schemes {
+			if s.Name == name {
+				return s, nil
+			}
+			names = append(names, s.Name)
+		}
+	}
+	return Scheme{}, fmt.Errorf("unknown %s %q; allowed: %s", kind, name, strings.Join(names, ", "))
+}
+
+// presetter is a parameter struct with named sets of values.
+type presetter interface{ ApplyPreset(name string) error }
+
+// decodeEntries reads `{name: dt, alpha: 1/16}`.
+func (c *Choice) decodeEntries(d *decoder, entries []entry, path string) error {
+	return c.decode(d, entries, path, nil)
+}
+
+// decode reads a choice. The name comes first wherever it stands, then a preset,
+// then the other keys. Beside are keys that the caller has read already.
+func (c *Choice) decode(d *decoder, entries []entry, path string, beside []string) error {
+	kind := path[strings.LastIndex(path, ".")+1:]
+	rest, err := take(entries, "name", func(e entry) error {
+		at := join(path, "name")
+		d.note(at, e)
+		if err := d.value(e.node, at, reflect.ValueOf(&c.Name).Elem()); err != nil {
+			return err
+		}
+		s, err := findScheme(kind, c.Name)
+		if err != nil {
+			return d.fail(placeOf(e.node), at, "%w", err)
+		}
+		c.Params = nil
+		if s.Params != nil {
+			c.Params = s.Params()
+		}
+		return nil
+	})
+	if err != nil {
+		return err
+	}
+	beside = append([]string{"name"}, beside...)
+	if c.Params == nil {
+		if len(rest) > 0 {
+			return d.fail(rest[0].place, path, "%s %s has no parameter %q; allowed: %s", kind, c.Name, rest[0].key, strings.Join(beside, ", "))
+		}
+		return nil
+	}
+	if p, ok := c.Params.(presetter); ok {
+		rest, err = take(rest, "preset", func(e entry) error {
+			at, preset := join(path, "preset"), ""
+			d.note(at, e)
+			if err := d.value(e.node, at, reflect.ValueOf(&preset).Elem()); err != nil {
+				return err
+			}
+			if err := p.ApplyPreset(preset); err != nil {
+				return d.fail(placeOf(e.node), at, "%w", err)
+			}
+			return nil
+		})
+		if err != nil {
+			return err
+		}
+	}
+	return d.fields(rest, path, reflect.ValueOf(c.Params).Elem(), beside)
+}
+
+// take hands the entry of a key to use and returns the others.
+func take(entries []entry, key string, use func(entry) error) ([]entry, error) {
+	var rest []entry
+	for _, e := range entries {
+		if e.key != key {
+			rest = append(rest, e)
+			continue
+		}
+		if err := use(e); err != nil {
+			return nil, err
+		}
+	}
+	return rest, nil
+}
+
+// ecnKeys are the keys of an ECN that are not the scheme's.
+var ecnKeys = []string{"classes", "at"}
+
+// decodeEntries reads `{name: red, classes: [rdma], kmin: 100KB}`.
+func (e *ECN) decodeEntries(d *decoder, entries []entry, path string) error {
+	rest := entries
+	v := reflect.ValueOf(e).Elem()
+	for _, name := range ecnKeys {
+		var err error
+		rest, err = take(rest, name, func(x entry) error { return d.fields([]entry{x}, path, v, nil) })
+		if err != nil {
+			return err
+		}
+	}
+	return e.Choice.decode(d, rest, path, ecnKeys)
+}
+
+// decodeNode reads `3`, `rdma` or `{random: rdma}`.
+func (c *ClassChoice) decodeNode(d *decoder, n ast.Node, path string) error {
+	const want = "an id such as 3, a group such as rdma, or {random: rdma}"
+	*c = ClassChoice{}
+	if text, _, ok := scalar(n); ok && text != "" {
+		c.Fixed = text
+		return nil
+	}
+	if !isMapping(n) {
+		return d.mismatch(n, path, want)
+	}
+	entries, err := d.entries(n, path)
+	if err != nil {
+		return err
+	}
+	if len(entries) != 1 || entries[0].key != "random" {
+		return d.mismatch(n, path, want)
+	}
+	at := join(path, "random")
+	d.note(at, entries[0])
+	return d.value(entries[0].node, at, reflect.ValueOf(&c.Random).Elem())
+}

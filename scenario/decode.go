@@ -1,0 +1,217 @@
+package scenario
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"os"
+	"reflect"
+	"strconv"
+	"strings"
+
+	"github.com/goccy/go-yaml"
+	"github.com/goccy/go-yaml/ast"
+	"github.com/goccy/go-yaml/parser"
+)
+
+// ReadFile reads a scenario file. Each set is a `path=value` that overrides a key of
+// the file, such as `switch.policy.alpha=1/8`.
+func ReadFile(path string, set ...string) (*Config, error) {
+	data, err := os.ReadFile(path)
+	if err != nil {
+		return nil, &InputError{Err: err}
+	}
+	return Parse(path, data, set...)
+}
+
+// Parse reads a scenario, fills in the defaults and validates it. The name stands
+// for the file in messages.
+func Parse(name string, data []byte, set ...string) (*Config, error) {
+	c := Default()
+	c.source = &source{name: name, lines: strings.Split(string(data), "\n"), places: make(map[string]place)}
+	d := &decoder{src: c.source}
+	body, err := document(d, data)
+	if err != nil {
+		return nil, err
+	}
+	if err := d.value(body, "", reflect.ValueOf(c).Elem()); err != nil {
+		return nil, err
+	}
+	for _, s := range set {
+		if err := override(c, s); err != nil {
+			return nil, err
+		}
+	}
+	c.settle()
+	c.Resolve()
+	if err := Validate(c); err != nil {
+		return nil, err
+	}
+	return c, nil
+}
+
+// maxFile bounds a scenario file; the longest list of flows that makes sense as
+// text is far below it.
+const maxFile = 8 << 20
+
+// document returns the one document of a file.
+func document(d *decoder, data []byte) (ast.Node, error) {
+	top := place{line: 1, column: 1}
+	if len(data) > maxFile {
+		return nil, d.src.errorAt(place{}, fmt.Errorf("the file has %d bytes; allowed: at most %d", len(data), maxFile))
+	}
+	if line := tooDeep(data); line > 0 {
+		return nil, d.src.errorAt(place{line: line, column: 1}, fmt.Errorf("keys are nested too deeply; allowed: at most %d levels", maxDepth))
+	}
+	file, err := parseYAML(data)
+	if err != nil {
+		return nil, syntaxError(d.src, err)
+	}
+	var bodies []ast.Node
+	for _, doc := range file.Docs {
+		if doc != nil && doc.Body != nil {
+			bodies = append(bodies, doc.Body)
+		}
+	}
+	switch len(bodies) {
+	case 0:
+		return nil, d.src.errorAt(top, errors.New("the file is empty; allowed: a scenario"))
+	case 1:
+		return bodies[0], nil
+	default:
+		return nil, d.src.errorAt(placeOf(bodies[1]), errors.New("a second document begins here; allowed: one scenario per file"))
+	}
+}
+
+// parseYAML reads the text. The parser is not ours and a broken file must never
+// end the program, so a panic counts as a syntax error.
+func parseYAML(data []byte) (f *ast.File, err error) {
+	defer func() {
+		if r := recover(); r != nil {
+			err = errors.New("cannot be read as YAML")
+		}
+	}()
+	return parser.ParseBytes(data, 0)
+}
+
+func syntaxError(src *source, err error) error {
+	p := place{line: 1, column: 1}
+	message := err.Error()
+	var syntax *yaml.SyntaxError
+	if errors.As(err, &syntax) {
+		message, _, _ = strings.Cut(syntax.GetMessage(), "\n")
+		if t := syntax.GetToken(); t != nil && t.Position != nil {
+			p = place{line: t.Position.Line, column: t.Position.Column}
+		}
+	}
+	return src.errorAt(p, fmt.Errorf("%s; allowed: YAML", message))
+}
+
+// maxDepth bounds nesting before the parser sees it: it recurses, and a stack
+// that overflows cannot be recovered from. Scenarios need six levels.
+const maxDepth = 64
+
+// tooDeep returns the first line that is nested too deeply, 0 when none is.
+func tooDeep(data []byte) int {
+	brackets := 0
+	for i, line := range bytes.Split(data, []byte("\n")) {
+		brackets += bytes.Count(line, []byte("[")) + bytes.Count(line, []byte("{"))
+		if brackets > maxDepth {
+			return i + 1
+		}
+		brackets = max(0, brackets-bytes.Count(line, []byte("]"))-bytes.Count(line, []byte("}")))
+		indent := line[:len(line)-len(bytes.TrimLeft(line, " -?:\t"))]
+		// A level takes two columns when lines are indented by hand.
+		if len(indent) > 8*maxDepth || bytes.Count(indent, []byte("-"))+bytes.Count(indent, []byte("?")) > maxDepth {
+			return i + 1
+		}
+	}
+	return 0
+}
+
+// settle chooses the defaults that depend on which keys were written.
+func (c *Config) settle() {
+	s := &c.Switch.Scheduler
+	lists := map[string]*[]string{"strict": &s.Strict, "dwrr": &s.DWRR, "rr": &s.RR}
+	chosen := false
+	for name := range lists {
+		chosen = chosen || c.source.has("switch.scheduler."+name)
+	}
+	for name, list := range lists {
+		// Who lists groups lists all of them: no default joins in.
+		if chosen && !c.source.has("switch.scheduler."+name) {
+			*list = nil
+		}
+	}
+	if c.source.has("classes") {
+		control, others := c.groups()
+		if !chosen {
+			s.Strict, s.DWRR, s.RR = control, others, nil
+		}
+		if !c.source.has("hosts.ack.class") && len(control) > 0 {
+			c.Hosts.Ack.Class = control[0]
+		}
+	}
+	if c.source.has("switch.ports") && !c.source.has("switch.buffer.reserve_for") {
+		c.Switch.Buffer.ReserveFor = "chip"
+	}
+	if !c.source.has("hosts.reliability.max_timeout") {
+		c.Hosts.Reliability.MaxTimeout = max(c.Hosts.Reliability.MaxTimeout, c.Hosts.Reliability.Timeout)
+	}
+}
+
+// override applies one `path=value`.
+func override(c *Config, set string) error {
+	d := &decoder{src: c.source, set: "--set " + set}
+	path, text, ok := strings.Cut(set, "=")
+	if !ok || path == "" {
+		return d.fail(place{}, "", "%q is not a setting; allowed: path=value, such as switch.policy.alpha=1/8", set)
+	}
+	if tooDeep([]byte(text)) > 0 {
+		return d.fail(place{}, "", "keys are nested too deeply; allowed: at most %d levels", maxDepth)
+	}
+	file, err := parseYAML([]byte(text))
+	if err != nil || len(file.Docs) != 1 || file.Docs[0].Body == nil {
+		return d.fail(place{}, "", "%q is not a value; allowed: YAML", text)
+	}
+	steps, ok := splitPath(path)
+	if !ok {
+		return d.fail(place{}, "", "%q is not a key; allowed: names joined by dots, items of lists as workload[0]", path)
+	}
+	return d.assign(reflect.ValueOf(c).Elem(), "", steps, file.Docs[0].Body)
+}
+
+// step is a part of a path: a key, or the index of a list item.
+type step struct {
+	key   string
+	index int // -1: a key
+}
+
+// splitPath splits `workload[0].load.share`.
+func splitPath(path string) ([]step, bool) {
+	var steps []step
+	for _, part := range strings.Split(path, ".") {
+		name, rest, indexed := strings.Cut(part, "[")
+		if name == "" {
+			return nil, false
+		}
+		steps = append(steps, step{key: name, index: -1})
+		for indexed {
+			var number string
+			number, rest, indexed = strings.Cut(rest, "]")
+			i, err := strconv.Atoi(number)
+			if !indexed || err != nil || i < 0 {
+				return nil, false
+			}
+			steps = append(steps, step{index: i})
+			if rest == "" {
+				break
+			}
+			if rest[0] != '[' {
+				return nil, false
+			}
+			rest = rest[1:]
+		}
+	}
+	return steps, true
+}

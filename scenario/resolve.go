@@ -1,0 +1,66 @@
+package scenario
+
+import (
+	"math/bits"
+	"sort"
+	"strconv"
+
+	"github.com/xoff-net/xoff/mmu"
+)
+
+// Resolve fills in what a scenario leaves open and other keys decide. It changes
+// no run: Build reads an open key in the same way.
+func (c *Config) Resolve() {
+	if c.Run.Measure.To == 0 {
+		c.Run.Measure.To = c.Run.Arrivals
+	}
+	for i := range c.Workload {
+		w := &c.Workload[i]
+		if w.Pairs == "" && w.Generator != "flows" {
+			w.Pairs = "any"
+		}
+		if w.Class == (ClassChoice{}) {
+			if id, ok := c.firstDataClass(); ok {
+				w.Class.Fixed = strconv.Itoa(id)
+			}
+		}
+	}
+}
+
+// firstDataClass returns the lowest class that carries data.
+func (c *Config) firstDataClass() (id int, ok bool) {
+	mask := uint8(0)
+	for _, g := range c.Classes {
+		for _, id := range g.IDs {
+			if g.Kind != "control" && id >= 0 && id < mmu.Classes {
+				mask |= 1 << id
+			}
+		}
+	}
+	return bits.TrailingZeros8(mask), mask != 0
+}
+
+// groups returns the names of the groups of control classes and of the others,
+// in order of their names.
+func (c *Config) groups() (control, others []string) {
+	for name, g := range c.Classes {
+		if g.Kind == "control" {
+			control = append(control, name)
+		} else {
+			others = append(others, name)
+		}
+	}
+	sort.Strings(control)
+	sort.Strings(others)
+	return control, others
+}
+
+// groupNames returns the names of all groups in order.
+func (c *Config) groupNames() []string {
+	names := make([]string, 0, len(c.Classes))
+	for name := range c.Classes {
+		names = append(names, name)
+	}
+	sort.Strings(names)
+	return names
+}

@@ -1,0 +1,318 @@
+package scenario
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/xoff-net/xoff/buffer"
+	"github.com/xoff-net/xoff/cc"
+	"github.com/xoff-net/xoff/deadlock"
+	"github.com/xoff-net/xoff/mark"
+	"github.com/xoff-net/xoff/mmu"
+	"github.com/xoff-net/xoff/route"
+	"github.com/xoff-net/xoff/sim"
+	"github.com/xoff-net/xoff/units"
+)
+
+// checkSchemes tries the constructors of the chosen schemes, which check their
+// parameters.
+func (b *builder) checkSchemes() error {
+	s := &b.cfg.Switch
+	if _, err := flowScheme(s.FlowControl); err != nil {
+		return err
+	}
+	policy, err := buffer.Policies.Get(s.Policy.Name)
+	if err != nil {
+		return at("switch.policy.name", err)
+	}
+	ports := b.portSpecs(b.graph.Hosts)
+	env := buffer.Env{View: mmu.NewLedger(mmu.Spec{Ports: len(ports), Size: s.Buffer.Size, Kinds: b.kinds}).View()}
+	for i := range ports {
+		env.Rates = append(env.Rates, ports[i].Rate)
+	}
+	if _, err := policy.New(s.Policy.Params, env); err != nil {
+		return at("switch.policy", err)
+	}
+	marker, err := mark.Markers.Get(s.ECN.Name)
+	if err != nil {
+		return at("switch.ecn.name", err)
+	}
+	for _, rate := range [2]units.Rate{b.cfg.Topology.HostLink.Rate, b.cfg.Topology.FabricLink.Rate} {
+		if _, err := marker.New(s.ECN.Params, rate); err != nil {
+			return at("switch.ecn", err)
+		}
+	}
+	if _, err := deadlock.Handlers.Get(s.Deadlock.Name); err != nil {
+		return at("switch.deadlock.name", err)
+	}
+	algorithm, err := cc.Algorithms.Get(b.cfg.Hosts.CC.Name)
+	if err != nil {
+		return at("hosts.cc.name", err)
+	}
+	if _, err := algorithm.New(b.cfg.Hosts.CC.Params); err != nil {
+		return at("hosts.cc", err)
+	}
+	return nil
+}
+
+// absurd is more headroom than any buffer has; sums of it still fit 64 bits.
+const absurd units.Bytes = 1 << 48
+
+// checkBuffers checks that private segments and headroom leave something to
+// share in every switch.
+func (b *builder) checkBuffers() error {
+	cfg := &b.cfg.Switch
+	scheme, err := flowScheme(cfg.FlowControl)
+	if err != nil {
+		return err
+	}
+	if cfg.Buffer.ReserveFor == "chip" && cfg.Ports == 0 {
+		return atf("switch.buffer.reserve_for", "the chip has no number of ports; allowed: chip together with switch.ports, or cabled")
+	}
+	private := cfg.Buffer.PrivatePerQueue * units.Bytes(len(ids(maskOf(b.kinds, mmu.Lossless, mmu.Lossy))))
+	for node := b.graph.Hosts; node < b.graph.Nodes(); node++ {
+		name, ports := b.graph.Names[node], b.portSpecs(node)
+		if cfg.Ports != 0 && len(ports) > cfg.Ports {
+			return atf("switch.ports", "%s has %d links; allowed: %d to %d", name, len(ports), len(ports), sim.MaxPorts)
+		}
+		taken, most := units.Bytes(0), units.Bytes(0)
+		for i := range ports {
+			part := min(scheme.Reserve(&ports[i]), absurd) + private
+			most = max(most, part)
+			taken += part
+		}
+		if cfg.Buffer.ReserveFor == "chip" {
+			taken += most * units.Bytes(cfg.Ports-len(ports))
+		}
+		if taken >= cfg.Buffer.Size {
+			return atf("switch.buffer.size", "private segments and headroom of %s take %d bytes of its %d; allowed: a larger buffer, fewer lossless classes, or a smaller headroom", name, int64(taken), int64(cfg.Buffer.Size))
+		}
+	}
+	return nil
+}
+
+// checkReceive checks the receive side of slow hosts.
+func (b *builder) checkReceive() error {
+	r := &b.cfg.Hosts.Receive
+	const path = "hosts.receive"
+	for i, h := range r.Hosts {
+		if b.host(h) < 0 {
+			return b.noHost(fmt.Sprintf("%s.hosts[%d]", path, i), h)
+		}
+	}
+	err := first(
+		within(path+".xoff", r.Xoff, 0, mmu.MaxBuffer),
+		within(path+".buffer", r.Buffer, 0, mmu.MaxBuffer),
+		when(r.Rate != 0, within(path+".rate", r.Rate, minRate, maxRate)),
+	)
+	if err != nil || r.Rate == 0 {
+		return err
+	}
+	scheme, err := flowScheme(b.cfg.Switch.FlowControl)
+	if err != nil {
+		return err
+	}
+	if err := within(path+".xoff", r.Xoff, 1, mmu.MaxBuffer); err != nil {
+		return err
+	}
+	port := b.portSpecs(0)[0]
+	lossless := units.Bytes(len(ids(port.Lossless)))
+	if need := lossless*r.Xoff + scheme.Reserve(&port); r.Buffer < need {
+		return atf(path+".buffer", "%s do not hold xoff and headroom of %d lossless classes; allowed: %s or more", r.Buffer, lossless, need)
+	}
+	return nil
+}
+
+// noHost says that a host does not exist.
+func (b *builder) noHost(path, name string) error {
+	return atf(path, "there is no host %q; allowed: host0 to host%d", name, b.graph.Hosts-1)
+}
+
+func (b *builder) checkRouting() error {
+	r := &b.cfg.Routing
+	if _, err := route.Routers.Get(r.Name); err != nil {
+		return at("routing.name", err)
+	}
+	if err := span("routing.reroute_after", r.RerouteAfter); err != nil {
+		return err
+	}
+	for i := range r.Pinned {
+		if err := b.checkPin(fmt.Sprintf("routing.pinned[%d]", i), &r.Pinned[i]); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// checkPin checks that a pinned route is a way from one host to the other.
+func (b *builder) checkPin(path string, p *Pin) error {
+	src, dst := b.host(p.From), b.host(p.To)
+	switch {
+	case src < 0:
+		return b.noHost(path+".from", p.From)
+	case dst < 0:
+		return b.noHost(path+".to", p.To)
+	case src == dst:
+		return atf(path+".to", "a host needs no route to itself; allowed: another host")
+	case len(p.Via) == 0:
+		return atf(path+".via", "the route has no switch; allowed: the switches from %s to %s in order", p.From, p.To)
+	}
+	here, seen := src, make(map[int]bool)
+	for i, name := range p.Via {
+		at := fmt.Sprintf("%s.via[%d]", path, i)
+		next := b.node(name)
+		switch {
+		case next < b.graph.Hosts:
+			return atf(at, "there is no switch %q; allowed: %s", name, b.switchNames())
+		case seen[next]:
+			return atf(at, "%s is on the route already; allowed: each switch once", name)
+		case b.portTo(here, next) < 0:
+			return atf(at, "no link leads from %s to %s; allowed: a neighbour of %s", b.graph.Names[here], name, b.graph.Names[here])
+		}
+		here, seen[next] = next, true
+	}
+	if b.portTo(here, dst) < 0 {
+		return atf(path+".via", "the route ends at %s, which has no link to %s; allowed: switches that lead to it", b.graph.Names[here], p.To)
+	}
+	return nil
+}
+
+// switchNames lists the switches, the long list shortened.
+func (b *builder) switchNames() string {
+	names := b.graph.Names[b.graph.Hosts:]
+	if len(names) > 8 {
+		return strings.Join(names[:3], ", ") + " ... " + names[len(names)-1]
+	}
+	return strings.Join(names, ", ")
+}
+
+func (b *builder) checkFaults() error {
+	type downTime struct {
+		fault    int
+		from, to units.Time
+	}
+	down := make(map[int][]downTime) // by link
+	for i := range b.cfg.Faults {
+		f := &b.cfg.Faults[i]
+		path := fmt.Sprintf("faults[%d]", i)
+		if err := b.checkFault(path, f); err != nil {
+			return err
+		}
+		if f.DownFor == 0 {
+			continue
+		}
+		link := linkNamed(b.graph, f.Link)
+		for k := range max(1, f.Times) {
+			from := f.At + units.Time(k)*f.Every
+			for _, d := range down[link] {
+				if from <= d.to && d.from <= from+f.DownFor {
+					return atf(path, "%s is down already from %s to %s; allowed: times that do not overlap or touch", f.Link, d.from, d.to)
+				}
+			}
+			down[link] = append(down[link], downTime{i, from, from + f.DownFor})
+		}
+	}
+	return nil
+}
+
+// checkFault checks one fault: exactly one thing goes wrong.
+func (b *builder) checkFault(path string, f *Fault) error {
+	err := first(
+		span(path+".at", f.At), span(path+".down_for", f.DownFor), span(path+".every", f.Every), span(path+".for", f.For),
+		within(path+".times", f.Times, 0, maxFlaps),
+	)
+	switch {
+	case err != nil:
+		return err
+	case (f.Link == "") == (f.Host == ""):
+		return atf(path, "a fault is of a link or of a host; allowed: one of link, host")
+	case f.Host != "":
+		return b.checkHostFault(path, f)
+	case linkNamed(b.graph, f.Link) < 0:
+		l := b.graph.Links[len(b.graph.Links)-1]
+		return atf(path+".link", "there is no link %q; allowed: two neighbours joined by a dash, such as %s-%s", f.Link, b.graph.Names[l.A], b.graph.Names[l.B])
+	case f.Stuck:
+		return atf(path+".stuck", "a link cannot be stuck; allowed: for a host")
+	case f.DownFor == 0 && f.Corrupt == 0:
+		return atf(path, "nothing happens to %s; allowed: down_for or corrupt", f.Link)
+	case f.DownFor != 0 && f.Corrupt != 0:
+		return atf(path, "%s cannot be down and corrupt in one fault; allowed: two faults", f.Link)
+	case f.Corrupt != 0:
+		return f.checkCorrupt(path)
+	default:
+		return f.checkDown(path)
+	}
+}
+
+func (b *builder) checkHostFault(path string, f *Fault) error {
+	switch {
+	case b.host(f.Host) < 0:
+		return b.noHost(path+".host", f.Host)
+	case !f.Stuck:
+		return atf(path, "nothing happens to %s; allowed: stuck: true", f.Host)
+	case f.DownFor != 0 || f.Times != 0 || f.Every != 0 || f.Corrupt != 0:
+		return atf(path, "a host can only be stuck; allowed: at, host, stuck, for")
+	case f.For == 0:
+		return atf(path, "it is not said how long %s is stuck; allowed: for, more than 0s", f.Host)
+	}
+	return nil
+}
+
+func (f *Fault) checkCorrupt(path string) error {
+	switch {
+	case !(f.Corrupt > 0 && f.Corrupt <= 1):
+		return atf(path+".corrupt", "%v is no share of frames; allowed: more than 0, at most 1", f.Corrupt)
+	case f.Times != 0 || f.Every != 0:
+		return atf(path, "only a link that goes down can flap; allowed: times and every with down_for")
+	}
+	return nil
+}
+
+func (f *Fault) checkDown(path string) error {
+	switch {
+	case f.For != 0:
+		return atf(path+".for", "a link that goes down says how long with down_for; allowed: for with corrupt or stuck")
+	case (f.Times > 1) != (f.Every > 0):
+		return atf(path, "flapping needs how often and how far apart; allowed: times, 2 or more, together with every")
+	case f.Times > 1 && f.Every <= f.DownFor:
+		return atf(path+".every", "%s does not let the link come up between; allowed: more than down_for, %s", f.Every, f.DownFor)
+	}
+	return within(path+".down_for", f.At+units.Time(max(1, f.Times)-1)*f.Every+f.DownFor, 0, units.MaxTime)
+}
+
+// deadLinks returns the links that are down all the time.
+func (b *builder) deadLinks() map[int]bool {
+	dead := make(map[int]bool)
+	for _, f := range b.cfg.Faults {
+		if f.DownFor > 0 && f.At == 0 && f.DownFor >= b.cfg.Run.Stop.AtMost {
+			dead[linkNamed(b.graph, f.Link)] = true
+		}
+	}
+	return dead
+}
+
+// islands numbers the parts of the fabric that no link joins, by node. Hosts do
+// not forward, but each has one link only.
+func (b *builder) islands() []int {
+	dead := b.deadLinks()
+	part := make([]int, b.graph.Nodes())
+	for i := range part {
+		part[i] = i
+	}
+	root := func(n int) int {
+		for part[n] != n {
+			part[n] = part[part[n]]
+			n = part[n]
+		}
+		return n
+	}
+	for i, l := range b.graph.Links {
+		if x, y := root(l.A), root(l.B); x != y && !dead[i] {
+			part[max(x, y)] = min(x, y)
+		}
+	}
+	for i := range part {
+		part[i] = root(i)
+	}
+	return part
+}
