@@ -33,7 +33,7 @@ func newRED(params any, rate units.Rate) (Marker, error) {
 		return nil, err
 	}
 	if p.KMin > p.KMax {
-		return nil, fmt.Errorf("kmin %s is above kmax %s", p.KMin, p.KMax)
+		return nil, fmt.Errorf("kmin %s is above kmax %s; allowed: kmin at most kmax", p.KMin, p.KMax)
 	}
 	if !(p.PMax > 0 && p.PMax <= 1) {
 		return nil, fmt.Errorf("pmax is %v; allowed: more than 0, at most 1", p.PMax)

@@ -91,7 +91,7 @@ func parseYAML(data []byte) (f *ast.File, err error) {
 			err = errors.New("cannot be read as YAML")
 		}
 	}()
-	return parser.ParseBytes(data, 0)
+	return parser.ParseBytes(data, 0, parser.AllowDuplicateMapKey())
 }
 
 func syntaxError(src *source, err error) error {

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math"
 	"reflect"
+	"slices"
 	"sort"
 	"strconv"
 	"strings"
@@ -139,25 +140,25 @@ func join(path, name string) string {
 
 // mismatch says that a value is of the wrong shape.
 func (d *decoder) mismatch(n ast.Node, path, want string) error {
-	what := "this"
+	what := "this does not fit here"
 	switch n.(type) {
 	case *ast.NullNode:
-		what = "nothing"
+		what = "there is no value"
 	case *ast.SequenceNode:
-		what = "a list"
+		what = "a list does not fit here"
 	case *ast.AnchorNode, *ast.AliasNode, *ast.MergeKeyNode, *ast.TagNode:
-		what = "a YAML anchor, alias or tag"
+		what = "YAML anchors, aliases and tags are not used"
 	default:
 		if text, _, ok := scalar(n); ok {
-			what = strconv.Quote(text)
+			what = strconv.Quote(text) + " does not fit here"
 		} else if isMapping(n) {
-			what = "a mapping"
+			what = "a mapping does not fit here"
 		}
 	}
 	if path == "" {
 		path = "scenario"
 	}
-	return d.fail(placeOf(n), path, "%s does not fit here; allowed: %s", what, want)
+	return d.fail(placeOf(n), path, "%s; allowed: %s", what, want)
 }
 
 // value decodes a node into v.
@@ -331,7 +332,7 @@ func (d *decoder) fields(entries []entry, path string, v reflect.Value, more []s
 	for _, e := range entries {
 		i, ok := known[e.key]
 		if !ok {
-			return d.unknown(e, path, append(keyNames(v.Type()), more...))
+			return d.unknown(e, path, slices.Concat(more, keyNames(v.Type())))
 		}
 		at := join(path, e.key)
 		d.note(at, e)
@@ -384,7 +385,7 @@ func (d *decoder) unknown(e entry, path string, known []string) error {
 
 // nearest returns the known word closest to s, if it is close at all.
 func nearest(s string, known []string) string {
-	best, at := "", 1+max(1, min(3, len(s)/3))
+	best, at := "", 2+min(2, len(s)/3) // at most three letters wrong, fewer in short words
 	sorted := append([]string(nil), known...)
 	sort.Strings(sorted)
 	if len(s) > 64 {

@@ -4,6 +4,7 @@ import (
 	"encoding"
 	"fmt"
 	"reflect"
+	"slices"
 	"sort"
 	"strings"
 
@@ -76,7 +77,7 @@ func structOf(v reflect.Value) (yaml.MapSlice, error) {
 			continue
 		}
 		name := keyOf(f)
-		if containsWord(unused, name) {
+		if slices.Contains(unused, name) {
 			continue
 		}
 		item, err := plainOf(v.Field(i))
@@ -86,15 +87,6 @@ func structOf(v reflect.Value) (yaml.MapSlice, error) {
 		out = append(out, yaml.MapItem{Key: name, Value: item})
 	}
 	return out, nil
-}
-
-func containsWord(words []string, word string) bool {
-	for _, w := range words {
-		if w == word {
-			return true
-		}
-	}
-	return false
 }
 
 // mapOf writes a map in the order of its keys.
@@ -107,7 +99,7 @@ func mapOf(v reflect.Value) (yaml.MapSlice, error) {
 		if err != nil {
 			return nil, err
 		}
-		out = append(out, yaml.MapItem{Key: k.Interface(), Value: item})
+		out = append(out, yaml.MapItem{Key: fmt.Sprint(k.Interface()), Value: item})
 	}
 	return out, nil
 }

@@ -14,6 +14,18 @@ func (c *Config) Resolve() {
 	if c.Run.Measure.To == 0 {
 		c.Run.Measure.To = c.Run.Arrivals
 	}
+	s := &c.Switch
+	if _, others := c.groups(); len(s.ECN.Classes) == 0 {
+		s.ECN.Classes = others
+	}
+	for kind, choice := range map[string]*Choice{
+		"policy": &s.Policy, "flow_control": &s.FlowControl, "ecn": &s.ECN.Choice, "deadlock": &s.Deadlock, "cc": &c.Hosts.CC,
+	} {
+		// A program that changes a name may leave the parameters of the old one.
+		if scheme, err := findScheme(kind, choice.Name); err == nil && scheme.Params == nil {
+			choice.Params = nil
+		}
+	}
 	for i := range c.Workload {
 		w := &c.Workload[i]
 		if w.Pairs == "" && w.Generator != "flows" {

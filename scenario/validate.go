@@ -61,8 +61,15 @@ func within[T cmp.Ordered](path string, v, lo, hi T) error {
 
 // show prints a bound as one would write it.
 func show(v any) string {
-	if v == units.MaxTime {
-		return strconv.FormatInt(int64(units.MaxTime/units.Second), 10) + "s"
+	switch t := v.(type) {
+	case units.Time:
+		if t == 0 || t == units.MaxTime {
+			return strconv.FormatInt(int64(t/units.Second), 10) + "s"
+		}
+	case units.Bytes:
+		if t%units.KB != 0 && t%units.KiB != 0 {
+			return strconv.FormatInt(int64(t), 10) + "B"
+		}
 	}
 	return fmt.Sprint(v)
 }
@@ -71,7 +78,12 @@ func show(v any) string {
 func span(path string, t units.Time) error { return within(path, t, 0, units.MaxTime) }
 
 // positive checks a time that must not be zero.
-func positive(path string, t units.Time) error { return within(path, t, 1, units.MaxTime) }
+func positive(path string, t units.Time) error {
+	if t <= 0 {
+		return atf(path, "%s is too small; allowed: more than 0s, at most %s", show(t), show(units.MaxTime))
+	}
+	return span(path, t)
+}
 
 // oneOf checks a word.
 func oneOf(path, word string, allowed ...string) error {

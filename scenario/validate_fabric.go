@@ -188,7 +188,6 @@ func (b *builder) switchNames() string {
 
 func (b *builder) checkFaults() error {
 	type downTime struct {
-		fault    int
 		from, to units.Time
 	}
 	down := make(map[int][]downTime) // by link
@@ -206,10 +205,10 @@ func (b *builder) checkFaults() error {
 			from := f.At + units.Time(k)*f.Every
 			for _, d := range down[link] {
 				if from <= d.to && d.from <= from+f.DownFor {
-					return atf(path, "%s is down already from %s to %s; allowed: times that do not overlap or touch", f.Link, d.from, d.to)
+					return atf(path, "%s is down already from %s to %s; allowed: times that do not overlap or touch", f.Link, show(d.from), show(d.to))
 				}
 			}
-			down[link] = append(down[link], downTime{i, from, from + f.DownFor})
+			down[link] = append(down[link], downTime{from, from + f.DownFor})
 		}
 	}
 	return nil

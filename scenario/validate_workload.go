@@ -105,6 +105,9 @@ func (b *builder) checkSize(path string, size units.Bytes) error {
 }
 
 func checkLoad(path string, l *Load) error {
+	if *l == (Load{}) {
+		return atf(path+".load", "there is no load; allowed: one such as {share: 0.5, of: host_links}")
+	}
 	if err := oneOf(path+".load.of", l.Of, "host_links"); err != nil {
 		return err
 	}

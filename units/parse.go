@@ -58,7 +58,7 @@ func parse(s, what string, table []unit) (int64, error) {
 	suffix := s[len(num):]
 	num = strings.TrimSpace(num)
 	if num == "" {
-		return 0, fmt.Errorf("%q is not a %s: a number and a unit, such as %s", s, what, example(table))
+		return 0, fmt.Errorf("%q is not a %s; allowed: a number and a unit, such as %s", s, what, example(table))
 	}
 	var size int64
 	for _, u := range table {
@@ -73,18 +73,18 @@ func parse(s, what string, table []unit) (int64, error) {
 		return 0, fmt.Errorf("%q is not a unit of %s; allowed: %s", suffix, what, names(table))
 	}
 	if len(num) > maxDigits || strings.ContainsAny(num, "/_") {
-		return 0, fmt.Errorf("%q is not a number", num)
+		return 0, fmt.Errorf("%q is not a number; allowed: one such as 1.5", num)
 	}
 	v, ok := new(big.Rat).SetString(num)
 	if !ok {
-		return 0, fmt.Errorf("%q is not a number", num)
+		return 0, fmt.Errorf("%q is not a number; allowed: one such as 1.5", num)
 	}
 	v.Mul(v, new(big.Rat).SetInt64(size))
 	if !v.IsInt() {
-		return 0, fmt.Errorf("%q is finer than one %s", s, table[len(table)-1].name)
+		return 0, fmt.Errorf("%q is finer than one %s; allowed: whole multiples of it", s, table[len(table)-1].name)
 	}
 	if !v.Num().IsInt64() {
-		return 0, fmt.Errorf("%q is too large", s)
+		return 0, fmt.Errorf("%q is too large; allowed: less than 2^63%s", s, table[len(table)-1].name)
 	}
 	return v.Num().Int64(), nil
 }

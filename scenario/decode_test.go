@@ -1,0 +1,335 @@
+package scenario
+
+import (
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"os"
+	"reflect"
+	"strings"
+	"testing"
+
+	"github.com/xoff-net/xoff/buffer"
+	"github.com/xoff-net/xoff/cc"
+	"github.com/xoff-net/xoff/flowctl"
+	"github.com/xoff-net/xoff/mark"
+	"github.com/xoff-net/xoff/sim"
+	"github.com/xoff-net/xoff/units"
+)
+
+var rewrite = flag.Bool("rewrite", false, "write what the code answers into testdata")
+
+// brokenCase is a scenario with a mistake and the message that it gets.
+type brokenCase struct{ name, text, want string }
+
+// readBroken reads testdata/broken.txt: `-- name --`, a scenario, `=> message`.
+func readBroken(t testing.TB) []brokenCase {
+	data, err := os.ReadFile("testdata/broken.txt")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var cases []brokenCase
+	for _, part := range strings.Split("\n"+string(data), "\n-- ")[1:] {
+		head, body, _ := strings.Cut(part, " --\n")
+		text, want, ok := strings.Cut("\n"+body, "\n=> ")
+		if !ok {
+			t.Fatalf("case %q has no message", head)
+		}
+		text = strings.TrimPrefix(text+"\n", "\n")
+		cases = append(cases, brokenCase{head, text, strings.TrimSpace(want)})
+	}
+	return cases
+}
+
+func TestBroken(t *testing.T) {
+	cases := readBroken(t)
+	if len(cases) < 40 {
+		t.Fatalf("only %d cases were read", len(cases))
+	}
+	var out strings.Builder
+	for _, c := range cases {
+		_, err := Parse("a.yaml", []byte(c.text))
+		got := fmt.Sprint(err)
+		fmt.Fprintf(&out, "-- %s --\n%s=> %s\n\n", c.name, c.text, got)
+		t.Run(c.name, func(t *testing.T) {
+			var in *InputError
+			if !errors.As(err, &in) || in.Line < 1 || in.Column < 1 {
+				t.Fatalf("%v is no InputError with a place", err)
+			}
+			if got != c.want && !*rewrite {
+				t.Errorf("got  %s\nwant %s", got, c.want)
+			}
+			if strings.Contains(got, "\n") || !strings.Contains(got, "; allowed: ") {
+				t.Errorf("%q is not one line that says what is allowed", got)
+			}
+		})
+	}
+	if *rewrite {
+		if err := os.WriteFile("testdata/broken.txt", []byte(out.String()), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+func TestExcerpt(t *testing.T) {
+	_, err := Parse("a.yaml", []byte("name: a\ntopology: {leaves: 0}\n"))
+	var in *InputError
+	if !errors.As(err, &in) {
+		t.Fatal(err)
+	}
+	want := "    2 | topology: {leaves: 0}\n      |                    ^\n"
+	if got := in.Excerpt(); got != want {
+		t.Errorf("got\n%swant\n%s", got, want)
+	}
+	if long := (&InputError{Line: 1, Column: 1, source: strings.Repeat("x", 500)}).Excerpt(); long != "" {
+		t.Errorf("a long line is shown: %q", long)
+	}
+}
+
+func TestMissingFile(t *testing.T) {
+	_, err := ReadFile("testdata/none.yaml")
+	var in *InputError
+	if !errors.As(err, &in) || !errors.Is(err, os.ErrNotExist) {
+		t.Errorf("got %v", err)
+	}
+}
+
+// Without a file the message names the key alone.
+func TestInvalidConfig(t *testing.T) {
+	c := Default()
+	c.Topology.Leaves = 0
+	_, err := Build(c, BuildOptions{})
+	var in *InputError
+	if !errors.As(err, &in) || err.Error() != "topology.leaves: 0 is too small; allowed: 1 to 1024" {
+		t.Errorf("got %v", err)
+	}
+}
+
+// The place of a mistake that other keys cause is found after changes, too.
+func TestBuildLocates(t *testing.T) {
+	c, err := Parse("a.yaml", []byte("name: a\nswitch:\n  buffer:\n    size: 4MiB\n"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	c.Topology.HostLink.Delay = 100 * units.Microsecond
+	_, err = Build(c, BuildOptions{})
+	if err == nil || !strings.HasPrefix(err.Error(), "a.yaml:4:11: switch.buffer.size: private segments and headroom of leaf0 take ") {
+		t.Errorf("got %v", err)
+	}
+}
+
+func parse(t *testing.T, text string, set ...string) *Config {
+	t.Helper()
+	c, err := Parse("a.yaml", []byte(text), set...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return c
+}
+
+// A file overrides defaults key by key; maps and lists are replaced whole.
+func TestOverride(t *testing.T) {
+	c := parse(t, `
+classes:
+  acks: {ids: [7], kind: control}
+  data: {ids: [2, 4], kind: lossless}
+  bulk: {ids: [5], kind: lossy}
+switch:
+  ports: 16
+  policy: {alpha: 0.25}
+  flow_control: {headroom: eq1}
+  ecn: {classes: [data], name: step, k: 50KB}
+hosts:
+  cc: {rai: 10Mbps, preset: paper, name: dcqcn}
+  reliability: {timeout: 100ms}
+workload:
+  - {name: a, generator: poisson, sizes: 10KB, load: {share: 0.1, of: host_links}, class: {random: data}}
+  - {name: b, generator: poisson, sizes: cache, load: {share: 0.1, of: host_links}, class: 4}
+  - {name: c, generator: incast, senders: 2, size: 1KB, to: host3, at: 0}
+`)
+	s := &c.Switch
+	if len(c.Classes) != 3 {
+		t.Errorf("classes are %v", c.Classes)
+	}
+	for _, check := range []struct {
+		name      string
+		got, want any
+	}{
+		{"strict", s.Scheduler.Strict, []string{"acks"}},
+		{"dwrr", s.Scheduler.DWRR, []string{"bulk", "data"}},
+		{"ack class", c.Hosts.Ack.Class, "acks"},
+		{"reserve_for", s.Buffer.ReserveFor, "chip"},
+		{"policy", s.Policy, Choice{"dt", &buffer.DTParams{Alpha: buffer.Ratio{Num: 1, Den: 4}, AlphaLossy: buffer.Ratio{Num: 1, Den: 1}}}},
+		{"flow control", s.FlowControl, Choice{"pfc", &flowctl.SIHParams{Headroom: flowctl.Headroom{Rule: flowctl.HeadroomEq1}}}},
+		{"ecn", s.ECN, ECN{Choice{"step", &mark.StepParams{K: 50 * units.KB, Per: 10 * units.Gbps}}, []string{"data"}, "dequeue"}},
+		{"max_timeout", c.Hosts.Reliability.MaxTimeout, 100 * units.Millisecond},
+		{"random class", c.Workload[0].Class, ClassChoice{Random: "data"}},
+		{"class by id", c.Workload[1].Class, ClassChoice{Fixed: "4"}},
+		{"default class", c.Workload[2].Class, ClassChoice{Fixed: "2"}},
+		{"pairs", c.Workload[2].Pairs, "any"},
+		{"measured until", c.Run.Measure.To, c.Run.Arrivals},
+	} {
+		if !reflect.DeepEqual(check.got, check.want) {
+			t.Errorf("%s is %+v, want %+v", check.name, check.got, check.want)
+		}
+	}
+	p := c.Hosts.CC.Params.(*cc.DCQCNParams)
+	if p.Preset != "paper" || p.AI != 10*units.Mbps || p.HAI != 400*units.Mbps || !p.ClampTarget {
+		t.Errorf("dcqcn is %+v", p)
+	}
+}
+
+func TestSchedulerGiven(t *testing.T) {
+	c := parse(t, "switch:\n  scheduler: {rr: [rdma], strict: [control]}\n")
+	if s := c.Switch.Scheduler; s.DWRR != nil || !reflect.DeepEqual(s.RR, []string{"rdma"}) {
+		t.Errorf("scheduler is %+v", s)
+	}
+	c = parse(t, "switch:\n  scheduler: {quantum: 3KB}\n")
+	if s := c.Switch.Scheduler; !reflect.DeepEqual(s.DWRR, []string{"rdma"}) || s.Quantum != 3*units.KB {
+		t.Errorf("scheduler is %+v", s)
+	}
+}
+
+func TestSet(t *testing.T) {
+	const file = `
+workload:
+  - {name: a, generator: poisson, sizes: 10KB, load: {share: 0.1, of: host_links}}
+`
+	c := parse(t, file, "switch.policy.alpha=1/2", "workload[0].load.share=0.3", "hosts.cc.name=none", "classes.rdma.ids=[5]",
+		"topology={name: one-switch, hosts: 3}", "switch.ecn.at=enqueue")
+	if p := c.Switch.Policy.Params.(*buffer.DTParams); p.Alpha != (buffer.Ratio{Num: 1, Den: 2}) {
+		t.Errorf("alpha is %v", p.Alpha)
+	}
+	if c.Workload[0].Load.Share != 0.3 || c.Hosts.CC.Name != "none" || c.Topology.Hosts != 3 || c.Switch.ECN.At != "enqueue" {
+		t.Errorf("got %+v", c)
+	}
+	if ids := c.Classes["rdma"].IDs; !reflect.DeepEqual(ids, []int{5}) {
+		t.Errorf("rdma is %v", ids)
+	}
+	for set, want := range map[string]string{
+		"topology.leafs=3":           `--set topology.leafs=3: topology: unknown key "leafs" (did you mean "leaves"?); allowed: name, hosts, leaves, spines, hosts_per_leaf, host_link, fabric_link`,
+		"topology.leaves=0":          `--set topology.leaves=0: topology.leaves: 0 is too small; allowed: 1 to 1024`,
+		"workload[1].name=x":         `--set workload[1].name=x: workload: there is no item 1; allowed: the items of a list, from 0`,
+		"seed":                       `--set seed: "seed" is not a setting; allowed: path=value, such as switch.policy.alpha=1/8`,
+		"seed.x=1":                   `--set seed.x=1: seed: has no keys of its own, so no "x"; allowed: one value`,
+		"workload[x].name=x":         `--set workload[x].name=x: "workload[x].name" is not a key; allowed: names joined by dots, items of lists as workload[0]`,
+		"seed=":                      `--set seed=: "" is not a value; allowed: YAML`,
+		"hosts.cc.preset=x":          `--set hosts.cc.preset=x: hosts.cc.preset: unknown preset "x"; allowed: hpcc-sim, paper`,
+		"switch.policy.alpha.x=1":    `--set switch.policy.alpha.x=1: switch.policy: has no keys of its own, so no "alpha"; allowed: one value`,
+		"switch.flow_control.name=x": `--set switch.flow_control.name=x: switch.flow_control.name: unknown flow_control "x"; allowed: none, pfc`,
+	} {
+		_, err := Parse("a.yaml", []byte(file), set)
+		var in *InputError
+		if !errors.As(err, &in) || err.Error() != want {
+			t.Errorf("got  %v\nwant %s", err, want)
+		}
+	}
+}
+
+// bare forgets where a scenario came from, so that two can be compared.
+func bare(c *Config) Config {
+	b := *c
+	b.source = nil
+	return b
+}
+
+func TestMarshal(t *testing.T) {
+	d := Default()
+	d.Resolve()
+	check := func(name string, c *Config) {
+		text, err := c.Marshal()
+		if err != nil {
+			t.Fatal(err)
+		}
+		back, err := Parse(name, text)
+		if err != nil {
+			t.Fatalf("%v in\n%s", err, text)
+		}
+		if !reflect.DeepEqual(bare(back), bare(c)) {
+			t.Errorf("%s: got %+v\nwant %+v", name, bare(back), bare(c))
+		}
+		again, err := back.Marshal()
+		if err != nil || string(again) != string(text) {
+			t.Errorf("%s is written differently the second time: %v", name, err)
+		}
+	}
+	check("default", d)
+	for _, name := range []string{"../examples/incast.yaml", "../examples/websearch.yaml"} {
+		c, err := ReadFile(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		check(name, c)
+	}
+	check("pinned and broken", parse(t, `
+name: "a: b # c"
+topology: {name: leaf-spine}
+routing:
+  name: static
+  pinned: [{from: host0, to: host5, via: [leaf0, spine1, leaf1]}]
+hosts:
+  receive: {rate: 10Gbps, hosts: [host1]}
+faults:
+  - {at: 1us, link: leaf0-spine0, down_for: 1us, times: 3, every: 5us}
+  - {at: 1us, link: leaf0-spine1, corrupt: 1e-7}
+  - {at: 1us, host: host2, stuck: true, for: 10us}
+`))
+}
+
+// A resolved scenario reruns to the same results.
+func TestMarshalSameRun(t *testing.T) {
+	c, err := ReadFile("../examples/incast.yaml", "run.arrivals=100us")
+	if err != nil {
+		t.Fatal(err)
+	}
+	text, err := c.Marshal()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if a, b := runOf(t, c), runOf(t, parse(t, string(text))); !reflect.DeepEqual(a, b) {
+		t.Error("the resolved scenario runs differently")
+	}
+}
+
+// runOf returns when each flow of a short run was done.
+func runOf(t *testing.T, c *Config) []units.Time {
+	built, err := Build(c, BuildOptions{Invariants: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	engine, err := sim.NewFast(built.Spec, sim.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := engine.Run(context.Background()); err != nil {
+		t.Fatal(err)
+	}
+	var done []units.Time
+	for i := range built.Flows.Send {
+		done = append(done, built.Flows.Send[i].Acked)
+	}
+	if len(done) == 0 {
+		t.Fatal("there are no flows")
+	}
+	for _, check := range built.Checks {
+		if check.Broken > 0 {
+			t.Error(check.First)
+		}
+	}
+	return done
+}
+
+func TestExamples(t *testing.T) {
+	for _, name := range []string{"../examples/incast.yaml", "../examples/websearch.yaml"} {
+		c, err := ReadFile(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for i, done := range runOf(t, c) {
+			if done == 0 {
+				t.Errorf("%s: flow %d did not finish", name, i)
+			}
+		}
+	}
+}
