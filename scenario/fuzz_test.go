@@ -1,0 +1,103 @@
+package scenario
+
+import (
+	"errors"
+	"os"
+	"reflect"
+	"testing"
+
+	"github.com/xoff-net/xoff/sim"
+)
+
+// FuzzParse feeds scenarios to the parser: it never panics, every refusal has a
+// message for the user, and what is accepted is written and read back alike and
+// builds.
+func FuzzParse(f *testing.F) {
+	for _, c := range readBroken(f) {
+		f.Add([]byte(c.text))
+	}
+	for _, name := range []string{"../examples/incast.yaml", "../examples/websearch.yaml"} {
+		text, err := os.ReadFile(name)
+		if err != nil {
+			f.Fatal(err)
+		}
+		f.Add(text)
+	}
+	d, err := Default().Marshal()
+	if err != nil {
+		f.Fatal(err)
+	}
+	f.Add(d)
+	for _, text := range []string{
+		"? a", "<<: 1", "{a: {b", "a: |\n  x", "!!binary x", "%YAML 1.2\n---\na", "*a", "- - -", "name: 'x", "name: \"\\xff\"", "\xff\xfe",
+		"seed: 0x10", "topology: {leaves: 1e2}", "name: &a b\nseed: *a", "hosts: {cc: {name: fixed, window: 1KB}}",
+		"switch: {scheduler: {quanta: {1: 2KB, 2: 3KB}}}", "name: >\n  folded\n  text\n", "name: 12", "classes: {b: {ids: [6], kind: lossy}}",
+	} {
+		f.Add([]byte(text))
+	}
+	f.Fuzz(func(t *testing.T, text []byte) {
+		c, err := Parse("f", text)
+		if err != nil {
+			var in *InputError
+			if !errors.As(err, &in) {
+				t.Fatalf("%v is not for the user", err)
+			}
+			in.Excerpt()
+			return
+		}
+		written, err := c.Marshal()
+		if err != nil {
+			t.Fatal(err)
+		}
+		back, err := Parse("written", written)
+		if err != nil {
+			t.Fatalf("%v in\n%s", err, written)
+		}
+		if !reflect.DeepEqual(bare(back), bare(c)) {
+			t.Fatalf("got %+v\nwant %+v from\n%s", bare(back), bare(c), written)
+		}
+		if !small(c) {
+			return
+		}
+		built, err := Build(c, BuildOptions{Invariants: true})
+		if err != nil {
+			t.Fatalf("accepted, but: %v", err)
+		}
+		if _, err := sim.NewFast(built.Spec, sim.Options{}); err != nil {
+			t.Fatalf("built, but: %v", err)
+		}
+	})
+}
+
+// small reports whether a scenario builds in no time.
+func small(c *Config) bool {
+	b := newBuilder(c, BuildOptions{})
+	flows := 0.0
+	for i := range c.Workload {
+		flows += b.expectedFlows(&c.Workload[i])
+	}
+	flaps := 0
+	for _, f := range c.Faults {
+		flaps += 1 + f.Times
+	}
+	return b.graph.Hosts <= 64 && len(b.graph.Links) <= 256 && flows <= 2000 && flaps <= 8
+}
+
+// FuzzSet feeds overrides.
+func FuzzSet(f *testing.F) {
+	for _, set := range []string{"seed=2", "workload[0].class={random: rdma}", "classes.x={ids: [1]}", "a[", "a]=1", ".=1", "topology.leaves=[", "workload[-1]=2", "switch.policy={name: static}"} {
+		f.Add(set)
+	}
+	base, err := os.ReadFile("../examples/incast.yaml")
+	if err != nil {
+		f.Fatal(err)
+	}
+	f.Fuzz(func(t *testing.T, set string) {
+		if _, err := Parse("f", base, set); err != nil {
+			var in *InputError
+			if !errors.As(err, &in) {
+				t.Fatalf("%v is not for the user", err)
+			}
+		}
+	})
+}
