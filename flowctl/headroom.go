@@ -3,6 +3,7 @@ package flowctl
 import (
 	"fmt"
 
+	"github.com/xoff-net/xoff/mmu"
 	"github.com/xoff-net/xoff/packet"
 	"github.com/xoff-net/xoff/units"
 )
@@ -35,8 +36,8 @@ func (h *Headroom) UnmarshalText(text []byte) error {
 		if err != nil {
 			return fmt.Errorf("%q is not a headroom; allowed: exact, eq1, or a size such as 60000B", s)
 		}
-		if b < 0 {
-			return fmt.Errorf("headroom is %s; allowed: 0B or more", b)
+		if b < 0 || b > mmu.MaxBuffer {
+			return fmt.Errorf("headroom is %s; allowed: 0B to %dB", b, int64(mmu.MaxBuffer))
 		}
 		*h = Headroom{Rule: HeadroomBytes, Bytes: b}
 	}

@@ -100,6 +100,7 @@ func syntaxError(src *source, err error) error {
 	var syntax *yaml.SyntaxError
 	if errors.As(err, &syntax) {
 		message, _, _ = strings.Cut(syntax.GetMessage(), "\n")
+		message = message[:min(len(message), maxWord)]
 		if t := syntax.GetToken(); t != nil && t.Position != nil {
 			p = place{line: t.Position.Line, column: t.Position.Column}
 		}

@@ -109,7 +109,7 @@ func (d *decoder) entries(n ast.Node, path string) ([]entry, error) {
 	for _, pair := range asMapping(n) {
 		at := placeOf(pair.Key)
 		name, _, ok := scalar(pair.Key)
-		if !ok {
+		if !ok || len(name) > maxWord {
 			return nil, d.fail(at, path, "this is not a key; allowed: plain words")
 		}
 		if seen[name] {
@@ -161,8 +161,14 @@ func (d *decoder) mismatch(n ast.Node, path, want string) error {
 	return d.fail(placeOf(n), path, "%s; allowed: %s", what, want)
 }
 
+// maxWord bounds keys and values, and with them the messages that repeat them.
+const maxWord = 500
+
 // value decodes a node into v.
 func (d *decoder) value(n ast.Node, path string, v reflect.Value) error {
+	if text, _, ok := scalar(n); ok && len(text) > maxWord {
+		return d.fail(placeOf(n), path, "the value has %d characters; allowed: at most %d", len(text), maxWord)
+	}
 	switch t := v.Addr().Interface().(type) {
 	case nodeDecoder:
 		return t.decodeNode(d, n, path)

@@ -72,7 +72,7 @@ func parse(s, what string, table []unit) (int64, error) {
 		}
 		return 0, fmt.Errorf("%q is not a unit of %s; allowed: %s", suffix, what, names(table))
 	}
-	if len(num) > maxDigits || strings.ContainsAny(num, "/_") {
+	if len(num) > maxDigits || strings.Trim(num, "0123456789+-.eE") != "" {
 		return 0, fmt.Errorf("%q is not a number; allowed: one such as 1.5", num)
 	}
 	v, ok := new(big.Rat).SetString(num)
@@ -99,8 +99,9 @@ func format(v int64, table []unit) string {
 		if v%u.size == 0 {
 			return strconv.FormatInt(v/u.size, 10) + u.name
 		}
-		if u.size >= 1000 && u.size%1000 == 0 && v%(u.size/1000) == 0 && (v >= u.size || -v >= u.size) {
-			return strings.TrimRight(strconv.FormatFloat(float64(v)/float64(u.size), 'f', 3, 64), "0") + u.name
+		if u.size%1000 == 0 && v%(u.size/1000) == 0 && (v >= u.size || v <= -u.size) {
+			part := max(v%u.size, -(v % u.size)) / (u.size / 1000)
+			return strings.TrimRight(fmt.Sprintf("%d.%03d", v/u.size, part), "0") + u.name
 		}
 	}
 	return strconv.FormatInt(v, 10) + table[len(table)-1].name
