@@ -1,0 +1,297 @@
+package workload
+
+import (
+	"math"
+	"math/big"
+	"math/rand/v2"
+	"reflect"
+	"sort"
+	"testing"
+
+	"github.com/xoff-net/xoff/units"
+)
+
+func fabric(racks, perRack int) *Fabric {
+	f := &Fabric{}
+	for i := range racks * perRack {
+		f.Rack = append(f.Rack, i/perRack)
+		f.Rates = append(f.Rates, 100*units.Gbps)
+	}
+	return f
+}
+
+func TestTables(t *testing.T) {
+	for i := range CDFs {
+		if err := CDFs[i].Validate(); err != nil {
+			t.Error(err)
+		}
+		if got, err := FindCDF(CDFs[i].Name); err != nil || got != &CDFs[i] {
+			t.Errorf("%s is not found: %v", CDFs[i].Name, err)
+		}
+	}
+	if _, err := FindCDF("nothing"); err == nil {
+		t.Error("a table that does not exist is found")
+	}
+}
+
+func TestValidate(t *testing.T) {
+	for name, points := range map[string][]Point{
+		"one point":       {{1000, 1}},
+		"not to the end":  {{0, 0}, {1000, 0.9}},
+		"sizes fall":      {{1000, 0}, {500, 1}},
+		"shares fall":     {{0, 0.5}, {500, 0.2}, {1000, 1}},
+		"share too large": {{0, 0}, {500, 1.5}},
+		"negative size":   {{-1, 0}, {500, 1}},
+		"all empty":       {{0, 0}, {0, 1}},
+	} {
+		c := CDF{Name: name, Points: points}
+		if c.Validate() == nil {
+			t.Errorf("%s is accepted", name)
+		}
+	}
+}
+
+// The mean of web search is known from the papers' generators: 1.7 MB.
+func TestMean(t *testing.T) {
+	c, err := FindCDF("websearch")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := c.Mean(); math.Abs(got-1711250) > 1 {
+		t.Errorf("got %v", got)
+	}
+	half := CDF{Points: []Point{{0, 0}, {100, 0.5}, {300, 1}}}
+	if got := half.Mean(); got != 0.5*50+0.5*200 {
+		t.Errorf("got %v", got)
+	}
+}
+
+// The sizes that are drawn follow the table: mean, and the Kolmogorov-Smirnov
+// distance at a significance of 0.1 %.
+func TestDraw(t *testing.T) {
+	const n = 200_000
+	for i := range CDFs {
+		c := &CDFs[i]
+		r := Stream(1, c.Name)
+		sizes := make([]float64, n)
+		sum, squares := 0.0, 0.0
+		for k := range sizes {
+			s := float64(c.Draw(r))
+			sizes[k] = s
+			sum += s
+			squares += s * s
+		}
+		mean := sum / n
+		deviation := math.Sqrt((squares/n - mean*mean) / n)
+		if math.Abs(mean-c.Mean()) > 4*deviation+1 {
+			t.Errorf("%s: the mean is %.0f, want %.0f within %.0f", c.Name, mean, c.Mean(), 4*deviation)
+		}
+		sort.Float64s(sizes)
+		worst := 0.0
+		for k, s := range sizes {
+			if k+1 < n && sizes[k+1] == s {
+				continue // compare at the end of a run of equal sizes
+			}
+			// Sizes are whole bytes: s stands for everything up to s + 1/2.
+			worst = max(worst, math.Abs(float64(k+1)/n-share(c, s+0.5)))
+		}
+		if limit := 1.95 / math.Sqrt(n); worst > limit {
+			t.Errorf("%s: the distance is %.5f, want at most %.5f", c.Name, worst, limit)
+		}
+	}
+}
+
+// share is the table read the other way: what part of the flows is that small.
+func share(c *CDF, size float64) float64 {
+	p := 0.0
+	for i, b := range c.Points {
+		if float64(b.Size) <= size {
+			p = b.P
+			continue
+		}
+		if i > 0 {
+			a := c.Points[i-1]
+			p = a.P + (b.P-a.P)*(size-float64(a.Size))/float64(b.Size-a.Size)
+		}
+		break
+	}
+	return p
+}
+
+func TestAt(t *testing.T) {
+	c := CDF{Points: []Point{{0, 0}, {100, 0.5}, {100, 0.6}, {300, 1}}}
+	for u, want := range map[float64]units.Bytes{0: 1, 0.25: 50, 0.55: 100, 0.8: 200, 0.9999999: 300, 1: 300} {
+		if got := c.At(u); got != want {
+			t.Errorf("at %v: got %d, want %d", u, got, want)
+		}
+	}
+}
+
+// The flows offer the asked share of the host links.
+func TestPoissonLoad(t *testing.T) {
+	f := fabric(4, 8)
+	sizes := &CDF{Name: "narrow", Points: []Point{{8000, 0}, {12000, 1}}}
+	g := Poisson{Sizes: sizes, Share: 0.6, Classes: []uint8{1, 2, 3}, Until: 100 * units.Millisecond}
+	flows := g.Generate(f, Stream(7, "load"))
+	bytes := units.Bytes(0)
+	var classes [8]int
+	sources := make([]int, f.hosts())
+	last := units.Time(0)
+	for _, w := range flows {
+		bytes += w.Size
+		classes[w.Class]++
+		sources[w.Src]++
+		if w.Start < last || w.Start >= g.Until || w.Src == w.Dst || w.Group != -1 {
+			t.Fatalf("%+v after %s", w, last)
+		}
+		last = w.Start
+	}
+	got := float64(bytes) * 8 / g.Until.Seconds() / float64(f.Capacity())
+	if math.Abs(got/g.Share-1) > 0.01 {
+		t.Errorf("the offered load is %v, want %v within 1 %%", got, g.Share)
+	}
+	for c, n := range classes {
+		if used := c >= 1 && c <= 3; used != (n > 0) || used && math.Abs(float64(n)/float64(len(flows))-1.0/3) > 0.01 {
+			t.Errorf("class %d has %d of %d flows", c, n, len(flows))
+		}
+	}
+	for h, n := range sources {
+		if want := float64(len(flows)) / float64(len(sources)); math.Abs(float64(n)-want) > 5*math.Sqrt(want) {
+			t.Errorf("host %d sends %d flows, want about %.0f", h, n, want)
+		}
+	}
+}
+
+// The gaps are exponential: mean and variance.
+func TestExponential(t *testing.T) {
+	r := Stream(3, "gaps")
+	const n = 400_000
+	sum, squares := 0.0, 0.0
+	for range n {
+		x := exponential(r)
+		if x < 0 || math.IsInf(x, 0) || math.IsNaN(x) {
+			t.Fatal(x)
+		}
+		sum += x
+		squares += x * x
+	}
+	if mean := sum / n; math.Abs(mean-1) > 0.01 {
+		t.Errorf("the mean is %v", mean)
+	}
+	if second := squares / n; math.Abs(second-2) > 0.05 {
+		t.Errorf("the mean square is %v", second)
+	}
+}
+
+// ln agrees with math.Log far below what a gap in picoseconds can show.
+func TestLn(t *testing.T) {
+	r := rand.New(rand.NewPCG(5, 5))
+	check := func(x float64) {
+		want := math.Log(x)
+		// Near 1 the logarithm is small and x itself is only that exact.
+		if got := ln(x); math.Abs(got-want) > 1e-14*math.Abs(want)+1e-17 {
+			t.Errorf("ln(%v) is %v, want %v", x, got, want)
+		}
+	}
+	for range 100_000 {
+		check(1 - r.Float64())
+	}
+	for e := 1; e <= 53; e++ {
+		x := math.Ldexp(1, -e)
+		check(x)
+		check(1 - x)
+		check(math.Sqrt2 / 2 * x)
+	}
+	if ln(1) != 0 {
+		t.Errorf("ln(1) is %v", ln(1))
+	}
+}
+
+// The series is summed far enough: against atanh with 200 bits.
+func TestLnSeries(t *testing.T) {
+	const x = 0.7072 // the far end of the reduced range
+	s := new(big.Float).SetPrec(200).Quo(big.NewFloat(0).SetPrec(200).Sub(big.NewFloat(x), big.NewFloat(1)), big.NewFloat(0).SetPrec(200).Add(big.NewFloat(x), big.NewFloat(1)))
+	power, sum := new(big.Float).Copy(s), new(big.Float).SetPrec(200)
+	for k := int64(1); k < 99; k += 2 {
+		sum.Add(sum, new(big.Float).SetPrec(200).Quo(power, new(big.Float).SetInt64(k)))
+		power.Mul(power, s).Mul(power, s)
+	}
+	want, _ := sum.Mul(sum, big.NewFloat(2)).Float64()
+	if got := ln(x); math.Abs(got/want-1) > 1e-14 {
+		t.Errorf("got %v, want %v", got, want)
+	}
+}
+
+func TestIncast(t *testing.T) {
+	f := fabric(4, 4)
+	g := Incast{Senders: 12, Size: 64 * units.KB, Share: 0.5, Pairs: OtherRack, Classes: []uint8{1, 2, 3, 4}, Until: 20 * units.Millisecond}
+	flows := g.Generate(f, Stream(1, "incast"))
+	if len(flows) == 0 || len(flows)%g.Senders != 0 {
+		t.Fatalf("%d flows", len(flows))
+	}
+	for i := 0; i < len(flows); i += g.Senders {
+		first := flows[i]
+		senders := make(map[int]bool)
+		for _, w := range flows[i : i+g.Senders] {
+			senders[w.Src] = true
+			if w.Start != first.Start || w.Dst != first.Dst || w.Class != first.Class || w.Size != g.Size || w.Group != i/g.Senders {
+				t.Fatalf("%+v is in a burst with %+v", w, first)
+			}
+			if f.Rack[w.Src] == f.Rack[w.Dst] {
+				t.Fatalf("%+v stays in its rack", w)
+			}
+		}
+		if len(senders) != g.Senders {
+			t.Fatalf("burst %d has %d senders", i/g.Senders, len(senders))
+		}
+	}
+	load := float64(len(flows)) * float64(g.Size) * 8 / g.Until.Seconds() / float64(f.Capacity())
+	if math.Abs(load/g.Share-1) > 0.1 {
+		t.Errorf("the load is %v, want %v", load, g.Share)
+	}
+}
+
+// More senders than hosts: everyone takes part before anyone does twice.
+func TestBurstOfMany(t *testing.T) {
+	f := fabric(1, 4)
+	g := Incast{Senders: 7, Size: 1, Classes: []uint8{0}}
+	count := make(map[int]int)
+	for _, w := range g.Burst(f, Stream(1, "many"), 0, 2, 0) {
+		count[w.Src]++
+	}
+	if len(count) != 3 || count[2] != 0 {
+		t.Errorf("senders are %v", count)
+	}
+}
+
+// Streams depend on seed and name, and on nothing else.
+func TestStreams(t *testing.T) {
+	draw := func(seed uint64, name string) []uint64 {
+		r := Stream(seed, name)
+		return []uint64{r.Uint64(), r.Uint64(), r.Uint64()}
+	}
+	if !reflect.DeepEqual(draw(1, "a"), draw(1, "a")) {
+		t.Error("a stream does not repeat")
+	}
+	seen := make(map[uint64]string)
+	for _, seed := range []uint64{0, 1, 2, 1 << 63} {
+		for _, name := range []string{"", "a", "b", "ab", "ba", "workload/a", "workload/b"} {
+			for _, v := range draw(seed, name) {
+				if other, ok := seen[v]; ok {
+					t.Errorf("streams %q and %q meet", name, other)
+				}
+				seen[v] = name
+			}
+		}
+	}
+	// No correlation between two streams of one seed.
+	a, b := Stream(1, "workload/a"), Stream(1, "workload/b")
+	const n = 100_000
+	sum := 0.0
+	for range n {
+		sum += (a.Float64() - 0.5) * (b.Float64() - 0.5)
+	}
+	if r := sum / n * 12; math.Abs(r) > 4/math.Sqrt(n) {
+		t.Errorf("the correlation is %v", r)
+	}
+}
