@@ -19,6 +19,9 @@ type REDParams struct {
 // a queue length of 32 bits fits.
 const one = 1 << 31
 
+// maxQueue is the longest queue for which that product fits.
+const maxQueue = 4 * units.GiB
+
 type red struct {
 	kmin, kmax units.Bytes
 	pmax       uint64 // times one
@@ -41,7 +44,11 @@ func newRED(params any, rate units.Rate) (Marker, error) {
 	if p.Per < 0 || p.Per != 0 && p.Per < units.Mbps {
 		return nil, fmt.Errorf("per is %s; allowed: 0bps (no scaling) or at least 1Mbps", p.Per)
 	}
-	return &red{kmin: scale(p.KMin, p.Per, rate), kmax: scale(p.KMax, p.Per, rate), pmax: uint64(p.PMax * one)}, nil
+	kmin, kmax := scale(p.KMin, p.Per, rate), scale(p.KMax, p.Per, rate)
+	if kmax > maxQueue {
+		return nil, fmt.Errorf("kmax %s for %s is %s at %s; allowed: at most %s", p.KMax, p.Per, kmax, rate, maxQueue)
+	}
+	return &red{kmin: kmin, kmax: kmax, pmax: uint64(p.PMax * one)}, nil
 }
 
 // Floor implements Marker.

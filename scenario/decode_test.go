@@ -180,6 +180,63 @@ workload:
 	}
 }
 
+// Every notation that scenarios use, at the size of a paper's experiment.
+func TestNotations(t *testing.T) {
+	c := parse(t, `
+name: fan-in over a background
+topology:
+  name: leaf-spine
+  leaves: 16
+  spines: 16
+  hosts_per_leaf: 16
+  host_link:   {rate: 100Gbps, delay: 2us}
+  fabric_link: {rate: 100Gbps, delay: 2us}
+classes:
+  control: {ids: [0], kind: control}
+  rdma:    {ids: [1, 2, 3, 4, 5, 6, 7], kind: lossless}
+switch:
+  ports: 32
+  buffer: {size: 16MiB, private_per_queue: 3KB}
+  policy: {name: dt, alpha: 1/16}
+  flow_control:
+    name: pfc
+    headroom: 60000B   # seven of 32 ports: 13.4 MB
+  pfc: {hold: timed, quanta: 65535, processing: 0ns}
+  scheduler: {strict: [control], dwrr: [rdma], quantum: 1600B}
+  ecn: {name: red, classes: [rdma], at: dequeue, kmin: 400KB, kmax: 1600KB, pmax: 0.2}
+  deadlock: {name: none}
+routing: {name: ecmp, reroute_after: 0s}
+hosts:
+  payload: 1000B
+  header: 48B
+  ack: {every: 1, class: control}
+  reliability: {name: go-back-n, timeout: 1ms}
+  cc: {name: dcqcn, preset: hpcc-sim}
+workload:
+  - name: background
+    generator: poisson
+    sizes: websearch
+    load: {share: 0.6, of: host_links}
+    pairs: any
+    class: {random: rdma}
+  - name: fanin
+    generator: incast
+    senders: 16
+    size: 64KB
+    load: {share: 0.3, of: host_links}
+    pairs: other_rack
+    class: {random: rdma}
+faults: []
+run:
+  arrivals: 20ms
+  measure: {from: 2ms, to: 20ms}
+  stop: {when: measured_flows_done, at_most: 500ms}
+`)
+	if c.Switch.Buffer.ReserveFor != "chip" || c.Hosts.Ack.Size != 64 || len(c.Workload) != 2 || c.Faults != nil {
+		t.Errorf("got %+v", c)
+	}
+}
+
 func TestSchedulerGiven(t *testing.T) {
 	c := parse(t, "switch:\n  scheduler: {rr: [rdma], strict: [control]}\n")
 	if s := c.Switch.Scheduler; s.DWRR != nil || !reflect.DeepEqual(s.RR, []string{"rdma"}) {
