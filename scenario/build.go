@@ -265,7 +265,7 @@ func flowScheme(c Choice) (flowctl.Scheme, error) {
 	}
 	s, err := e.New(c.Params)
 	if err != nil {
-		return nil, at("switch.flow_control", err)
+		return nil, c.wrong("switch.flow_control", err)
 	}
 	return s, nil
 }

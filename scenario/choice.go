@@ -98,6 +98,18 @@ func take(entries []entry, key string, use func(entry) error) ([]entry, error) {
 	return rest, nil
 }
 
+// wrong ties an error of a scheme's constructor to its key: to that of a parameter
+// when the message begins with one, as it does by custom.
+func (c *Choice) wrong(path string, err error) error {
+	word, _, _ := strings.Cut(err.Error(), " ")
+	if c.Params != nil {
+		if _, ok := keysOf(reflect.TypeOf(c.Params).Elem())[word]; ok {
+			path = join(path, word)
+		}
+	}
+	return at(path, err)
+}
+
 // ecnKeys are the keys of an ECN that are not the scheme's.
 var ecnKeys = []string{"classes", "at"}
 

@@ -79,10 +79,14 @@ func span(path string, t units.Time) error { return within(path, t, 0, units.Max
 
 // positive checks a time that must not be zero.
 func positive(path string, t units.Time) error {
-	if t <= 0 {
-		return atf(path, "%s is too small; allowed: more than 0s, at most %s", show(t), show(units.MaxTime))
+	if t > 0 && t <= units.MaxTime {
+		return nil
 	}
-	return span(path, t)
+	size := "small"
+	if t > 0 {
+		size = "large"
+	}
+	return atf(path, "%s is too %s; allowed: more than 0s, at most %s", show(t), size, show(units.MaxTime))
 }
 
 // oneOf checks a word.

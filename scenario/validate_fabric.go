@@ -31,7 +31,7 @@ func (b *builder) checkSchemes() error {
 		env.Rates = append(env.Rates, ports[i].Rate)
 	}
 	if _, err := policy.New(s.Policy.Params, env); err != nil {
-		return at("switch.policy", err)
+		return s.Policy.wrong("switch.policy", err)
 	}
 	marker, err := mark.Markers.Get(s.ECN.Name)
 	if err != nil {
@@ -39,7 +39,7 @@ func (b *builder) checkSchemes() error {
 	}
 	for _, rate := range [2]units.Rate{b.cfg.Topology.HostLink.Rate, b.cfg.Topology.FabricLink.Rate} {
 		if _, err := marker.New(s.ECN.Params, rate); err != nil {
-			return at("switch.ecn", err)
+			return s.ECN.wrong("switch.ecn", err)
 		}
 	}
 	if _, err := deadlock.Handlers.Get(s.Deadlock.Name); err != nil {
@@ -50,7 +50,7 @@ func (b *builder) checkSchemes() error {
 		return at("hosts.cc.name", err)
 	}
 	if _, err := algorithm.New(b.cfg.Hosts.CC.Params); err != nil {
-		return at("hosts.cc", err)
+		return b.cfg.Hosts.CC.wrong("hosts.cc", err)
 	}
 	return nil
 }
