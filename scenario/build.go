@@ -332,7 +332,7 @@ func (b *builder) hosts(spec *sim.Spec) error {
 	}
 	control, err := algorithm.New(h.CC.Params)
 	if err != nil {
-		return at("hosts.cc", err)
+		return h.CC.wrong("hosts.cc", err)
 	}
 	scheme, err := flowScheme(b.cfg.Switch.FlowControl)
 	if err != nil {

@@ -15,8 +15,7 @@ var (
 
 // ports returns by which ports a switch sends to a host.
 func ports(tables []*route.Table, node, dst int) []uint16 {
-	t := tables[node]
-	return t.Ports[t.Group[dst]]
+	return tables[node].Set(uint16(dst))
 }
 
 func TestOneSwitch(t *testing.T) {
