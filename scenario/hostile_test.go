@@ -1,6 +1,7 @@
 package scenario
 
 import (
+	"context"
 	"errors"
 	"flag"
 	"math/rand/v2"
@@ -8,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/xoff-net/xoff/sim"
+	"github.com/xoff-net/xoff/units"
 )
 
 // hostile are values that are out of place nearly everywhere.
@@ -24,8 +26,23 @@ var exhaustive = flag.Bool("exhaustive", false, "try every hostile value at ever
 // but one in so many.
 const sparse = 10
 
+// begin builds a scenario and runs its first microseconds.
+func begin(c *Config) error {
+	built, err := Build(c, BuildOptions{Invariants: true})
+	if err != nil {
+		return err
+	}
+	built.Spec.Until = min(built.Spec.Until, 30*units.Microsecond)
+	engine, err := sim.NewFast(built.Spec, sim.Options{})
+	if err != nil {
+		return err
+	}
+	_, err = engine.Run(context.Background())
+	return err
+}
+
 // TestHostileValues puts hostile values at every key, one and two at a time: each
-// is refused with a message, or the scenario builds.
+// is refused with a message, or the scenario builds and runs.
 func TestHostileValues(t *testing.T) {
 	base, err := ReadFile("../examples/websearch.yaml", "run.arrivals=20us", "run.measure={from: 0, to: 0}", "workload[2].flows[0].start=1us", "workload[2].flows[1].start=1us",
 		"routing.pinned=[{from: host0, to: host15, via: [leaf0, spine1, leaf1]}]", "hosts.receive={rate: 50Gbps, buffer: 4MB, hosts: [host3]}",
@@ -59,11 +76,7 @@ func TestHostileValues(t *testing.T) {
 			}
 		case small(c):
 			accepted++
-			built, err := Build(c, BuildOptions{Invariants: true})
-			if err == nil {
-				_, err = sim.NewFast(built.Spec, sim.Options{})
-			}
-			if err != nil {
+			if err := begin(c); err != nil {
 				t.Errorf("%q: accepted, but %v", set, err)
 			}
 		}
