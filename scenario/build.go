@@ -380,6 +380,8 @@ func (b *builder) receive(node int) dataplane.ReceiveSpec {
 			spec.Stuck = append(spec.Stuck, dataplane.Interval{From: f.At, To: f.At + f.For})
 		}
 	}
+	// A host looks at its stuck times one after the other.
+	sort.Slice(spec.Stuck, func(i, j int) bool { return spec.Stuck[i].From < spec.Stuck[j].From })
 	slow := len(cfg.Hosts) == 0
 	for _, h := range cfg.Hosts {
 		slow = slow || h == b.graph.Names[node]

@@ -48,7 +48,7 @@ const maxExcerpt = 120
 // Excerpt returns the line of the file with a mark under the mistake, or nothing
 // when that would not be readable.
 func (e *InputError) Excerpt() string {
-	line := strings.ReplaceAll(e.source, "\t", " ")
+	line := strings.ReplaceAll(strings.TrimRight(e.source, "\r"), "\t", " ")
 	if strings.TrimSpace(line) == "" || len(line) > maxExcerpt || e.Column < 1 || e.Column > len(line)+1 {
 		return ""
 	}

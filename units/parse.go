@@ -100,7 +100,7 @@ func format(v int64, table []unit) string {
 			return strconv.FormatInt(v/u.size, 10) + u.name
 		}
 		if u.size%1000 == 0 && v%(u.size/1000) == 0 && (v >= u.size || v <= -u.size) {
-			part := max(v%u.size, -(v % u.size)) / (u.size / 1000)
+			part := max(v%u.size, -(v%u.size)) / (u.size / 1000)
 			return strings.TrimRight(fmt.Sprintf("%d.%03d", v/u.size, part), "0") + u.name
 		}
 	}
