@@ -15,6 +15,14 @@ type REDParams struct {
 	Per  units.Rate  `yaml:"per"` // rate for which kmin and kmax are stated; 0bps: do not scale
 }
 
+// Stated makes thresholds that a scenario gives count as they stand, whatever
+// the rate of the port, unless it gives per as well.
+func (p *REDParams) Stated(key string) {
+	if key == "kmin" || key == "kmax" {
+		p.Per = 0
+	}
+}
+
 // one is the fixed-point 1 of probabilities: 31 bits, so that the product with
 // a queue length of 32 bits fits.
 const one = 1 << 31

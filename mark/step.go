@@ -13,6 +13,14 @@ type StepParams struct {
 	Per units.Rate  `yaml:"per"` // rate for which k is stated; 0bps: do not scale
 }
 
+// Stated makes thresholds that a scenario gives count as they stand, whatever
+// the rate of the port, unless it gives per as well.
+func (p *StepParams) Stated(key string) {
+	if key == "k" {
+		p.Per = 0
+	}
+}
+
 type step struct{ k units.Bytes }
 
 func newStep(params any, rate units.Rate) (Marker, error) {

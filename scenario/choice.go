@@ -29,6 +29,10 @@ func findScheme(kind, name string) (Scheme, error) {
 // presetter is a parameter struct with named sets of values.
 type presetter interface{ ApplyPreset(name string) error }
 
+// stated is a parameter struct in which giving one key changes the default of
+// another. It is told of every key before values are read.
+type stated interface{ Stated(key string) }
+
 // decodeEntries reads `{name: dt, alpha: 1/16}`.
 func (c *Choice) decodeEntries(d *decoder, entries []entry, path string) error {
 	return c.decode(d, entries, path, nil)
@@ -78,6 +82,11 @@ func (c *Choice) decode(d *decoder, entries []entry, path string, beside []strin
 		})
 		if err != nil {
 			return err
+		}
+	}
+	if p, ok := c.Params.(stated); ok {
+		for _, e := range rest {
+			p.Stated(e.key)
 		}
 	}
 	return d.fields(rest, path, reflect.ValueOf(c.Params).Elem(), beside)

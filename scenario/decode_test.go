@@ -162,7 +162,7 @@ workload:
 		{"reserve_for", s.Buffer.ReserveFor, "chip"},
 		{"policy", s.Policy, Choice{"dt", &buffer.DTParams{Alpha: buffer.Ratio{Num: 1, Den: 4}, AlphaLossy: buffer.Ratio{Num: 1, Den: 1}}}},
 		{"flow control", s.FlowControl, Choice{"pfc", &flowctl.SIHParams{Headroom: flowctl.Headroom{Rule: flowctl.HeadroomEq1}}}},
-		{"ecn", s.ECN, ECN{Choice{"step", &mark.StepParams{K: 50 * units.KB, Per: 10 * units.Gbps}}, []string{"data"}, "dequeue"}},
+		{"ecn", s.ECN, ECN{Choice{"step", &mark.StepParams{K: 50 * units.KB}}, []string{"data"}, "dequeue"}},
 		{"max_timeout", c.Hosts.Reliability.MaxTimeout, 100 * units.Millisecond},
 		{"random class", c.Workload[0].Class, ClassChoice{Random: "data"}},
 		{"class by id", c.Workload[1].Class, ClassChoice{Fixed: "4"}},
