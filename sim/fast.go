@@ -44,6 +44,8 @@ type Fast struct {
 	active []int32 // nodes to run in the current window
 	next   atomic.Int64
 	stop   bool
+	begun  bool
+	pause  units.Time // RunUntil ends here
 	err    error
 }
 
@@ -53,7 +55,7 @@ func NewFast(spec *Spec, opts Options) (*Fast, error) {
 	if err != nil {
 		return nil, err
 	}
-	f := &Fast{spec: spec, opts: opts, window: windowLength(look / units.Time(max(1, opts.WindowDivisor)))}
+	f := &Fast{spec: spec, opts: opts, pause: units.Never, window: windowLength(look / units.Time(max(1, opts.WindowDivisor)))}
 	total := spec.nodeCount()
 	byNumber := make([]*fastNode, total)
 	for i := range byNumber {
@@ -135,27 +137,45 @@ func (f *Fast) connect(byNumber []*fastNode) {
 // Run runs until the spec says stop or the context is done, and returns the
 // simulated time at which it ended.
 func (f *Fast) Run(ctx context.Context) (units.Time, error) {
-	w := f.workers[0]
-	for _, n := range f.nodes {
-		n.common.Start(0)
-		n.publish(w)
-	}
-	f.now, f.end = 0, f.window
-	f.plan(ctx)
-	if len(f.workers) == 1 {
-		for !f.stop {
-			for _, i := range f.active {
-				w.run(f.nodes[i])
-			}
-			f.advance(ctx)
-		}
-	} else {
-		f.parallel(ctx)
-	}
+	f.windows(ctx)
 	for _, s := range f.switchs {
 		s.Finish(f.now)
 	}
 	return f.now, f.err
+}
+
+// RunUntil runs like Run, but no further than the first multiple of CheckPeriod
+// that is not before t. Run goes on from there.
+func (f *Fast) RunUntil(ctx context.Context, t units.Time) (units.Time, error) {
+	f.pause = t
+	f.windows(ctx)
+	f.pause = units.Never
+	return f.now, f.err
+}
+
+// windows runs one window after the other until a check says stop.
+func (f *Fast) windows(ctx context.Context) {
+	w := f.workers[0]
+	if !f.begun {
+		f.begun = true
+		for _, n := range f.nodes {
+			n.common.Start(0)
+			n.publish(w)
+		}
+		f.now, f.end = 0, f.window
+	}
+	f.stop = false
+	f.plan(ctx)
+	if len(f.workers) > 1 {
+		f.parallel(ctx)
+		return
+	}
+	for !f.stop {
+		for _, i := range f.active {
+			w.run(f.nodes[i])
+		}
+		f.advance(ctx)
+	}
 }
 
 // advance ends a window and finds the next one in which there is anything to do.
@@ -215,7 +235,7 @@ func (f *Fast) ends(ctx context.Context) bool {
 		f.err = err
 		return true
 	}
-	return f.now >= f.spec.Until || f.spec.Done != nil && f.spec.Done()
+	return f.now >= f.spec.Until || f.now >= f.pause || f.spec.Done != nil && f.spec.Done()
 }
 
 // slots is the number of windows ahead for which nodes to wake are kept in

@@ -16,6 +16,16 @@ type Case struct {
 	WarmUp    units.Time
 	Measured  units.Time
 	Workers   int
+	Seed      uint64
+	// Names of schemes, with their default parameters; empty: the default.
+	CC, Policy, FlowControl string
+}
+
+// Default is the case whose numbers are quoted.
+func Default() Case {
+	return Case{
+		Hosts: 256, LinkDelay: units.Microsecond, WarmUp: 2 * units.Millisecond, Measured: 5 * units.Millisecond, Workers: 1, Seed: 1,
+	}
 }
 
 // hostsPerLeaf and spines of the measured fabric.
@@ -26,6 +36,9 @@ const (
 
 // Scenario returns the scenario of a case.
 func (c *Case) Scenario() (*scenario.Config, error) {
+	if c.Measured <= 0 || c.WarmUp < 0 || c.LinkDelay <= 0 || c.Workers < 1 {
+		return nil, fmt.Errorf("%s of warm-up, %s measured, links of %s, %d workers; allowed: something to measure, links longer than 0, at least one worker", c.WarmUp, c.Measured, c.LinkDelay, c.Workers)
+	}
 	if c.Hosts <= 0 || c.Hosts%hostsPerLeaf != 0 {
 		return nil, fmt.Errorf("%d hosts; allowed: a multiple of %d", c.Hosts, hostsPerLeaf)
 	}
@@ -37,6 +50,20 @@ func (c *Case) Scenario() (*scenario.Config, error) {
 		Name: "websearch", Generator: "poisson", Sizes: "websearch", Load: scenario.Load{Share: 0.8, Of: "host_links"}, Pairs: "any",
 		Class: scenario.ClassChoice{Random: "rdma"},
 	}}
+	cfg.Seed = c.Seed
+	for _, set := range []struct {
+		kind, name string
+		to         *scenario.Choice
+	}{{"policy", c.Policy, &cfg.Switch.Policy}, {"flow_control", c.FlowControl, &cfg.Switch.FlowControl}, {"cc", c.CC, &cfg.Hosts.CC}} {
+		if set.name == "" {
+			continue
+		}
+		choice, err := scenario.Choose(set.kind, set.name)
+		if err != nil {
+			return nil, err
+		}
+		*set.to = choice
+	}
 	cfg.Run.Arrivals = c.WarmUp + c.Measured
 	cfg.Run.Stop = scenario.Stop{When: "time", AtMost: c.WarmUp + c.Measured}
 	return cfg, nil

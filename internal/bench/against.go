@@ -1,0 +1,90 @@
+package bench
+
+import (
+	"context"
+	"fmt"
+	"os/exec"
+	"regexp"
+	"strconv"
+	"strings"
+
+	"github.com/xoff-net/xoff/units"
+)
+
+// settings are the keys of an opponent, named like the flags of `xoff bench`.
+var settings = map[string]func(c *Case, value string) error{
+	"hosts":      func(c *Case, v string) (err error) { c.Hosts, err = strconv.Atoi(v); return err },
+	"workers":    func(c *Case, v string) (err error) { c.Workers, err = strconv.Atoi(v); return err },
+	"link-delay": func(c *Case, v string) (err error) { c.LinkDelay, err = units.ParseTime(v); return err },
+	"warm-up":    func(c *Case, v string) (err error) { c.WarmUp, err = units.ParseTime(v); return err },
+	"us": func(c *Case, v string) (err error) {
+		us, err := strconv.Atoi(v)
+		c.Measured = units.Time(us) * units.Microsecond
+		return err
+	},
+	"cc":           func(c *Case, v string) error { c.CC = v; return nil },
+	"policy":       func(c *Case, v string) error { c.Policy = v; return nil },
+	"flow-control": func(c *Case, v string) error { c.FlowControl = v; return nil },
+}
+
+// Opponent reads what base is compared with: settings that differ from base's,
+// such as "workers=2" or "hosts=1024,link-delay=20ns", or "cmd:" and a command
+// that prints its own figures as External expects them.
+func Opponent(base Case, spec string) (Runner, error) {
+	if command, ok := strings.CutPrefix(spec, "cmd:"); ok {
+		return External(command), nil
+	}
+	other := base
+	for part := range strings.SplitSeq(spec, ",") {
+		name, value, _ := strings.Cut(strings.TrimSpace(part), "=")
+		set, ok := settings[name]
+		if !ok {
+			return nil, fmt.Errorf("unknown setting %q; allowed: hosts, workers, link-delay, warm-up, us, cc, policy, flow-control with =VALUE, or cmd:COMMAND", name)
+		}
+		if err := set(&other, value); err != nil {
+			return nil, fmt.Errorf("%s: %w", name, err)
+		}
+	}
+	if _, err := other.Scenario(); err != nil {
+		return nil, err
+	}
+	return other, nil
+}
+
+// External is a command for the shell. Its output must hold "ns/hop(all) X" and
+// "cal X", and may hold "wall Xs" and "cpu Xs".
+type External string
+
+// Sample implements Runner.
+func (e External) Sample(ctx context.Context) (Sample, error) {
+	out, err := exec.CommandContext(ctx, "sh", "-c", string(e)).Output()
+	if err != nil {
+		return Sample{}, fmt.Errorf("%s: %w", string(e), err)
+	}
+	return parseExternal(string(out))
+}
+
+func (e External) describe(r *Result) { r.Command = string(e) }
+
+var (
+	nsPattern   = regexp.MustCompile(`ns/hop\(all\)\s+([0-9.]+)`)
+	calPattern  = regexp.MustCompile(`\bcal\s+([0-9.]+)`)
+	wallPattern = regexp.MustCompile(`\bwall\s+([0-9.]+)s`)
+	cpuPattern  = regexp.MustCompile(`\bcpu\s+([0-9.]+)s`)
+)
+
+func parseExternal(out string) (Sample, error) {
+	find := func(p *regexp.Regexp) float64 {
+		m := p.FindStringSubmatch(out)
+		if m == nil {
+			return 0
+		}
+		v, _ := strconv.ParseFloat(m[1], 64)
+		return v
+	}
+	s := Sample{NsPerHop: find(nsPattern), Cal: find(calPattern), Wall: find(wallPattern), CPU: find(cpuPattern)}
+	if s.NsPerHop <= 0 || s.Cal <= 0 {
+		return Sample{}, fmt.Errorf("the command printed no figures; expected \"ns/hop(all) X\" and \"cal X\" in %q", out)
+	}
+	return s, nil
+}

@@ -1,0 +1,165 @@
+package bench
+
+import (
+	"context"
+	"strings"
+	"testing"
+
+	"github.com/xoff-net/xoff/scenario"
+	"github.com/xoff-net/xoff/sim"
+	"github.com/xoff-net/xoff/units"
+)
+
+func small() Case {
+	c := Default()
+	c.Hosts, c.WarmUp, c.Measured = 32, 20*units.Microsecond, 50*units.Microsecond
+	return c
+}
+
+func TestMeasure(t *testing.T) {
+	r, err := Run(t.Context(), small(), 2)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if r.Hops == 0 || r.NsPerHop <= 0 || r.CalNs <= 0 || r.Points <= 0 || r.Reps != 2 || r.Hosts != 32 || r.LinkDelay != "1us" {
+		t.Errorf("got %+v", r)
+	}
+}
+
+// The measured part and the warm-up together are the whole run, wherever the
+// border is.
+func TestRunUntilChangesNothing(t *testing.T) {
+	c := small()
+	for _, workers := range []int{1, 2} {
+		var want sim.Totals
+		for i, stops := range [][]units.Time{nil, {20 * units.Microsecond}, {10 * units.Microsecond, 33 * units.Microsecond, 0}} {
+			cfg, err := c.Scenario()
+			if err != nil {
+				t.Fatal(err)
+			}
+			b, err := scenario.Build(cfg, scenario.BuildOptions{Invariants: true})
+			if err != nil {
+				t.Fatal(err)
+			}
+			f, err := sim.NewFast(b.Spec, sim.Options{Workers: workers})
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, at := range stops {
+				if _, err := f.RunUntil(t.Context(), at); err != nil {
+					t.Fatal(err)
+				}
+			}
+			if _, err := f.Run(t.Context()); err != nil {
+				t.Fatal(err)
+			}
+			if i == 0 {
+				want = f.Totals()
+			} else if got := f.Totals(); got != want {
+				t.Errorf("%d workers, stops at %v: got %+v, want %+v", workers, stops, got, want)
+			}
+		}
+	}
+}
+
+func TestRunUntilStopsThere(t *testing.T) {
+	c := small()
+	cfg, err := c.Scenario()
+	if err != nil {
+		t.Fatal(err)
+	}
+	b, err := scenario.Build(cfg, scenario.BuildOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	f, err := sim.NewFast(b.Spec, sim.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	now, err := f.RunUntil(t.Context(), 25*units.Microsecond)
+	if err != nil || now != 30*units.Microsecond {
+		t.Errorf("stopped at %v, %v; want the next multiple of %v, 30us", now, err, sim.CheckPeriod)
+	}
+}
+
+// fake gives samples from a list.
+type fake struct {
+	samples []Sample
+	order   *strings.Builder
+	name    string
+}
+
+func (f *fake) Sample(context.Context) (Sample, error) {
+	f.order.WriteString(f.name)
+	s := f.samples[0]
+	f.samples = f.samples[1:]
+	return s, nil
+}
+
+func (f *fake) describe(*Result) {}
+
+func TestCompare(t *testing.T) {
+	var order strings.Builder
+	base := &fake{name: "a", order: &order, samples: []Sample{{NsPerHop: 120, Cal: 2, Wall: 4}, {NsPerHop: 80, Cal: 2, Wall: 5}, {NsPerHop: 90, Cal: 1, Wall: 4}}}
+	other := &fake{name: "b", order: &order, samples: []Sample{{NsPerHop: 100, Cal: 1, Wall: 2}, {NsPerHop: 60, Cal: 1, Wall: 3}, {NsPerHop: 120, Cal: 2, Wall: 3}}}
+	c, err := Compare(t.Context(), base, other, 3)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if order.String() != "abbaab" {
+		t.Errorf("order %s, want pairs that take turns at the start", order.String())
+	}
+	// Points 60, 40, 90 and 100, 60, 60; wall ratios 0.5, 0.6, 0.75.
+	if c.Points != 40 || c.Against.Points != 60 || c.PointsRatio != 1.5 || c.Spread != 1.25 {
+		t.Errorf("points: %+v", c)
+	}
+	if c.WallRatio != 0.5 || c.WallMedian != 0.6 || c.WallSpread != 0.5 {
+		t.Errorf("wall: %+v", c)
+	}
+}
+
+func TestOpponent(t *testing.T) {
+	base := Default()
+	for spec, want := range map[string]string{
+		"workers=2":                    "",
+		"hosts=1024, link-delay=20ns":  "",
+		"us=1000,warm-up=0s":           "",
+		"cc=none,flow-control=none":    "",
+		"policy=static":                "",
+		"hosts=100":                    "multiple of 16",
+		"hosts=x":                      "hosts:",
+		"speed=9":                      "unknown setting",
+		"":                             "unknown setting",
+		"link-delay=5":                 "no unit",
+		"flow-control=magic":           "allowed: ",
+		"workers=0":                    "at least one worker",
+		"cmd:anything, even with = in": "",
+	} {
+		_, err := Opponent(base, spec)
+		if want == "" && err != nil || want != "" && (err == nil || !strings.Contains(err.Error(), want)) {
+			t.Errorf("%q: got %v, want %q", spec, err, want)
+		}
+	}
+	other, err := Opponent(base, "hosts=64,workers=2")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if c := other.(Case); c.Hosts != 64 || c.Workers != 2 || c.LinkDelay != base.LinkDelay {
+		t.Errorf("got %+v", c)
+	}
+}
+
+func TestExternal(t *testing.T) {
+	s, err := External("echo 'x cpu 1.5s wall 2.5s cal 1.25 ns/hop(all) 50.0 ns/datahop 90'").Sample(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if want := (Sample{NsPerHop: 50, Cal: 1.25, Wall: 2.5, CPU: 1.5}); s != want {
+		t.Errorf("got %+v, want %+v", s, want)
+	}
+	for _, bad := range []string{"echo nothing", "exit 3"} {
+		if _, err := External(bad).Sample(t.Context()); err == nil {
+			t.Errorf("%q: no error", bad)
+		}
+	}
+}

@@ -1,0 +1,116 @@
+package bench
+
+import (
+	"context"
+	"slices"
+)
+
+// Result is the best of several samples. Points decide which is best.
+type Result struct {
+	NsPerHop     float64 `json:"ns_per_hop"` // CPU nanoseconds per hop
+	CalNs        float64 `json:"cal_ns"`     // CPU nanoseconds of one calibration step
+	Points       float64 `json:"pts"`        // ns_per_hop / cal_ns
+	Spread       float64 `json:"spread"`     // of pts: largest over smallest, minus 1
+	Hops         uint64  `json:"hops"`       // in the measured part
+	AllocsPerHop float64 `json:"allocs_per_hop"`
+	PeakRSS      int64   `json:"peak_rss_bytes"`
+	Wall         float64 `json:"wall_s"` // smallest, of the measured part
+	CPU          float64 `json:"cpu_s"`
+	Reps         int     `json:"reps"`
+	Hosts        int     `json:"hosts,omitempty"`
+	LinkDelay    string  `json:"link_delay,omitempty"`
+	Workers      int     `json:"workers,omitempty"`
+	WarmUp       string  `json:"warm_up,omitempty"`
+	Measured     string  `json:"measured,omitempty"`
+	Command      string  `json:"command,omitempty"` // of an external opponent
+}
+
+// Comparison is a result beside another. Ratios are against over base: below 1
+// the opponent is faster.
+type Comparison struct {
+	Result
+	Against     Result  `json:"against"`
+	Pairs       int     `json:"pairs"`
+	PointsRatio float64 `json:"pts_ratio"`         // of the minima
+	WallRatio   float64 `json:"wall_ratio"`        // of the minima
+	WallMedian  float64 `json:"wall_ratio_median"` // of the ratios within each pair
+	WallSpread  float64 `json:"wall_ratio_spread"` // of the ratios within each pair: largest over smallest, minus 1
+}
+
+// Runner takes one sample.
+type Runner interface {
+	Sample(ctx context.Context) (Sample, error)
+	describe(r *Result)
+}
+
+// Sample implements Runner.
+func (c Case) Sample(ctx context.Context) (Sample, error) { return Measure(ctx, c) }
+
+func (c Case) describe(r *Result) {
+	r.Hosts, r.LinkDelay, r.Workers = c.Hosts, c.LinkDelay.String(), c.Workers
+	r.WarmUp, r.Measured = c.WarmUp.String(), c.Measured.String()
+}
+
+// Run takes reps samples.
+func Run(ctx context.Context, r Runner, reps int) (*Result, error) {
+	var samples []Sample
+	for range reps {
+		s, err := r.Sample(ctx)
+		if err != nil {
+			return nil, err
+		}
+		samples = append(samples, s)
+	}
+	result := best(r, samples)
+	return &result, nil
+}
+
+// Compare takes samples of base and against in turn, so that both see the same
+// moods of the machine. Who goes first changes from pair to pair.
+func Compare(ctx context.Context, base, against Runner, pairs int) (*Comparison, error) {
+	runners := [2]Runner{base, against}
+	var samples [2][]Sample
+	for p := range pairs {
+		for k := range runners {
+			i := (p + k) % 2
+			s, err := runners[i].Sample(ctx)
+			if err != nil {
+				return nil, err
+			}
+			samples[i] = append(samples[i], s)
+		}
+	}
+	c := &Comparison{Result: best(base, samples[0]), Against: best(against, samples[1]), Pairs: pairs}
+	c.PointsRatio = c.Against.Points / c.Points
+	if c.Wall == 0 || c.Against.Wall == 0 {
+		return c, nil // an external command need not tell
+	}
+	c.WallRatio = c.Against.Wall / c.Wall
+	var ratios []float64
+	for p := range pairs {
+		ratios = append(ratios, samples[1][p].Wall/samples[0][p].Wall)
+	}
+	slices.Sort(ratios)
+	c.WallMedian = ratios[len(ratios)/2]
+	c.WallSpread = ratios[len(ratios)-1]/ratios[0] - 1
+	return c, nil
+}
+
+// best reduces samples to a result.
+func best(r Runner, samples []Sample) Result {
+	low, high := samples[0], samples[0].Points()
+	wall, rss := low.Wall, low.PeakRSS
+	for _, s := range samples[1:] {
+		high = max(high, s.Points())
+		wall, rss = min(wall, s.Wall), max(rss, s.PeakRSS)
+		if s.Points() < low.Points() {
+			low = s
+		}
+	}
+	result := Result{
+		NsPerHop: low.NsPerHop, CalNs: low.Cal, Points: low.Points(), Spread: high/low.Points() - 1, Hops: low.Hops,
+		AllocsPerHop: low.Allocs, PeakRSS: rss, Wall: wall, CPU: low.CPU, Reps: len(samples),
+	}
+	r.describe(&result)
+	return result
+}
