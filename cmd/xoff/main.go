@@ -1,0 +1,10 @@
+// Command xoff simulates lossless Ethernet fabrics packet by packet.
+package main
+
+import (
+	"os"
+
+	"github.com/xoff-net/xoff/internal/cli"
+)
+
+func main() { os.Exit(cli.Main(os.Args[1:], os.Stdout, os.Stderr)) }

@@ -1,0 +1,118 @@
+// Package cli is the command line of xoff.
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/signal"
+	"runtime"
+	"runtime/debug"
+	"syscall"
+
+	"github.com/fatih/color"
+	"github.com/spf13/cobra"
+)
+
+// Exit codes.
+const (
+	exitOK          = 0
+	exitFailure     = 1
+	exitInput       = 2 // a mistake in the scenario or on the command line
+	exitBroken      = 3 // a promise of the fabric was broken: lossless drop, invariant
+	exitInterrupted = 130
+)
+
+// failure is an error of a command with the exit code that it calls for. Other
+// errors come from the parser of the command line.
+type failure struct {
+	code int
+	err  error
+}
+
+func (f *failure) Error() string { return f.err.Error() }
+
+func (f *failure) Unwrap() error { return f.err }
+
+func failf(code int, format string, args ...any) error {
+	return &failure{code, fmt.Errorf(format, args...)}
+}
+
+// app is one invocation: where it writes, and the flags of every command.
+type app struct {
+	out, err io.Writer
+
+	folder  string
+	json    bool
+	quiet   bool
+	seed    uint64
+	workers int
+}
+
+// Main runs a command line and returns the exit code.
+func Main(args []string, stdout, stderr io.Writer) int {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	defer stop()
+	context.AfterFunc(ctx, stop) // a second Ctrl-C ends the process at once
+	a := &app{out: stdout, err: stderr}
+	root := a.root()
+	root.SetArgs(args)
+	root.SetOut(stdout)
+	root.SetErr(stderr)
+	err := root.ExecuteContext(ctx)
+	if err == nil {
+		return exitOK
+	}
+	fmt.Fprintf(stderr, "%s %v\n", color.RedString("xoff:"), err)
+	var f *failure
+	if errors.As(err, &f) {
+		return f.code
+	}
+	return exitInput
+}
+
+func (a *app) root() *cobra.Command {
+	root := &cobra.Command{
+		Use:           "xoff",
+		Short:         "Simulate lossless Ethernet (PFC, RoCE) packet by packet",
+		Long:          "xoff simulates lossless Ethernet fabrics packet by packet: shared buffers, PFC, congestion control.\nStart with `xoff demo`.",
+		SilenceErrors: true,
+		SilenceUsage:  true,
+		Args:          cobra.NoArgs,
+		RunE:          func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
+	}
+	f := root.PersistentFlags()
+	f.StringVarP(&a.folder, "output", "o", "", "folder for results (default results/NAME-seedSEED)")
+	f.BoolVar(&a.json, "json", false, "print JSON to standard output instead of text")
+	f.BoolVar(&a.quiet, "quiet", false, "print nothing but errors")
+	f.Uint64Var(&a.seed, "seed", 0, "seed of the run (default: that of the scenario)")
+	f.IntVar(&a.workers, "workers", runtime.NumCPU(), "goroutines that simulate; results never depend on it")
+	root.AddCommand(a.runCommand(), a.demoCommand(), a.benchCommand(), a.listCommand(), a.versionCommand())
+	return root
+}
+
+func (a *app) versionCommand() *cobra.Command {
+	return &cobra.Command{
+		Use:   "version",
+		Short: "Print the version",
+		Args:  cobra.NoArgs,
+		RunE: func(*cobra.Command, []string) error {
+			version := "(devel)"
+			if info, ok := debug.ReadBuildInfo(); ok && info.Main.Version != "" {
+				version = info.Main.Version
+			}
+			_, err := fmt.Fprintf(a.out, "xoff %s %s %s/%s\n", version, runtime.Version(), runtime.GOOS, runtime.GOARCH)
+			return wrap(exitFailure, err)
+		},
+	}
+}
+
+// wrap gives an error an exit code; nil stays nil.
+func wrap(code int, err error) error {
+	if err == nil {
+		return nil
+	}
+	return &failure{code, err}
+}
