@@ -143,4 +143,3 @@ func count(n uint64) string {
 	}
 	return strings.Join(append([]string{s}, parts...), ",")
 }
-

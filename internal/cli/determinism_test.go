@@ -1,0 +1,74 @@
+package cli
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"os"
+	"path/filepath"
+	"runtime"
+	"testing"
+
+	"github.com/xoff-net/xoff/metrics"
+)
+
+// The same scenario gives the same bytes whatever the number of workers, of
+// processors, and the length of windows.
+func TestResultsDoNotDependOnHow(t *testing.T) {
+	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(0))
+	var want map[string][]byte
+	for _, procs := range []int{1, 2, 5} {
+		runtime.GOMAXPROCS(procs)
+		for _, workers := range []int{1, 2, 3} {
+			for _, divisor := range []int{1, 2, 3} {
+				name := fmt.Sprintf("%d processors, %d workers, windows / %d", procs, workers, divisor)
+				got := resultFiles(t, "--workers", fmt.Sprint(workers), "--window-divisor", fmt.Sprint(divisor), "--invariants", "strict")
+				if want == nil {
+					want = got
+					coverage(t, got["summary.json"])
+				}
+				for file := range want {
+					if !bytes.Equal(got[file], want[file]) {
+						t.Errorf("%s: %s differs", name, file)
+					}
+				}
+			}
+		}
+	}
+}
+
+// resultFiles runs testdata/busy.yaml and returns its files.
+func resultFiles(t *testing.T, flags ...string) map[string][]byte {
+	t.Helper()
+	folder := t.TempDir()
+	var stderr bytes.Buffer
+	args := append([]string{"run", "testdata/busy.yaml", "--quiet", "-o", folder}, flags...)
+	if code := Main(args, &stderr, &stderr); code != exitOK {
+		t.Fatalf("%v: exit code %d: %s", args, code, stderr.String())
+	}
+	files := make(map[string][]byte)
+	for _, name := range []string{"summary.json", "flows.parquet", "scenario.resolved.yaml"} {
+		data, err := os.ReadFile(filepath.Join(folder, name))
+		if err != nil {
+			t.Fatal(err)
+		}
+		files[name] = data
+	}
+	return files
+}
+
+// coverage makes sure that the scenario has something in it to go wrong.
+func coverage(t *testing.T, summary []byte) {
+	t.Helper()
+	var s metrics.Summary
+	if err := json.Unmarshal(summary, &s); err != nil {
+		t.Fatal(err)
+	}
+	if s.Pauses.Pauses == 0 || s.Network.Marks == 0 || s.Drops.Link == 0 || s.Drops.Overflow == 0 || s.Drops.NoRoute == 0 ||
+		s.Transport.Retransmissions == 0 || s.Transport.Timeouts == 0 || s.Transport.CNPs == 0 || s.Buffer.PeakHeadroom == 0 {
+		t.Errorf("the scenario is too quiet: %s", summary)
+	}
+	if s.Drops.Lossless != 0 || s.Flows.Unfinished != 0 {
+		t.Errorf("the scenario is not healthy: %s", summary)
+	}
+}

@@ -1,0 +1,79 @@
+package cli
+
+import (
+	"errors"
+	"os"
+	"os/exec"
+	"strconv"
+	"testing"
+	"time"
+
+	"github.com/rogpeppe/go-internal/testscript"
+)
+
+func TestMain(m *testing.M) {
+	testscript.Main(m, map[string]func(){
+		"xoff": func() { os.Exit(Main(os.Args[1:], os.Stdout, os.Stderr)) },
+	})
+}
+
+// TestScripts runs the dialogues in testdata/script.
+func TestScripts(t *testing.T) {
+	testscript.Run(t, testscript.Params{
+		Dir: "testdata/script",
+		Cmds: map[string]func(ts *testscript.TestScript, neg bool, args []string){
+			"exits":     exits,
+			"interrupt": interrupt,
+		},
+		Setup: func(env *testscript.Env) error {
+			env.Setenv("NO_COLOR", "1")
+			data, err := os.ReadFile("testdata/busy.yaml")
+			if err != nil {
+				return err
+			}
+			return os.WriteFile(env.WorkDir+"/busy.yaml", data, 0o644)
+		},
+	})
+}
+
+// exits CODE COMMAND... runs a command and checks its exit code.
+func exits(ts *testscript.TestScript, _ bool, args []string) {
+	want, err := strconv.Atoi(args[0])
+	ts.Check(err)
+	err = ts.Exec(args[1], args[2:]...)
+	got := 0
+	if exit := (*exec.ExitError)(nil); errors.As(err, &exit) {
+		got = exit.ExitCode()
+	} else {
+		ts.Check(err)
+	}
+	if got != want {
+		ts.Fatalf("exit code %d, want %d", got, want)
+	}
+}
+
+// interrupt CODE FILE COMMAND... starts a command, sends it SIGINT as soon as the
+// file exists, and checks its exit code.
+func interrupt(ts *testscript.TestScript, _ bool, args []string) {
+	want, err := strconv.Atoi(args[0])
+	ts.Check(err)
+	cmd := exec.Command(args[2], args[3:]...)
+	cmd.Dir = ts.MkAbs(".")
+	ts.Check(cmd.Start())
+	done := make(chan error, 1)
+	go func() { done <- cmd.Wait() }()
+	for sent := false; ; {
+		select {
+		case <-done:
+			if got := cmd.ProcessState.ExitCode(); got != want {
+				ts.Fatalf("exit code %d, want %d", got, want)
+			}
+			return
+		case <-time.After(10 * time.Millisecond):
+		}
+		if _, err := os.Stat(ts.MkAbs(args[1])); err == nil && !sent {
+			sent = true
+			ts.Check(cmd.Process.Signal(os.Interrupt))
+		}
+	}
+}
