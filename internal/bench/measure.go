@@ -73,9 +73,6 @@ func Measure(ctx context.Context, c Case) (Sample, error) {
 	return s, nil
 }
 
-// calSink keeps the calibration loop from being optimised away.
-var calSink uint64
-
 // calibrate returns the CPU nanoseconds of one dependent xorshift step, six
 // simple operations: what this machine can do at this moment.
 func calibrate() float64 {
@@ -89,7 +86,7 @@ func calibrate() float64 {
 			x ^= x >> 7
 			x ^= x << 17
 		}
-		calSink = x
+		runtime.KeepAlive(x) // the loop must not be optimised away
 		if ns := (cpuSeconds() - start) * 1e9 / steps; r == 0 || ns < best {
 			best = ns
 		}

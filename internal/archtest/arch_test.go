@@ -1,0 +1,150 @@
+// Package archtest holds the rules about which package may import which.
+package archtest
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os/exec"
+	"strings"
+	"testing"
+)
+
+const module = "github.com/xoff-net/xoff/"
+
+// layers is the table of docs/architecture.md. A package imports only packages
+// of lower layers, so that a line of code knows its room.
+var layers = map[string]int{
+	"units": 0,
+
+	"packet":   1,
+	"probe":    1,
+	"registry": 1,
+
+	"mmu": 2,
+
+	"buffer":   3,
+	"cc":       3,
+	"deadlock": 3,
+	"flowctl":  3,
+	"mark":     3,
+	"route":    3,
+	"sched":    3,
+
+	"dataplane": 4,
+
+	"metrics":  5,
+	"sim":      5,
+	"topo":     5,
+	"workload": 5,
+
+	"scenario": 6,
+
+	"cmd/xoff":          8,
+	"internal/archtest": 8,
+	"internal/bench":    8,
+	"internal/cli":      8,
+}
+
+// pure is the last layer that touches neither clock nor world: a live switch
+// will drive the same code with the real clock.
+const pure = 4
+
+// impure are the packages that code of the pure layers may not use.
+var impure = []string{"time", "os", "net", "sync", "log"}
+
+// siblings are the imports within a layer that are meant.
+var siblings = map[string]string{
+	"probe -> packet":                "events carry packets",
+	"flowctl -> buffer":              "a receiver asks the buffer policy for its threshold",
+	"metrics -> sim":                 "summaries are made of the totals of an engine",
+	"internal/cli -> internal/bench": "the bench is a command",
+	"cmd/xoff -> internal/cli":       "main is one line",
+}
+
+// verdict says why an import is not allowed; empty when it is.
+func verdict(from, to string) string {
+	here, known := layers[from]
+	if !known {
+		return fmt.Sprintf("package %s is in no layer: add it to the table of internal/archtest and of docs/architecture.md", from)
+	}
+	name, inside := strings.CutPrefix(to, module)
+	if !inside {
+		for _, bad := range impure {
+			if here <= pure && (to == bad || strings.HasPrefix(to, bad+"/")) {
+				return fmt.Sprintf("%s (layer %d) imports %s: layers 0 to %d are pure, time and frames come in as arguments and nothing else does", from, here, to, pure)
+			}
+		}
+		return ""
+	}
+	there, known := layers[name]
+	switch {
+	case !known:
+		return "" // reported once, for the package itself
+	case there < here:
+		return ""
+	case there > here:
+		return fmt.Sprintf("%s (layer %d) imports %s (layer %d): imports go downward only, pass the value in or move the code", from, here, name, there)
+	}
+	if siblings[from+" -> "+name] != "" {
+		return ""
+	}
+	return fmt.Sprintf("%s imports its sibling %s (layer %d): schemes of one layer do not know each other, declare a small interface in the layer below", from, name, here)
+}
+
+func TestImportDirection(t *testing.T) {
+	cmd := exec.Command("go", "list", "-json=ImportPath,Imports", module+"...")
+	out, err := cmd.Output()
+	if err != nil {
+		t.Fatalf("go list: %v", err)
+	}
+	seen := 0
+	for d := json.NewDecoder(strings.NewReader(string(out))); ; {
+		var p struct {
+			ImportPath string
+			Imports    []string
+		}
+		if err := d.Decode(&p); errors.Is(err, io.EOF) {
+			break
+		} else if err != nil {
+			t.Fatal(err)
+		}
+		seen++
+		from := strings.TrimPrefix(p.ImportPath, module)
+		if why := verdict(from, ""); why != "" {
+			t.Error(why)
+			continue
+		}
+		for _, to := range p.Imports {
+			if why := verdict(from, to); why != "" {
+				t.Error(why)
+			}
+		}
+	}
+	if seen < len(layers)/2 {
+		t.Errorf("go list shows %d packages: this test looks at the wrong place", seen)
+	}
+}
+
+func TestVerdict(t *testing.T) {
+	for _, c := range []struct{ from, to, want string }{
+		{"dataplane", module + "mmu", ""},
+		{"flowctl", module + "buffer", ""},
+		{"units", "math/big", ""},
+		{"sim", "sync", ""},
+		{"buffer", module + "flowctl", "sibling"},
+		{"cc", module + "mark", "sibling"},
+		{"mmu", module + "dataplane", "downward only"},
+		{"sim", module + "scenario", "downward only"},
+		{"dataplane", "time", "pure"},
+		{"mmu", "sync/atomic", "pure"},
+		{"units", "os", "pure"},
+		{"novelty", "fmt", "in no layer"},
+	} {
+		got := verdict(c.from, c.to)
+		if c.want == "" && got != "" || !strings.Contains(got, c.want) {
+			t.Errorf("%s -> %s: got %q, want %q", c.from, c.to, got, c.want)
+		}
+	}
+}
