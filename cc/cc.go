@@ -64,11 +64,11 @@ type Ack struct {
 	Telemetry packet.Ext
 }
 
-// New builds an algorithm from its parameters; Factory makes one per flow.
-type (
-	New     = func(params any) (Factory, error)
-	Factory = func() Control
-)
+// New builds an algorithm from its parameters.
+type New = func(params any) (Factory, error)
+
+// Factory makes the state of one flow.
+type Factory = func() Control
 
 // Unlimited is a window that never binds.
 const Unlimited units.Bytes = 1 << 62
