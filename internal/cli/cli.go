@@ -14,6 +14,8 @@ import (
 
 	"github.com/fatih/color"
 	"github.com/spf13/cobra"
+
+	"github.com/xoff-net/xoff/scenario"
 )
 
 // Exit codes.
@@ -66,6 +68,10 @@ func Main(args []string, stdout, stderr io.Writer) int {
 		return exitOK
 	}
 	fmt.Fprintf(stderr, "%s %v\n", color.RedString("xoff:"), err)
+	var in *scenario.InputError
+	if errors.As(err, &in) {
+		fmt.Fprint(stderr, in.Excerpt())
+	}
 	var f *failure
 	if errors.As(err, &f) {
 		return f.code

@@ -23,7 +23,7 @@ func (a *app) demoCommand() *cobra.Command {
 			if err := f.check(); err != nil {
 				return err
 			}
-			cfg, err := scenario.Parse("demo.yaml", demoScenario)
+			cfg, err := scenario.Parse("demo.yaml", demoScenario, f.set...)
 			if err != nil {
 				return wrap(exitInput, err)
 			}

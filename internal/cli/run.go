@@ -30,6 +30,7 @@ type runFlags struct {
 	ties       string
 	divisor    int
 	csv        bool
+	set        []string
 
 	cc, policy, flowControl string
 }
@@ -49,6 +50,7 @@ func (f *runFlags) register(cmd *cobra.Command) {
 	flags.BoolVar(&f.csv, "csv", false, "write flows.csv too")
 	flags.IntVar(&f.divisor, "window-divisor", 1, "shorten the windows of the fast engine; results never depend on it")
 	_ = flags.MarkHidden("window-divisor")
+	flags.StringArrayVar(&f.set, "set", nil, "override a key of the scenario: path=value, such as switch.policy.alpha=1/8 (repeatable)")
 	registerSchemes(cmd, &f.cc, &f.policy, &f.flowControl)
 }
 
@@ -118,7 +120,7 @@ func (a *app) runCommand() *cobra.Command {
 			if err := f.check(); err != nil {
 				return err
 			}
-			cfg, err := scenario.LoadFile(args[0])
+			cfg, err := scenario.ReadFile(args[0], f.set...)
 			if err != nil {
 				return wrap(exitInput, err)
 			}
@@ -149,7 +151,7 @@ func (a *app) simulate(cmd *cobra.Command, cfg *scenario.Config, f *runFlags) (*
 	}
 	built, err := scenario.Build(cfg, scenario.BuildOptions{Invariants: f.invariants != invariantsOff})
 	if err != nil {
-		return nil, wrap(exitInput, err)
+		return nil, wrap(exitInput, cfg.Locate(err))
 	}
 	folder := a.folder
 	if folder == "" {
