@@ -39,12 +39,14 @@ var layers = map[string]int{
 	"topo":     5,
 	"workload": 5,
 
-	"scenario": 6,
+	"conformance": 6,
+	"scenario":    6,
 
 	"cmd/xoff":          8,
 	"internal/archtest": 8,
 	"internal/bench":    8,
 	"internal/cli":      8,
+	"internal/demofig":  8,
 }
 
 // pure is the last layer that touches neither clock nor world: a live switch
