@@ -1,6 +1,6 @@
 LINT = go run github.com/golangci/golangci-lint/v2/cmd/golangci-lint@v2.14.0
 
-.PHONY: build test test-deep race lint bench ci
+.PHONY: build test test-deep race lint bench figures ci
 
 build: ; go build -o xoff ./cmd/xoff
 test: ; go test ./...
@@ -8,4 +8,5 @@ test-deep: ; go test -tags deep -run Deep -timeout 30m ./...
 race: ; go test -race ./sim/... ./internal/cli/...
 lint: ; $(LINT) run ./...
 bench: ; go run ./cmd/xoff bench
+figures: ; .ci/figures docs/img
 ci: ; .ci/run
