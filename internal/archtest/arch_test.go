@@ -39,8 +39,9 @@ var layers = map[string]int{
 	"topo":     5,
 	"workload": 5,
 
-	"conformance": 6,
-	"scenario":    6,
+	"scenario": 6,
+
+	"conformance": 7,
 
 	"cmd/xoff":          8,
 	"internal/archtest": 8,

@@ -12,7 +12,6 @@ import (
 	"runtime/debug"
 	"syscall"
 
-	"github.com/fatih/color"
 	"github.com/spf13/cobra"
 
 	"github.com/xoff-net/xoff/scenario"
@@ -67,7 +66,7 @@ func Main(args []string, stdout, stderr io.Writer) int {
 	if err == nil {
 		return exitOK
 	}
-	fmt.Fprintf(stderr, "%s %v\n", color.RedString("xoff:"), err)
+	fmt.Fprintf(stderr, "xoff: %v\n", err)
 	var in *scenario.InputError
 	if errors.As(err, &in) {
 		fmt.Fprint(stderr, in.Excerpt())
