@@ -33,7 +33,7 @@ type Fast struct {
 	hosts   []*fastNode
 	links   []link
 	nics    []*dataplane.NIC
-	switchs []*dataplane.Switch
+	switches []*dataplane.Switch
 	window  units.Time
 	workers []*worker
 	gate    gate
@@ -67,7 +67,7 @@ func NewFast(spec *Spec, opts Options) (*Fast, error) {
 		byNumber[i].sink = spec.sinkOf(i)
 	}
 	f.connect(byNumber)
-	f.nics, f.switchs, err = spec.nodes(func(i int) dataplane.NICDriver { return byNumber[i] })
+	f.nics, f.switches, err = spec.nodes(func(i int) dataplane.NICDriver { return byNumber[i] })
 	if err != nil {
 		return nil, err
 	}
@@ -75,7 +75,7 @@ func NewFast(spec *Spec, opts Options) (*Fast, error) {
 		byNumber[i].changes = c
 		byNumber[i].armChange()
 	}
-	for i, s := range f.switchs {
+	for i, s := range f.switches {
 		n := byNumber[len(spec.Hosts)+i]
 		n.sw, n.common = s, s
 		f.nodes = append(f.nodes, n)
@@ -138,7 +138,7 @@ func (f *Fast) connect(byNumber []*fastNode) {
 // simulated time at which it ended.
 func (f *Fast) Run(ctx context.Context) (units.Time, error) {
 	f.windows(ctx)
-	for _, s := range f.switchs {
+	for _, s := range f.switches {
 		s.Finish(f.now)
 	}
 	return f.now, f.err

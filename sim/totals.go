@@ -30,7 +30,7 @@ type Totals struct {
 
 // Totals returns the sums so far.
 func (f *Fast) Totals() Totals {
-	t := totals(f.spec, f.nics, f.switchs, f.now)
+	t := totals(f.spec, f.nics, f.switches, f.now)
 	for _, n := range f.nodes {
 		t.Hops += n.hops
 		t.Control += n.control
