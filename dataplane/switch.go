@@ -19,7 +19,7 @@ import (
 // once per switch or port.
 type SwitchSpec struct {
 	Name   string
-	Buffer mmu.Spec // Ports, Shared and Pairs are filled in by NewSwitch
+	Buffer mmu.Spec // Ports and Shared are filled in by NewSwitch
 	Ports  []flowctl.PortSpec
 	// Spare is what ports of the chip that are not connected take from the
 	// buffer for their headroom.
@@ -116,7 +116,6 @@ func NewSwitch(spec *SwitchSpec, drv Driver) (*Switch, error) {
 	layout := spec.Buffer
 	layout.Ports = n
 	layout.Shared = SharedSize(spec)
-	layout.Pairs = layout.Pairs || needsPairs(spec)
 	s.ledger = mmu.NewLedger(layout)
 	s.view = s.ledger.View()
 	rates := make([]units.Rate, n)
@@ -128,6 +127,9 @@ func NewSwitch(spec *SwitchSpec, drv Driver) (*Switch, error) {
 		return nil, err
 	}
 	s.policy = policy
+	if _, ok := policy.(buffer.Pairs); ok {
+		s.ledger.KeepPairs()
+	}
 	s.watcher, _ = policy.(buffer.Observer)
 	s.pauses, _ = policy.(buffer.PauseObserver)
 	s.timed, _ = policy.(buffer.Waker)
@@ -149,6 +151,9 @@ func NewSwitch(spec *SwitchSpec, drv Driver) (*Switch, error) {
 			return nil, err
 		}
 		s.hook, _ = s.handler.(deadlock.Hook)
+		if _, ok := s.handler.(deadlock.Pairs); ok {
+			s.ledger.KeepPairs()
+		}
 	}
 	return s, nil
 }
@@ -167,17 +172,6 @@ func SharedSize(spec *SwitchSpec) units.Bytes {
 		}
 	}
 	return left
-}
-
-func needsPairs(spec *SwitchSpec) bool {
-	// Policies and handlers ask by implementing Pairs; they are built after the
-	// ledger, so a throw-away instance answers.
-	if p, err := spec.Policy(buffer.Env{View: mmu.NewLedger(mmu.Spec{Ports: len(spec.Ports), Kinds: spec.Buffer.Kinds}).View(), Rates: make([]units.Rate, len(spec.Ports))}); err == nil {
-		if _, ok := p.(buffer.Pairs); ok {
-			return true
-		}
-	}
-	return false
 }
 
 func (s *Switch) policyWake() int  { return 2 * len(s.ports) }

@@ -85,7 +85,6 @@ type Spec struct {
 	Private units.Bytes   // of each lossless or lossy ingress queue
 	Cell    units.Bytes   // accounting unit; 0 or 1 counts bytes
 	Kinds   [Classes]Kind // of each class
-	Pairs   bool          // keep bytes and packets per (ingress, egress, class)
 }
 
 // Pair is what one ingress port holds for one egress port in one class.
@@ -117,10 +116,18 @@ func NewLedger(spec Spec) *Ledger {
 	if spec.Cell > 1 {
 		l.sharedMax -= l.sharedMax % spec.Cell
 	}
-	if spec.Pairs {
-		l.pairs = make([]Pair, spec.Ports*n)
-	}
 	return l
+}
+
+// KeepPairs makes an empty ledger count bytes and packets per (ingress, egress,
+// class).
+func (l *Ledger) KeepPairs() {
+	if l.stored != 0 {
+		panic("mmu: pairs must be asked for while nothing is stored")
+	}
+	if l.pairs == nil {
+		l.pairs = make([]Pair, l.spec.Ports*len(l.out))
+	}
 }
 
 // Cells rounds a frame up to whole cells: what it costs in the buffer.
