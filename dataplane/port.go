@@ -45,7 +45,7 @@ type port struct {
 	metered  uint8      // classes for which the meter is asked
 	speaking uint8      // ends that have control frames to send, see speak*
 	hookIn   uint8      // ingress classes that a deadlock handler armed
-	hookOut  uint8      // egress classes that a deadlock handler armed
+	hookOut  uint8      // egress classes that a deadlock handler armed or opens
 	armed    bool       // a TxDone is pending
 	listed   bool       // in node.todo
 
@@ -63,6 +63,7 @@ type port struct {
 	gateSays  uint8 // classes that the gate blocks
 	forceOpen uint8 // classes that the handler opens
 	forceShut uint8 // classes that the handler shuts
+	armedOut  uint8 // classes that the handler armed
 	budget    [mmu.Classes]units.Bytes
 	told      uint8 // what the receiver last asked the upstream to hold
 	sent      uint8 // what the upstream was last told

@@ -48,7 +48,11 @@ func (s *Switch) Send(_ units.Time, port int, f *packet.Packet, ext packet.Ext) 
 func (s *Switch) ArmIngress(port int, mask uint8) { s.ports[port].hookIn = mask }
 
 // ArmEgress implements deadlock.Switch.
-func (s *Switch) ArmEgress(port int, mask uint8) { s.ports[port].hookOut = mask }
+func (s *Switch) ArmEgress(port int, mask uint8) {
+	p := &s.ports[port]
+	p.armedOut = mask
+	p.hookOut = mask | p.forceOpen
+}
 
 // SetGate implements deadlock.Switch.
 func (s *Switch) SetGate(now units.Time, port int, class uint8, g deadlock.Gate, budget units.Bytes) {
@@ -65,6 +69,7 @@ func (s *Switch) SetGate(now units.Time, port int, class uint8, g deadlock.Gate,
 	case deadlock.Shut:
 		p.forceShut |= bit
 	}
+	p.hookOut = p.armedOut | p.forceOpen
 	s.reblock(now, p)
 	s.look(p)
 }
@@ -172,9 +177,16 @@ func (s *Switch) link(q *fifo, slot uint32) {
 }
 
 // departHooked asks the handler about the head of an armed egress queue and
-// reports whether it may leave now.
+// reports whether it may leave now. What is forced must be covered by the budget.
 func (s *Switch) departHooked(now units.Time, p *port, slot uint32) bool {
 	f := &s.memory.packets[slot]
+	bit := uint8(1) << f.Class()
+	if b := p.budget[f.Class()]; p.forceOpen&p.gateSays&bit != 0 && b >= 0 && b < units.Bytes(f.Size) {
+		return false
+	}
+	if p.armedOut&bit == 0 {
+		return true
+	}
 	switch s.hook.Departing(now, int(p.index), f) {
 	case deadlock.DropIt:
 		s.DropWhere(now, int(p.index), f.Class(), func(q *packet.Packet) bool { return q == f })
@@ -195,13 +207,13 @@ func (s *Switch) departed(now units.Time, p *port, f *packet.Packet) {
 		p.Stats.Forced++
 		if p.budget[class] >= 0 {
 			if p.budget[class] -= units.Bytes(f.Size); p.budget[class] <= 0 {
-				p.budget[class] = 0
 				p.forceOpen &^= bit
+				p.hookOut = p.armedOut | p.forceOpen
 				s.reblock(now, p)
 			}
 		}
 	}
-	if p.hookOut&bit != 0 {
+	if p.armedOut&bit != 0 {
 		s.hook.Departed(now, int(p.index), f)
 	}
 }

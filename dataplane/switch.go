@@ -442,7 +442,7 @@ func (s *Switch) send(now units.Time, p *port, at int, slot uint32) {
 	}
 	s.depart(now, p, f)
 	s.drv.Transmit(int(p.index), f, s.memory.extOf(f, slot), p.busy)
-	if p.hookOut|p.forceOpen != 0 {
+	if p.hookOut != 0 {
 		s.departed(now, p, f)
 	}
 	s.memory.drop(slot)

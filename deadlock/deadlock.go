@@ -80,8 +80,9 @@ type Switch interface {
 	// ArmIngress and ArmEgress choose the classes for which the Hook is asked.
 	ArmIngress(port int, mask uint8)
 	ArmEgress(port int, mask uint8)
-	// SetGate overrides the pause of an egress class; budget bounds the bytes
-	// that may be forced out (units: bytes; negative: no bound).
+	// SetGate overrides the pause of an egress class. A frame is forced out only
+	// when the rest of the budget covers it (negative: no bound). The port is
+	// served anew, so it also ends a HoldOff.
 	SetGate(now units.Time, port int, class uint8, g Gate, budget units.Bytes)
 	// InsertHead stores a frame at the head of an egress queue, charged to
 	// ingress port in. It reports whether the buffer had room.
