@@ -162,8 +162,12 @@ func (e *end) WakeAt(at units.Time) {
 }
 
 func (e *end) Block(now units.Time, mask uint8) {
+	from := e.p.gateSays
 	e.p.gateSays = mask
 	e.n.reblock(now, e.p)
+	if from != mask && e.n.handler != nil {
+		e.n.handler.Blocked(now, int(e.p.index), from, mask)
+	}
 }
 
 func (e *end) Meter(mask uint8) { e.p.metered = mask }
@@ -255,9 +259,6 @@ func (n *node) reblock(now units.Time, p *port) {
 	}
 	if n.sink != nil {
 		n.sink.Blocked(now, int(p.index), from, to)
-	}
-	if n.handler != nil {
-		n.handler.Blocked(now, int(p.index), from, to)
 	}
 	if from&^to != 0 {
 		n.look(p)

@@ -14,7 +14,8 @@ import (
 // Handler watches one switch. Calls come in the order of events; now never
 // decreases. A handler acts only through the Switch it was built with.
 type Handler interface {
-	// Blocked: the peer of an egress changed which classes may be sent.
+	// Blocked: the peer of an egress changed which classes may be sent, also
+	// while the handler overrides it.
 	Blocked(now units.Time, port int, from, to uint8)
 	// Paused: an ingress changed what it asks its upstream to hold.
 	Paused(now units.Time, port int, from, to uint8)
