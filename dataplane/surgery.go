@@ -221,13 +221,15 @@ func (s *Switch) departed(now units.Time, p *port, f *packet.Packet) {
 // InsertHead implements deadlock.Switch.
 func (s *Switch) InsertHead(now units.Time, in, out int, p *packet.Packet) bool {
 	a := s.charge(in, out, p)
-	switch {
-	case s.ledger.Reserved() >= a.Bytes:
-		s.ledger.Charge(&a, mmu.Reserve)
-	case a.Bytes <= s.view.SharedFree():
-		s.ledger.Charge(&a, mmu.Shared)
-	default:
-		return false
+	seg := mmu.Reserve
+	if s.ledger.Reserved() < a.Bytes {
+		if seg = mmu.Shared; a.Bytes > s.view.SharedFree() {
+			return false
+		}
+	}
+	s.ledger.Charge(&a, seg)
+	if a.Kind == mmu.Lossless {
+		s.ports[in].recv.Charged(now, &a, seg)
 	}
 	if s.checks != nil {
 		s.checks.in += uint64(a.Bytes)
@@ -288,6 +290,9 @@ func (s *Switch) DropWhere(now units.Time, port int, class uint8, match func(*pa
 
 // Requeue implements deadlock.Switch.
 func (s *Switch) Requeue(now units.Time, port int, class uint8, to int, match func(*packet.Packet) bool) int {
+	if to == port {
+		return 0
+	}
 	op := &s.ports[to]
 	n := s.take(port, class, match, func(slot uint32) {
 		f := &s.memory.packets[slot]
