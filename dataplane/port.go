@@ -142,11 +142,20 @@ type end struct {
 	bits uint8
 }
 
-func (e *end) Index() int                      { return int(e.p.index) }
-func (e *end) Spec() *flowctl.PortSpec         { return &e.p.spec }
-func (e *end) View() mmu.View                  { return e.n.view }
-func (e *end) Policy() buffer.Policy           { return e.n.policy }
-func (e *end) Waiting(class uint8) units.Bytes { return e.n.view.Egress(int(e.p.index), class) }
+func (e *end) Index() int              { return int(e.p.index) }
+func (e *end) Spec() *flowctl.PortSpec { return &e.p.spec }
+func (e *end) View() mmu.View          { return e.n.view }
+func (e *end) Policy() buffer.Policy   { return e.n.policy }
+
+func (e *end) Waiting(class uint8) units.Bytes {
+	if !e.p.spec.Host {
+		return e.n.view.Egress(int(e.p.index), class)
+	}
+	if e.p.nonEmpty&(1<<class) != 0 {
+		return e.p.spec.MTU
+	}
+	return 0
+}
 
 func (e *end) Request(units.Time) {
 	e.p.speaking |= e.bits

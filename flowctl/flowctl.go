@@ -68,7 +68,8 @@ type Port interface {
 	Spec() *PortSpec
 	View() mmu.View
 	Policy() buffer.Policy
-	// Waiting returns the bytes that wait to leave by this port.
+	// Waiting returns the bytes that wait to leave by this port. A NIC makes a
+	// frame when it leaves: there it is one MTU for a class that has anything.
 	Waiting(class uint8) units.Bytes
 	// Request asks for Frame as soon as the wire is free: after the frame that
 	// is being sent and before everything else.

@@ -96,8 +96,9 @@ func (r *sihReceiver) Released(now units.Time, a *mmu.Arrival) {
 		}
 		return
 	}
+	// A reserve may stand in for headroom, which must be free again before an ON.
 	in := r.view.Ingress(r.index, a.Class)
-	if in.Headroom == 0 && q < max(0, xoff-r.delta) || in.Total() == 0 {
+	if in.Headroom|in.Reserve == 0 && q < max(0, xoff-r.delta) || in.Total() == 0 {
 		r.Want(now, r.want&^bit)
 	}
 }
