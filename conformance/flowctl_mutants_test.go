@@ -1,0 +1,121 @@
+package conformance_test
+
+import (
+	"math/rand/v2"
+	"testing"
+
+	"github.com/xoff-net/xoff/conformance"
+	"github.com/xoff-net/xoff/flowctl"
+	"github.com/xoff-net/xoff/mmu"
+	"github.com/xoff-net/xoff/registry"
+	"github.com/xoff-net/xoff/units"
+)
+
+// newPFC builds a sound scheme for mutants to break.
+func newPFC(p *flowctl.SIHParams) flowctl.Scheme {
+	e, err := flowctl.Schemes.Get("pfc")
+	if err != nil {
+		panic(err)
+	}
+	s, err := e.New(p)
+	if err != nil {
+		panic(err)
+	}
+	return s
+}
+
+// mutant is PFC with some calls replaced.
+type mutant struct {
+	flowctl.Scheme
+	reserve  func(*flowctl.PortSpec) units.Bytes
+	receiver func(flowctl.Port, flowctl.Receiver) flowctl.Receiver
+	gate     func(flowctl.Port, flowctl.Gate) flowctl.Gate
+}
+
+func (m *mutant) Reserve(p *flowctl.PortSpec) units.Bytes {
+	if m.reserve != nil {
+		return m.reserve(p)
+	}
+	return m.Scheme.Reserve(p)
+}
+
+func (m *mutant) Receiver(p flowctl.Port) flowctl.Receiver {
+	r := m.Scheme.Receiver(p)
+	if m.receiver != nil {
+		return m.receiver(p, r)
+	}
+	return r
+}
+
+func (m *mutant) Gate(p flowctl.Port) flowctl.Gate {
+	g := m.Scheme.Gate(p)
+	if m.gate != nil {
+		return m.gate(p, g)
+	}
+	return g
+}
+
+type sticky struct{ flowctl.Receiver }
+
+func (s sticky) Released(units.Time, *mmu.Arrival) {}
+
+type impatient struct {
+	flowctl.Receiver
+	p flowctl.Port
+}
+
+func (s impatient) Charged(now units.Time, a *mmu.Arrival, seg mmu.Segment) {
+	s.Receiver.Charged(now, a, seg)
+	s.p.WakeAt(now)
+}
+
+func (s impatient) Wake(units.Time) {}
+
+type wasteful struct{ flowctl.Receiver }
+
+var kept *mmu.Arrival
+
+func (s wasteful) Charged(now units.Time, a *mmu.Arrival, seg mmu.Segment) {
+	kept = new(mmu.Arrival)
+	*kept = *a
+	s.Receiver.Charged(now, a, seg)
+}
+
+type moody struct{ *flowctl.PauseSender }
+
+func (moody) Place(units.Time, *mmu.Arrival) mmu.Segment { return mmu.Shared }
+func (m moody) Charged(now units.Time, a *mmu.Arrival, _ mmu.Segment) {
+	m.Want(now, uint8(rand.Uint32())&0x02)
+}
+func (m moody) Released(now units.Time, _ *mmu.Arrival) { m.Want(now, 0) }
+
+type deafGate struct{ flowctl.Gate }
+
+func (deafGate) Reset(units.Time, bool) {}
+
+func TestFlowControlRejects(t *testing.T) {
+	all := registry.Lossless | registry.InOrder | registry.Bounded
+	small := &flowctl.SIHParams{Headroom: flowctl.Headroom{Rule: flowctl.HeadroomBytes, Bytes: 40 * units.KB}}
+	for _, c := range []struct {
+		name, about string
+		promises    registry.Promise
+		scheme      flowctl.Scheme
+	}{
+		// The trunk needs 2 x 25,000 B on the wire, 3 x 1048 B and 64 B: 53,208 B.
+		{"headroom short of what is in flight", "lossless", all, newPFC(small)},
+		{"a pause that is never withdrawn", "did not finish", all, &mutant{Scheme: newPFC(&flowctl.SIHParams{}), receiver: func(_ flowctl.Port, r flowctl.Receiver) flowctl.Receiver { return sticky{r} }}},
+		{"a wake that is not in the future", "wake contract", all, &mutant{Scheme: newPFC(&flowctl.SIHParams{}), receiver: func(p flowctl.Port, r flowctl.Receiver) flowctl.Receiver { return impatient{r, p} }}},
+		{"an allocation per packet", "allocations", all, &mutant{Scheme: newPFC(&flowctl.SIHParams{}), receiver: func(_ flowctl.Port, r flowctl.Receiver) flowctl.Receiver { return wasteful{r} }}},
+		{"decisions by chance", "differ", registry.InOrder, &mutant{Scheme: newPFC(&flowctl.SIHParams{}), receiver: func(p flowctl.Port, _ flowctl.Receiver) flowctl.Receiver {
+			s := flowctl.NewPauseSender(p)
+			return moody{&s}
+		}}},
+		{"more headroom used than reserved", "bounded", all, &mutant{Scheme: newPFC(&flowctl.SIHParams{}), reserve: func(*flowctl.PortSpec) units.Bytes { return 2000 }}},
+		{"a gate that outlives its link", "did not finish", all, &mutant{Scheme: newPFC(&flowctl.SIHParams{}), gate: func(_ flowctl.Port, g flowctl.Gate) flowctl.Gate { return deafGate{g} }}},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			e := registry.Entry[flowctl.New]{Name: "mutant", Promises: c.promises, New: func(any) (flowctl.Scheme, error) { return c.scheme, nil }}
+			mustReject(t, c.about, func(tb testing.TB) { conformance.FlowControl(tb, e) })
+		})
+	}
+}

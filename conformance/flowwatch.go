@@ -1,0 +1,226 @@
+package conformance
+
+import (
+	"github.com/xoff-net/xoff/dataplane"
+	"github.com/xoff-net/xoff/flowctl"
+	"github.com/xoff-net/xoff/mmu"
+	"github.com/xoff-net/xoff/packet"
+	"github.com/xoff-net/xoff/units"
+)
+
+// flowWatch wraps a flow-control scheme and looks at every call from inside the
+// node: the wake contract, the bound of what was reserved, blocks by the wrong
+// end.
+type flowWatch struct {
+	faults
+	bounded bool
+}
+
+// wrap returns a scheme that behaves like s. The optional interfaces of s are
+// kept: the node looks for them.
+func (w *flowWatch) wrap(s flowctl.Scheme) flowctl.Scheme {
+	base := watchedScheme{w, s}
+	if _, ok := s.(dataplane.HostReceiver); ok {
+		return hostScheme{base}
+	}
+	return base
+}
+
+type watchedScheme struct {
+	w *flowWatch
+	s flowctl.Scheme
+}
+
+type hostScheme struct{ watchedScheme }
+
+func (hostScheme) HostReceiver() {}
+
+func (s watchedScheme) Reserve(p *flowctl.PortSpec) units.Bytes {
+	b := s.s.Reserve(p)
+	if b < 0 {
+		s.w.add("reserve of a port is %d B", b)
+	}
+	return b
+}
+
+func (s watchedScheme) Receiver(p flowctl.Port) flowctl.Receiver {
+	port := &watchedPort{Port: p, w: s.w, wake: wakeRule{armed: units.Never, bad: &s.w.faults, who: "receiver"}}
+	r := &watchedReceiver{port: port, reserve: s.s.Reserve(p.Spec())}
+	r.r = s.s.Receiver(port)
+	port.done(0)
+	return r
+}
+
+func (s watchedScheme) Gate(p flowctl.Port) flowctl.Gate {
+	port := &watchedPort{Port: p, w: s.w, gate: true, wake: wakeRule{armed: units.Never, bad: &s.w.faults, who: "gate"}}
+	g := &watchedGate{port: port}
+	g.g = s.s.Gate(port)
+	g.m, _ = g.g.(flowctl.Meter)
+	port.meter = g.m != nil
+	port.done(0)
+	return g
+}
+
+// watchedPort notes what an end asks for; the last wake of a call counts.
+type watchedPort struct {
+	flowctl.Port
+	w       *flowWatch
+	wake    wakeRule
+	asked   bool
+	at      units.Time
+	gate    bool
+	meter   bool
+	metered uint8
+	blocked uint8
+}
+
+func (p *watchedPort) WakeAt(at units.Time) {
+	p.asked, p.at = true, at
+	p.Port.WakeAt(at)
+}
+
+func (p *watchedPort) Block(now units.Time, mask uint8) {
+	if !p.gate {
+		p.w.add("a receiver blocks classes %08b: only a gate may", mask)
+	}
+	if extra := mask &^ p.Spec().Lossless; extra != 0 {
+		p.w.add("classes %08b are blocked: they are not lossless", extra)
+	}
+	p.blocked = mask
+	p.Port.Block(now, mask)
+}
+
+func (p *watchedPort) Meter(mask uint8) {
+	p.metered = mask
+	p.Port.Meter(mask)
+}
+
+// done ends a call into an end.
+func (p *watchedPort) done(now units.Time) {
+	if p.asked {
+		p.asked = false
+		p.wake.check(now, p.at)
+	}
+	if p.gate && p.metered != 0 && !p.meter {
+		p.w.add("classes %08b are metered by a gate that is no meter", p.metered)
+		p.Port.Meter(0)
+	}
+}
+
+type watchedReceiver struct {
+	port    *watchedPort
+	r       flowctl.Receiver
+	reserve units.Bytes
+}
+
+func (r *watchedReceiver) Place(now units.Time, a *mmu.Arrival) mmu.Segment {
+	s := r.r.Place(now, a)
+	v := r.port.View()
+	switch {
+	case s == mmu.Reserve && v.Reserved() < a.Bytes:
+		r.port.w.add("at %s a frame goes to a reserve that nobody set aside", now)
+	case s == mmu.Private && v.In(a.In, a.Class, mmu.Private)+a.Bytes > v.PrivateSize():
+		r.port.w.add("at %s a private segment overflows", now)
+	case s == mmu.Shared && a.Bytes > v.SharedFree():
+		r.port.w.add("at %s the shared segment overflows", now)
+	}
+	r.port.done(now)
+	return s
+}
+
+func (r *watchedReceiver) Charged(now units.Time, a *mmu.Arrival, s mmu.Segment) {
+	if h := r.port.View().IngressPort(a.In, 0xff).Headroom; r.port.w.bounded && !r.port.Spec().Host && h > r.reserve {
+		r.port.w.add("bounded: port %d holds %d B of headroom, it reserved %d B", a.In, h, r.reserve)
+	}
+	r.r.Charged(now, a, s)
+	r.port.done(now)
+}
+
+func (r *watchedReceiver) Released(now units.Time, a *mmu.Arrival) {
+	r.r.Released(now, a)
+	r.port.done(now)
+}
+
+func (r *watchedReceiver) Control(now units.Time, f *packet.Packet, ext packet.Ext) {
+	r.r.Control(now, f, ext)
+	r.port.done(now)
+}
+
+func (r *watchedReceiver) Frame(now units.Time, f *packet.Packet, ext packet.Ext) (packet.Ext, bool) {
+	ext, ok := r.r.Frame(now, f, ext)
+	if ok && f.Kind() != packet.PFC && f.Kind() != packet.Feedback {
+		r.port.w.add("a receiver sends a %s frame", f.Kind())
+	}
+	r.port.checkFrame(f, ok)
+	r.port.done(now)
+	return ext, ok
+}
+
+// checkFrame: a control frame has a size of its own, none left over.
+func (p *watchedPort) checkFrame(f *packet.Packet, ok bool) {
+	if ok && (f.Size < uint16(packet.PFCSize) || units.Bytes(f.Size) > p.Spec().MTU) {
+		p.w.add("a control frame has %d B", f.Size)
+	}
+}
+
+func (r *watchedReceiver) Wake(now units.Time) {
+	r.port.wake.armed = units.Never
+	r.r.Wake(now)
+	r.port.done(now)
+}
+
+func (r *watchedReceiver) Reset(now units.Time, up bool) {
+	r.r.Reset(now, up)
+	r.port.done(now)
+}
+
+// Want keeps dataplane.Storming.
+func (r *watchedReceiver) Want(now units.Time, mask uint8) {
+	if s, ok := r.r.(dataplane.Storming); ok {
+		s.Want(now, mask)
+	}
+	r.port.done(now)
+}
+
+type watchedGate struct {
+	port *watchedPort
+	g    flowctl.Gate
+	m    flowctl.Meter
+}
+
+func (g *watchedGate) Control(now units.Time, f *packet.Packet, ext packet.Ext) {
+	g.g.Control(now, f, ext)
+	g.port.done(now)
+}
+
+func (g *watchedGate) Frame(now units.Time, f *packet.Packet, ext packet.Ext) (packet.Ext, bool) {
+	ext, ok := g.g.Frame(now, f, ext)
+	if ok && f.Kind() != packet.Request {
+		g.port.w.add("a gate sends a %s frame", f.Kind())
+	}
+	g.port.checkFrame(f, ok)
+	g.port.done(now)
+	return ext, ok
+}
+
+func (g *watchedGate) Wake(now units.Time) {
+	g.port.wake.armed = units.Never
+	g.g.Wake(now)
+	g.port.done(now)
+}
+
+func (g *watchedGate) Reset(now units.Time, up bool) {
+	g.g.Reset(now, up)
+	g.port.done(now)
+}
+
+func (g *watchedGate) May(now units.Time, class uint8, b units.Bytes) bool {
+	may := g.m.May(now, class, b)
+	g.port.done(now)
+	return may
+}
+
+func (g *watchedGate) Sent(now units.Time, class uint8, b units.Bytes) {
+	g.m.Sent(now, class, b)
+	g.port.done(now)
+}

@@ -1,0 +1,306 @@
+package conformance
+
+import (
+	"context"
+	"fmt"
+	"hash/fnv"
+	"runtime"
+
+	"github.com/xoff-net/xoff/buffer"
+	"github.com/xoff-net/xoff/cc"
+	"github.com/xoff-net/xoff/dataplane"
+	"github.com/xoff-net/xoff/deadlock"
+	"github.com/xoff-net/xoff/flowctl"
+	"github.com/xoff-net/xoff/mark"
+	"github.com/xoff-net/xoff/mmu"
+	"github.com/xoff-net/xoff/packet"
+	"github.com/xoff-net/xoff/probe"
+	"github.com/xoff-net/xoff/route"
+	"github.com/xoff-net/xoff/sched"
+	"github.com/xoff-net/xoff/sim"
+	"github.com/xoff-net/xoff/topo"
+	"github.com/xoff-net/xoff/units"
+)
+
+// Network is a small fabric on which schemes are tried, in code instead of in a
+// scenario file: every part can be chosen per node or port. NewNetwork fills in
+// plain parts.
+type Network struct {
+	Graph    *topo.Graph
+	Tables   []*route.Table // by node; nil: shortest paths
+	Kinds    [mmu.Classes]mmu.Kind
+	Shared   units.Bytes // of every switch, beside what private segments and flow control take
+	Private  units.Bytes
+	Cell     units.Bytes
+	Overhead units.Bytes
+	PFC      flowctl.PFCSpec
+
+	Flow      func(node, port int) flowctl.Scheme
+	Policy    func(node int, e buffer.Env) (buffer.Policy, error)
+	Scheduler func() sched.Scheduler
+	Marker    func(units.Rate) (mark.Marker, error)
+	Router    route.New
+	Deadlock  func(node int, s deadlock.Switch) (deadlock.Handler, error)
+	Control   cc.Factory
+	Receive   func(node int) dataplane.ReceiveSpec
+	Down      map[int][]dataplane.Interval // by index of the link
+
+	Flows []dataplane.Flow // Transport 0 sends frames of 1048 B, 1 of 64 B
+	Until units.Time
+}
+
+// Payload of a full packet of transports 0 and 1, and the header of both.
+const (
+	bigPayload   units.Bytes = 1000
+	smallPayload units.Bytes = 16
+	header       units.Bytes = 48
+)
+
+// NewNetwork returns a network of seven lossless classes under class 0 for
+// control, with PFC, Dynamic Threshold, DWRR, no marks and no congestion control.
+func NewNetwork(g *topo.Graph) *Network {
+	n := &Network{Graph: g, Shared: 150 * units.KB, Private: 1500, PFC: flowctl.PFCSpec{Quanta: 65535}, Until: 20 * units.Millisecond}
+	n.Kinds[0] = mmu.Control
+	for c := 1; c < mmu.Classes; c++ {
+		n.Kinds[c] = mmu.Lossless
+	}
+	pfc := must(must(flowctl.Schemes.Get("pfc")).New(&flowctl.SIHParams{}))
+	n.Flow = func(int, int) flowctl.Scheme { return pfc }
+	dt := must(buffer.Policies.Get("dt"))
+	n.Policy = func(_ int, e buffer.Env) (buffer.Policy, error) {
+		return dt.New(&buffer.DTParams{Alpha: buffer.Ratio{Num: 1, Den: 8}, AlphaLossy: buffer.Ratio{Num: 1, Den: 1}}, e)
+	}
+	dwrr := must(sched.Schedulers.Get("dwrr"))
+	n.Scheduler = func() sched.Scheduler { return dwrr.New(SchedulerParams()) }
+	none := must(mark.Markers.Get("none"))
+	n.Marker = func(r units.Rate) (mark.Marker, error) { return none.New(nil, r) }
+	n.Router = must(route.Routers.Get("ecmp")).New
+	n.Control = must(must(cc.Algorithms.Get("none")).New(nil))
+	n.Receive = func(int) dataplane.ReceiveSpec { return dataplane.ReceiveSpec{} }
+	return n
+}
+
+// must unwraps what cannot fail: names and parameters that this package chose.
+func must[V any](v V, err error) V {
+	if err != nil {
+		panic(err)
+	}
+	return v
+}
+
+// SchedulerParams are class 0 first, then the others by equal quanta.
+func SchedulerParams() sched.Params {
+	p := sched.Params{Strict: 1}
+	for c := range p.Quantum {
+		p.Quantum[c] = 1600
+	}
+	return p
+}
+
+// lossless returns the mask of lossless classes.
+func (n *Network) lossless() uint8 {
+	mask := uint8(0)
+	for c, k := range n.Kinds {
+		if k == mmu.Lossless {
+			mask |= 1 << c
+		}
+	}
+	return mask
+}
+
+func (n *Network) portSpec(l topo.Link, node int) flowctl.PortSpec {
+	return flowctl.PortSpec{
+		Rate: l.Rate, DelayIn: l.Delay, DelayOut: l.Delay, MTU: bigPayload + header, MinFrame: header + 1,
+		WireOverhead: n.Overhead, Cell: n.Cell, Lossless: n.lossless(), PFC: n.PFC, Host: node < n.Graph.Hosts,
+	}
+}
+
+func (n *Network) ports(node int) []flowctl.PortSpec {
+	ports := make([]flowctl.PortSpec, n.Graph.Ports()[node])
+	for _, l := range n.Graph.Links {
+		if l.A == node {
+			ports[l.PortA] = n.portSpec(l, node)
+		}
+		if l.B == node {
+			ports[l.PortB] = n.portSpec(l, node)
+		}
+	}
+	return ports
+}
+
+// Result is what came of a run.
+type Result struct {
+	Err    error
+	End    units.Time
+	Totals sim.Totals
+	Flows  *dataplane.Flows
+	Nodes  []*Record // hosts, then switches
+	Views  []mmu.View
+	Broken []string // the first broken invariant of each node that broke one
+	Allocs uint64
+}
+
+// Digest sums up everything that any node did, in order.
+func (r *Result) Digest() uint64 {
+	h := fnv.New64a()
+	for _, n := range r.Nodes {
+		fmt.Fprint(h, n.digest, ";")
+	}
+	return h.Sum64()
+}
+
+// Unfinished counts flows that were not acknowledged in full.
+func (r *Result) Unfinished() int {
+	n := 0
+	for i := range r.Flows.Flow {
+		if !r.Flows.Done(i) {
+			n++
+		}
+	}
+	return n
+}
+
+// Run builds the network anew and runs it until all flows are done or Until is
+// reached, with every invariant watched.
+func (n *Network) Run() *Result { return n.run(true) }
+
+func (n *Network) run(watch bool) *Result {
+	flows := append([]dataplane.Flow(nil), n.Flows...)
+	out := &Result{Flows: dataplane.NewFlows(flows)}
+	spec := &sim.Spec{Flows: out.Flows, Seed: 1, MinFrame: header + 1 + n.Overhead, Until: n.Until}
+	spec.Done = func() bool { return out.Unfinished() == 0 }
+	for i, l := range n.Graph.Links {
+		spec.Cables = append(spec.Cables, sim.Cable{
+			A: sim.End{Node: l.A, Port: l.PortA}, B: sim.End{Node: l.B, Port: l.PortB}, Rate: l.Rate,
+			AtoB: l.Delay, BtoA: l.Delay, Overhead: n.Overhead, Down: n.Down[i],
+		})
+	}
+	var checks []*dataplane.Checks
+	attach := func(node int) (probe.Sink, *dataplane.Checks) {
+		if !watch {
+			return nil, nil
+		}
+		r := newRecord(n.Graph.Ports()[node])
+		c := dataplane.NewChecks(n.Graph.Names[node])
+		out.Nodes, checks = append(out.Nodes, r), append(checks, c)
+		return r, c
+	}
+	for node := range n.Graph.Hosts {
+		h := n.host(node, out.Flows)
+		h.Sink, h.Checks = attach(node)
+		spec.Hosts = append(spec.Hosts, h)
+	}
+	tables := n.Tables
+	if tables == nil {
+		tables = topo.Routes(n.Graph, nil)
+	}
+	for node := n.Graph.Hosts; node < n.Graph.Nodes(); node++ {
+		s := n.sw(node, tables[node], out)
+		s.Sink, s.Checks = attach(node)
+		spec.Switches = append(spec.Switches, s)
+	}
+	f, err := sim.NewFast(spec, sim.Options{})
+	if err != nil {
+		out.Err = err
+		return out
+	}
+	var before, after runtime.MemStats
+	runtime.ReadMemStats(&before)
+	out.End, out.Err = f.Run(context.Background())
+	runtime.ReadMemStats(&after)
+	out.Allocs = after.Mallocs - before.Mallocs
+	out.Totals = f.Totals()
+	for _, c := range checks {
+		if c.Broken > 0 {
+			out.Broken = append(out.Broken, c.First)
+		}
+	}
+	return out
+}
+
+func (n *Network) host(node int, flows *dataplane.Flows) *dataplane.NICSpec {
+	way := dataplane.Transport{
+		Control: n.Control, Payload: bigPayload, Header: header, AckSize: 64, AckEvery: 1, CNPEvery: 50 * units.Microsecond,
+		NackEvery: 500 * units.Microsecond, Timeout: 4 * units.Millisecond, MaxTimeout: 16 * units.Millisecond,
+	}
+	small := way
+	small.Payload = smallPayload
+	h := &dataplane.NICSpec{
+		Name: n.Graph.Names[node], Node: uint16(node), Port: n.ports(node)[0], Flow: n.Flow(node, 0), Scheduler: n.Scheduler(),
+		Kinds: n.Kinds, Transports: []dataplane.Transport{way, small}, BaseRTT: 10 * units.Microsecond, Receive: n.Receive(node), Flows: flows,
+	}
+	for i := range flows.Flow {
+		if int(flows.Flow[i].Src) == node {
+			h.Starts = append(h.Starts, uint32(i))
+		}
+	}
+	return h
+}
+
+func (n *Network) sw(node int, table *route.Table, out *Result) *dataplane.SwitchSpec {
+	s := &dataplane.SwitchSpec{
+		Name: n.Graph.Names[node], Buffer: mmu.Spec{Private: n.Private, Cell: n.Cell, Kinds: n.Kinds}, Ports: n.ports(node),
+		Scheduler: n.Scheduler, Marker: n.Marker, ECN: 0xfe, Router: n.Router(table, uint64(node)), Seed: uint64(node),
+	}
+	s.Policy = func(e buffer.Env) (buffer.Policy, error) {
+		out.Views = append(out.Views, e.View)
+		return n.Policy(node, e)
+	}
+	if n.Deadlock != nil {
+		s.Deadlock = func(d deadlock.Switch) (deadlock.Handler, error) { return n.Deadlock(node, d) }
+	}
+	for port := range s.Ports {
+		s.Flow = append(s.Flow, n.Flow(node, port))
+	}
+	s.Buffer.Size = n.Shared - dataplane.SharedSize(s)
+	return s
+}
+
+// Record is a probe that keeps what the suites ask about.
+type Record struct {
+	Held    []uint8 // by port: classes that may not leave now
+	Holding []uint8 // by port: classes that the upstream is asked to hold now
+	Lost    [probe.NumReasons]uint64
+	Pauses  uint64 // how often the upstream was asked for something else
+	digest  uint64
+}
+
+func newRecord(ports int) *Record {
+	return &Record{Held: make([]uint8, ports), Holding: make([]uint8, ports), digest: 14695981039346656037}
+}
+
+// note mixes an event into the digest (FNV-1a by words).
+func (r *Record) note(kind uint64, now units.Time, port int, a, b uint64) {
+	for _, w := range [5]uint64{kind, uint64(now), uint64(port), a, b} {
+		r.digest = (r.digest ^ w) * 1099511628211
+	}
+}
+
+// Depart implements probe.Sink.
+func (r *Record) Depart(now units.Time, port int, p *packet.Packet) {
+	r.note(1, now, port, uint64(p.Flow)<<32|uint64(p.Seq), uint64(p.Hash)<<32|uint64(p.Meta)<<8|uint64(p.Flags))
+}
+
+// Arrive implements probe.Sink.
+func (r *Record) Arrive(now units.Time, port int, p *packet.Packet) {
+	r.note(2, now, port, uint64(p.Flow)<<32|uint64(p.Seq), uint64(p.Meta))
+}
+
+// Drop implements probe.Sink.
+func (r *Record) Drop(now units.Time, port int, p *packet.Packet, why probe.Reason) {
+	r.Lost[why]++
+	r.note(3, now, port, uint64(p.Flow)<<32|uint64(p.Seq), uint64(why))
+}
+
+// Blocked implements probe.Sink.
+func (r *Record) Blocked(now units.Time, port int, _, to uint8) {
+	r.Held[port] = to
+	r.note(4, now, port, uint64(to), 0)
+}
+
+// Paused implements probe.Sink.
+func (r *Record) Paused(now units.Time, port int, _, to uint8) {
+	r.Holding[port] = to
+	r.Pauses++
+	r.note(5, now, port, uint64(to), 0)
+}
