@@ -1,0 +1,182 @@
+package conformance_test
+
+import (
+	"testing"
+
+	"github.com/xoff-net/xoff/conformance"
+	"github.com/xoff-net/xoff/flowctl"
+	"github.com/xoff-net/xoff/mmu"
+	"github.com/xoff-net/xoff/packet"
+	"github.com/xoff-net/xoff/registry"
+	"github.com/xoff-net/xoff/units"
+)
+
+// cbfc is a miniature of InfiniBand's credits: every receiver tells its upstream
+// how many blocks of 64 bytes it may have sent in all (FCCL), per class, at the
+// start and periodically; the sender counts what it sent (FCTBS) and tells that
+// in turn, so that lost frames do not lose credit. Hosts take part; nobody is
+// ever paused.
+type cbfc struct{ cbfcParams }
+
+type cbfcParams struct {
+	Period units.Time `yaml:"period"`
+}
+
+var cbfcEntry = registry.Entry[flowctl.New]{
+	Name: "test-cbfc", Doc: "credits on every link", Promises: registry.Lossless | registry.InOrder | registry.Bounded,
+	Params: func() any { return &cbfcParams{Period: 2 * units.Microsecond} },
+	New:    func(p any) (flowctl.Scheme, error) { return cbfc{*p.(*cbfcParams)}, nil },
+}
+
+const block units.Bytes = 64
+
+// blocks is what a frame costs. Both ends round to cells first, since a receiver
+// is told of cells only.
+func blocks(p *flowctl.PortSpec, b units.Bytes) uint64 {
+	if p.Cell > 1 {
+		b = (b + p.Cell - 1) / p.Cell * p.Cell
+	}
+	return uint64((b + block - 1) / block)
+}
+
+// HostReceiver implements dataplane.HostReceiver.
+func (cbfc) HostReceiver() {}
+
+// lane is what each class of a port owns: a round trip and two periods, in whole
+// blocks.
+func (s cbfc) lane(p *flowctl.PortSpec) units.Bytes {
+	return (p.Rate.In(p.DelayIn+p.DelayOut+2*s.Period) + 4*p.MTU) / block * block
+}
+
+// Reserve implements flowctl.Scheme.
+func (s cbfc) Reserve(p *flowctl.PortSpec) units.Bytes {
+	n := units.Bytes(0)
+	for m := p.Lossless; m != 0; m &= m - 1 {
+		n++
+	}
+	return n * s.lane(p)
+}
+
+// Receiver implements flowctl.Scheme.
+func (s cbfc) Receiver(p flowctl.Port) flowctl.Receiver {
+	p.Request(0)
+	return &cbfcReceiver{port: p, period: s.Period, lane: s.lane(p.Spec()), due: true}
+}
+
+// Gate implements flowctl.Scheme.
+func (s cbfc) Gate(p flowctl.Port) flowctl.Gate {
+	p.Meter(p.Spec().Lossless)
+	p.WakeAt(s.Period)
+	return &cbfcGate{port: p, period: s.Period}
+}
+
+type cbfcReceiver struct {
+	port   flowctl.Port
+	period units.Time
+	lane   units.Bytes
+	due    bool
+	abr    [mmu.Classes]uint64 // blocks that came
+	held   [mmu.Classes]uint64 // blocks in store
+}
+
+func (r *cbfcReceiver) Place(_ units.Time, a *mmu.Arrival) mmu.Segment {
+	if units.Bytes(r.held[a.Class]+blocks(r.port.Spec(), a.Bytes))*block <= r.lane {
+		return mmu.Headroom
+	}
+	return mmu.Drop
+}
+
+func (r *cbfcReceiver) Charged(_ units.Time, a *mmu.Arrival, _ mmu.Segment) {
+	n := blocks(r.port.Spec(), a.Bytes)
+	r.abr[a.Class] += n
+	r.held[a.Class] += n
+}
+
+func (r *cbfcReceiver) Released(_ units.Time, a *mmu.Arrival) {
+	r.held[a.Class] -= blocks(r.port.Spec(), a.Bytes)
+}
+
+// Control takes FCTBS: what was sent before it and did not come is lost.
+func (r *cbfcReceiver) Control(_ units.Time, _ *packet.Packet, ext packet.Ext) { copy(r.abr[:], ext) }
+
+// Frame sends FCCL: what came, and what there is room for.
+func (r *cbfcReceiver) Frame(now units.Time, f *packet.Packet, ext packet.Ext) (packet.Ext, bool) {
+	if !r.due {
+		return ext, false
+	}
+	r.due = false
+	*f = packet.Packet{Size: 64, Meta: packet.MakeMeta(packet.Feedback, 0)}
+	for c := range r.abr {
+		ext = append(ext, r.abr[c]+uint64(r.lane/block)-r.held[c])
+	}
+	r.port.WakeAt(now + r.period)
+	return ext, true
+}
+
+func (r *cbfcReceiver) Wake(now units.Time) {
+	r.due = true
+	r.port.Request(now)
+}
+
+func (r *cbfcReceiver) Reset(now units.Time, _ bool) {
+	r.abr = [mmu.Classes]uint64{}
+	r.Wake(now)
+}
+
+type cbfcGate struct {
+	port   flowctl.Port
+	period units.Time
+	due    bool
+	fccl   [mmu.Classes]uint64 // blocks that may be sent in all
+	fctbs  [mmu.Classes]uint64 // blocks sent
+}
+
+func (g *cbfcGate) Control(now units.Time, f *packet.Packet, ext packet.Ext) {
+	if f.Kind() == packet.Feedback {
+		copy(g.fccl[:], ext)
+		g.port.Kick(now)
+	}
+}
+
+func (g *cbfcGate) Frame(now units.Time, f *packet.Packet, ext packet.Ext) (packet.Ext, bool) {
+	if !g.due {
+		return ext, false
+	}
+	g.due = false
+	*f = packet.Packet{Size: 64, Meta: packet.MakeMeta(packet.Request, 0)}
+	g.port.WakeAt(now + g.period)
+	return append(ext, g.fctbs[:]...), true
+}
+
+func (g *cbfcGate) Wake(now units.Time) {
+	g.due = true
+	g.port.Request(now)
+}
+
+func (g *cbfcGate) Reset(units.Time, bool) {
+	g.fccl, g.fctbs = [mmu.Classes]uint64{}, [mmu.Classes]uint64{}
+}
+
+func (g *cbfcGate) May(_ units.Time, class uint8, b units.Bytes) bool {
+	return int64(g.fccl[class]-g.fctbs[class]) >= int64(blocks(g.port.Spec(), b))
+}
+
+func (g *cbfcGate) Sent(_ units.Time, class uint8, b units.Bytes) {
+	g.fctbs[class] += blocks(g.port.Spec(), b)
+}
+
+func TestCBFCConforms(t *testing.T) { conformance.FlowControl(t, cbfcEntry) }
+
+// Credits replace PFC in a leaf-spine fabric under an incast: no frame is lost
+// and nobody sends a PAUSE.
+func TestCBFCEndToEnd(t *testing.T) {
+	cfg := incast(t)
+	cfg.Switch.FlowControl.Name, cfg.Switch.FlowControl.Params = cbfcEntry.Name, cbfcEntry.Params()
+	total := runScenario(t, cfg, nil)
+	if total.Pauses != 0 {
+		t.Errorf("%d pauses without PFC", total.Pauses)
+	}
+	if total.Control == 0 {
+		t.Error("no credit was ever sent")
+	}
+}

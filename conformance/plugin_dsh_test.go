@@ -1,0 +1,120 @@
+package conformance_test
+
+import (
+	"math/bits"
+	"testing"
+
+	"github.com/xoff-net/xoff/conformance"
+	"github.com/xoff-net/xoff/flowctl"
+	"github.com/xoff-net/xoff/mmu"
+	"github.com/xoff-net/xoff/registry"
+	"github.com/xoff-net/xoff/units"
+)
+
+// dsh is a miniature of Dynamic and Shared Headroom without its estimator
+// (tau = 0): a pause per queue and a pause per port, shared buffer admitted by
+// the port's occupancy, and an insurance of one worst case per port instead of
+// one per queue. The threshold T is the policy's.
+type dsh struct{}
+
+var dshEntry = registry.Entry[flowctl.New]{
+	Name: "test-dsh", Doc: "two-level pause", Promises: registry.Lossless | registry.InOrder | registry.Bounded,
+	New: func(any) (flowctl.Scheme, error) { return dsh{}, nil },
+}
+
+// Reserve implements flowctl.Scheme: the insurance, once per port.
+func (dsh) Reserve(p *flowctl.PortSpec) units.Bytes {
+	return flowctl.Headroom{Rule: flowctl.HeadroomExact}.Of(p)
+}
+
+// Gate implements flowctl.Scheme: over plain PFC the upstream sees the union of
+// both levels.
+func (dsh) Gate(p flowctl.Port) flowctl.Gate { return flowctl.NewPauseGate(p) }
+
+// Receiver implements flowctl.Scheme.
+func (s dsh) Receiver(p flowctl.Port) flowctl.Receiver {
+	mask := p.Spec().Lossless
+	return &dshReceiver{
+		PauseSender: flowctl.NewPauseSender(p), port: p, all: mask,
+		queues: units.Bytes(bits.OnesCount8(mask)), insurance: s.Reserve(p.Spec()),
+	}
+}
+
+type dshReceiver struct {
+	flowctl.PauseSender
+	port      flowctl.Port
+	all       uint8
+	queues    units.Bytes // N_q
+	insurance units.Bytes // PHI
+	off       uint8       // queues that are OFF
+	portOff   bool
+}
+
+// levels returns the port's occupancy and T.
+func (r *dshReceiver) levels(now units.Time, class uint8) (port mmu.Ingress, t units.Bytes) {
+	v := r.port.View()
+	_, t = r.port.Policy().Level(now, v, r.port.Index(), class)
+	return v.IngressPort(r.port.Index(), r.all), t
+}
+
+// Place: private, shared by the port's occupancy, insurance.
+func (r *dshReceiver) Place(now units.Time, a *mmu.Arrival) mmu.Segment {
+	v := r.port.View()
+	if v.In(a.In, a.Class, mmu.Private)+a.Bytes <= v.PrivateSize() {
+		return mmu.Private
+	}
+	port, t := r.levels(now, a.Class)
+	switch {
+	case port.Shared+a.Bytes <= r.queues*t && a.Bytes <= v.SharedFree():
+		return mmu.Shared
+	case port.Headroom+a.Bytes <= r.insurance:
+		return mmu.Headroom
+	default:
+		return mmu.Drop
+	}
+}
+
+func (r *dshReceiver) Charged(now units.Time, a *mmu.Arrival, s mmu.Segment) {
+	if s == mmu.Headroom {
+		r.portOff = true
+	}
+	r.update(now, a.Class)
+}
+
+func (r *dshReceiver) Released(now units.Time, a *mmu.Arrival) { r.update(now, a.Class) }
+
+// update runs both state machines and tells the union.
+func (r *dshReceiver) update(now units.Time, class uint8) {
+	port, t := r.levels(now, class)
+	q := r.port.View().Ingress(r.port.Index(), class)
+	bit := uint8(1) << class
+	switch {
+	case q.Shared > t:
+		r.off |= bit
+	case q.Shared < t || q.Shared+q.Headroom == 0:
+		r.off &^= bit
+	}
+	switch {
+	case port.Shared > r.queues*t:
+		r.portOff = true
+	case port.Headroom == 0 && port.Shared < r.queues*t || port.Shared+port.Headroom == 0:
+		r.portOff = false
+	}
+	if r.portOff {
+		r.Want(now, r.all)
+	} else {
+		r.Want(now, r.off)
+	}
+}
+
+func TestDSHConforms(t *testing.T) { conformance.FlowControl(t, dshEntry) }
+
+// With 1/7 of SIH's headroom an incast of small frames is still lossless.
+func TestDSHEndToEnd(t *testing.T) {
+	cfg := incast(t)
+	cfg.Switch.Buffer.Size = 3 * units.MiB
+	cfg.Switch.FlowControl.Name, cfg.Switch.FlowControl.Params = dshEntry.Name, nil
+	if total := runScenario(t, cfg, nil); total.Pauses == 0 || total.Pauses != total.Resumes {
+		t.Errorf("%d pauses, %d resumes", total.Pauses, total.Resumes)
+	}
+}

@@ -1,0 +1,81 @@
+package conformance_test
+
+import (
+	"context"
+	"testing"
+
+	"github.com/xoff-net/xoff/buffer"
+	"github.com/xoff-net/xoff/flowctl"
+	"github.com/xoff-net/xoff/probe"
+	"github.com/xoff-net/xoff/scenario"
+	"github.com/xoff-net/xoff/sim"
+	"github.com/xoff-net/xoff/units"
+)
+
+// The files plugin_*_test.go hold throw-away miniatures of published schemes.
+// They prove the shape of the plug points: each is one file, registers itself as
+// a user's own scheme would, and runs without a change to the core.
+
+func init() {
+	flowctl.Schemes.Register(cbfcEntry)
+	flowctl.Schemes.Register(dshEntry)
+}
+
+// incast is a fabric in which eight hosts send to one at the same time, beside
+// some background, without congestion control.
+func incast(t *testing.T) *scenario.Config {
+	t.Helper()
+	cfg := scenario.Default()
+	cfg.Topology.Leaves, cfg.Topology.Spines, cfg.Topology.HostsPerLeaf = 3, 2, 4
+	cfg.Hosts.CC.Name, cfg.Hosts.CC.Params = "none", nil
+	cfg.Switch.ECN.Name, cfg.Switch.ECN.Params = "none", nil
+	cfg.Switch.Policy.Params.(*buffer.DTParams).Alpha = buffer.Ratio{Num: 1, Den: 64}
+	cfg.Run.Arrivals = 50 * units.Microsecond
+	cfg.Run.Stop = scenario.Stop{When: "all_flows_done", AtMost: 50 * units.Millisecond}
+	cfg.Workload = []scenario.Workload{
+		{Name: "burst", Generator: "incast", Senders: 8, Size: 200 * units.KB, To: "host0", At: units.Microsecond, Pairs: "any", Class: scenario.ClassChoice{Random: "rdma"}},
+		{Name: "background", Generator: "poisson", Sizes: "30KB", Load: scenario.Load{Share: 0.3, Of: "host_links"}, Pairs: "any", Class: scenario.ClassChoice{Random: "rdma"}},
+	}
+	return cfg
+}
+
+// runScenario builds a scenario with invariants strict, lets patch change what a
+// scenario file cannot say yet, runs it and demands that every flow ends without
+// loss and in order.
+func runScenario(t *testing.T, cfg *scenario.Config, patch func(*scenario.Built)) sim.Totals {
+	t.Helper()
+	b, err := scenario.Build(cfg, scenario.BuildOptions{Invariants: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if patch != nil {
+		patch(b)
+	}
+	f, err := sim.NewFast(b.Spec, sim.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := f.Run(context.Background()); err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range b.Checks {
+		if c.Broken != 0 {
+			t.Errorf("%d invariants broken, the first: %s", c.Broken, c.First)
+		}
+	}
+	for i := range b.Flows.Flow {
+		if !b.Flows.Done(i) {
+			t.Errorf("flow %d did not finish", i)
+		}
+		if r := &b.Flows.Recv[i]; r.Early+r.Twice != 0 || b.Flows.Send[i].Resent != 0 {
+			t.Errorf("flow %d: %d early, %d twice, %d sent again", i, r.Early, r.Twice, b.Flows.Send[i].Resent)
+		}
+	}
+	total := f.Totals()
+	for why := range total.Drops {
+		if n := total.Drops[why]; n != 0 {
+			t.Errorf("%d frames dropped: %s", n, probe.Reason(why))
+		}
+	}
+	return total
+}
