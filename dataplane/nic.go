@@ -481,8 +481,8 @@ const (
 // Wake runs the components whose time has come.
 func (n *NIC) Wake(now units.Time) {
 	n.tick(now)
-	for {
-		id, ok := n.wakes.pop(now)
+	for left := n.wakes.components(); ; left-- {
+		id, ok := n.wakes.pop(now, left)
 		if !ok {
 			break
 		}

@@ -453,8 +453,8 @@ func (s *Switch) Wake(now units.Time) {
 	if s.checks != nil {
 		s.checks.event(now, s.ledger)
 	}
-	for {
-		id, ok := s.wakes.pop(now)
+	for left := s.wakes.components(); ; left-- {
+		id, ok := s.wakes.pop(now, left)
 		if !ok {
 			break
 		}

@@ -1,6 +1,10 @@
 package dataplane
 
-import "github.com/xoff-net/xoff/units"
+import (
+	"fmt"
+
+	"github.com/xoff-net/xoff/units"
+)
 
 // wakes holds the one timer of each component of a node: a binary heap by
 // (time, component), with the place of each component so that a timer can be
@@ -95,12 +99,19 @@ func (w *wakes) swap(i, j int) {
 	w.pos[w.heap[i]], w.pos[w.heap[j]] = int32(i), int32(j)
 }
 
-// pop returns a component whose time has come and disarms it.
-func (w *wakes) pop(now units.Time) (id int, ok bool) {
+func (w *wakes) components() int { return len(w.at) }
+
+// pop returns a component whose time has come and disarms it. The caller counts
+// down from the number of components: one that comes up twice at the same time
+// broke the wake contract and would keep the node there for ever.
+func (w *wakes) pop(now units.Time, left int) (id int, ok bool) {
 	if w.next() > now {
 		return 0, false
 	}
 	id = int(w.heap[0])
+	if left <= 0 {
+		panic(fmt.Sprintf("dataplane: component %d asks at %s for a wake that is not in the future", id, now))
+	}
 	w.set(id, units.Never)
 	return id, true
 }
