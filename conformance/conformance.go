@@ -117,11 +117,15 @@ type wakeRule struct {
 	who   string
 }
 
-func (w *wakeRule) check(now, at units.Time) {
+// check returns the time at which to wake: a wake in the past is told and not
+// passed on, the node would never come to an end.
+func (w *wakeRule) check(now, at units.Time) units.Time {
 	if at <= now && at != w.armed {
 		w.bad.add("wake contract: at %s the %s asks for a wake at %s", now, w.who, at)
+		at = units.Never
 	}
 	w.armed = at
+	return at
 }
 
 // faults collects what decorators see inside a run; the same fault is told once.

@@ -74,10 +74,7 @@ type watchedPort struct {
 	blocked uint8
 }
 
-func (p *watchedPort) WakeAt(at units.Time) {
-	p.asked, p.at = true, at
-	p.Port.WakeAt(at)
-}
+func (p *watchedPort) WakeAt(at units.Time) { p.asked, p.at = true, at }
 
 func (p *watchedPort) Block(now units.Time, mask uint8) {
 	if !p.gate {
@@ -99,7 +96,7 @@ func (p *watchedPort) Meter(mask uint8) {
 func (p *watchedPort) done(now units.Time) {
 	if p.asked {
 		p.asked = false
-		p.wake.check(now, p.at)
+		p.Port.WakeAt(p.wake.check(now, p.at))
 	}
 	if p.gate && p.metered != 0 && !p.meter {
 		p.w.add("classes %08b are metered by a gate that is no meter", p.metered)

@@ -161,12 +161,13 @@ func (r *Result) Unfinished() int {
 }
 
 // Run builds the network anew and runs it until all flows are done or Until is
-// reached, with every invariant watched.
+// reached, with every invariant watched. A panic on the way is an error of the
+// result.
 func (n *Network) Run() *Result { return n.run(true) }
 
-func (n *Network) run(watch bool) *Result {
+func (n *Network) run(watch bool) (out *Result) {
 	flows := append([]dataplane.Flow(nil), n.Flows...)
-	out := &Result{Flows: dataplane.NewFlows(flows)}
+	out = &Result{Flows: dataplane.NewFlows(flows)}
 	spec := &sim.Spec{Flows: out.Flows, Seed: 1, MinFrame: header + 1 + n.Overhead, Until: n.Until}
 	spec.Done = func() bool { return out.Unfinished() == 0 }
 	for i, l := range n.Graph.Links {
@@ -199,6 +200,11 @@ func (n *Network) run(watch bool) *Result {
 		s.Sink, s.Checks = attach(node)
 		spec.Switches = append(spec.Switches, s)
 	}
+	defer func() {
+		if p := recover(); p != nil {
+			out.Err = fmt.Errorf("panic: %v", p)
+		}
+	}()
 	f, err := sim.NewFast(spec, sim.Options{})
 	if err != nil {
 		out.Err = err

@@ -19,6 +19,8 @@ import (
 func init() {
 	flowctl.Schemes.Register(cbfcEntry)
 	flowctl.Schemes.Register(dshEntry)
+	flowctl.Schemes.Register(bifrostEntry)
+	buffer.Policies.Register(l2bmEntry)
 }
 
 // incast is a fabric in which eight hosts send to one at the same time, beside

@@ -1,0 +1,222 @@
+package conformance_test
+
+import (
+	"testing"
+
+	"github.com/xoff-net/xoff/conformance"
+	"github.com/xoff-net/xoff/flowctl"
+	"github.com/xoff-net/xoff/mmu"
+	"github.com/xoff-net/xoff/packet"
+	"github.com/xoff-net/xoff/registry"
+	"github.com/xoff-net/xoff/scenario"
+	"github.com/xoff-net/xoff/units"
+)
+
+// bifrost is a miniature of BifrostX: once per slot the receiver grants what its
+// buffer can take beyond what is stored and what earlier grants still allow, in
+// all and per class. The sender shares the grant among its queues, by priority
+// and by what waits there, each time it sends a frame.
+type bifrost struct{ bifrostParams }
+
+type bifrostParams struct {
+	Slot units.Time `yaml:"slot"`
+}
+
+var bifrostEntry = registry.Entry[flowctl.New]{
+	Name: "test-bifrostx", Doc: "slotted tokens", Promises: registry.Lossless | registry.InOrder | registry.Bounded,
+	Params: func() any { return &bifrostParams{Slot: units.Microsecond} },
+	New:    func(p any) (flowctl.Scheme, error) { return bifrost{*p.(*bifrostParams)}, nil },
+}
+
+// window is the number of slots whose grants may still be on their way: a round
+// trip, the slot in which they are used, and a frame ahead of the feedback.
+func (s bifrost) window(p *flowctl.PortSpec) int {
+	return int((p.DelayIn+p.DelayOut+2*p.Rate.TxTime(p.MTU+p.WireOverhead)+s.Slot-1)/s.Slot) + 2
+}
+
+// perByte is what a byte on the wire can cost in a buffer of cells.
+func perByte(p *flowctl.PortSpec) units.Bytes {
+	if p.Cell <= 1 {
+		return 1
+	}
+	frame := max(1, p.MinFrame)
+	return ((frame+p.Cell-1)/p.Cell*p.Cell + frame - 1) / frame
+}
+
+// Reserve implements flowctl.Scheme: H, for all classes together.
+func (s bifrost) Reserve(p *flowctl.PortSpec) units.Bytes {
+	return perByte(p) * (units.Bytes(s.window(p)+2)*p.Rate.In(s.Slot) + 4*p.MTU)
+}
+
+// Receiver implements flowctl.Scheme.
+func (s bifrost) Receiver(p flowctl.Port) flowctl.Receiver {
+	r := &bifrostReceiver{port: p, slot: s.Slot, full: p.Spec().Rate.In(s.Slot), limit: s.Reserve(p.Spec()), grants: make([]units.Bytes, s.window(p.Spec()))}
+	for i := range r.grants {
+		r.grants[i] = r.full // what the sender takes before the first feedback
+	}
+	p.WakeAt(s.Slot)
+	return r
+}
+
+// Gate implements flowctl.Scheme.
+func (s bifrost) Gate(p flowctl.Port) flowctl.Gate {
+	p.Meter(p.Spec().Lossless)
+	g := &bifrostGate{port: p, slot: s.Slot}
+	g.refill()
+	p.WakeAt(s.Slot)
+	return g
+}
+
+type bifrostReceiver struct {
+	port   flowctl.Port
+	slot   units.Time
+	full   units.Bytes // R_s T
+	limit  units.Bytes // H
+	grants []units.Bytes
+	at     int
+	due    bool
+	last   [mmu.Classes]units.Bytes // L_i one slot ago
+}
+
+func (r *bifrostReceiver) Place(_ units.Time, a *mmu.Arrival) mmu.Segment {
+	if r.port.View().IngressPort(a.In, r.port.Spec().Lossless).Headroom+a.Bytes <= r.limit {
+		return mmu.Headroom
+	}
+	return mmu.Drop
+}
+
+func (r *bifrostReceiver) Charged(units.Time, *mmu.Arrival, mmu.Segment)  {}
+func (r *bifrostReceiver) Released(units.Time, *mmu.Arrival)              {}
+func (r *bifrostReceiver) Control(units.Time, *packet.Packet, packet.Ext) {}
+
+// Frame grants for one slot: c_max and the c_i.
+func (r *bifrostReceiver) Frame(_ units.Time, f *packet.Packet, ext packet.Ext) (packet.Ext, bool) {
+	if !r.due {
+		return ext, false
+	}
+	r.due = false
+	*f = packet.Packet{Size: 64, Meta: packet.MakeMeta(packet.Feedback, 0)}
+	stored, flight := units.Bytes(0), units.Bytes(0)
+	r.grants[r.at] = 0
+	for _, g := range r.grants {
+		flight += g
+	}
+	ext = append(ext, 0)
+	for c := range uint8(mmu.Classes) {
+		l := r.port.View().In(r.port.Index(), c, mmu.Headroom)
+		ext = append(ext, uint64(max(0, r.full-max(0, l-r.last[c]))))
+		r.last[c] = l
+		stored += l
+	}
+	grant := max(0, min(r.full, (r.limit-stored)/perByte(r.port.Spec())-flight))
+	r.grants[r.at] = grant
+	r.at = (r.at + 1) % len(r.grants)
+	ext[0] = uint64(grant)
+	return ext, true
+}
+
+func (r *bifrostReceiver) Wake(now units.Time) {
+	r.due = true
+	r.port.Request(now)
+	r.port.WakeAt(now + r.slot)
+}
+
+// Reset: whatever was granted is void.
+func (r *bifrostReceiver) Reset(units.Time, bool) { clear(r.grants) }
+
+type bifrostGate struct {
+	port  flowctl.Port
+	slot  units.Time
+	max   units.Bytes // left of c_max
+	left  [mmu.Classes]units.Bytes
+	heard bool
+}
+
+func (g *bifrostGate) refill() {
+	g.max = g.port.Spec().Rate.In(g.slot)
+	for c := range g.left {
+		g.left[c] = g.max
+	}
+}
+
+func (g *bifrostGate) Control(now units.Time, f *packet.Packet, ext packet.Ext) {
+	if f.Kind() != packet.Feedback {
+		return
+	}
+	g.heard = true
+	g.max = units.Bytes(ext[0])
+	for c := range g.left {
+		g.left[c] = units.Bytes(ext[1+c])
+	}
+	g.port.Kick(now)
+}
+
+func (g *bifrostGate) Frame(_ units.Time, _ *packet.Packet, ext packet.Ext) (packet.Ext, bool) {
+	return ext, false
+}
+
+// Wake fills the tokens of a slot until the first feedback has come.
+func (g *bifrostGate) Wake(now units.Time) {
+	if !g.heard {
+		g.refill()
+		g.port.WakeAt(now + g.slot)
+		g.port.Kick(now)
+	}
+}
+
+// Reset: nothing may be sent before the next feedback, the peer may be full.
+func (g *bifrostGate) Reset(units.Time, bool) {
+	g.heard, g.max = true, 0
+	g.port.WakeAt(units.Never)
+}
+
+// May leaves to higher priorities what waits there and has tokens.
+func (g *bifrostGate) May(_ units.Time, class uint8, b units.Bytes) bool {
+	ahead := units.Bytes(0)
+	for c := range class {
+		if g.port.Spec().Lossless&(1<<c) != 0 {
+			ahead += min(g.port.Waiting(c), g.left[c])
+		}
+	}
+	return b <= g.left[class] && b <= g.max-min(ahead, g.max)
+}
+
+func (g *bifrostGate) Sent(_ units.Time, class uint8, b units.Bytes) {
+	g.left[class] -= b
+	g.max -= b
+}
+
+func TestBifrostConforms(t *testing.T) { conformance.FlowControl(t, bifrostEntry) }
+
+// One link of 100 us runs on tokens, all other ports on PFC.
+func TestBifrostEndToEnd(t *testing.T) {
+	cfg := incast(t)
+	cfg.Topology.Leaves, cfg.Topology.Spines = 2, 1
+	cfg.Switch.Buffer.Size = 24 * units.MiB
+	cfg.Workload[0].Senders, cfg.Workload[0].Size = 4, units.MB
+	cfg.Workload[0].Pairs = "other_rack"
+	granted := uint64(0)
+	total := runScenario(t, cfg, func(b *scenario.Built) { granted = longHaul(b, 100*units.Microsecond, 10*units.Microsecond) })
+	if total.Pauses == 0 {
+		t.Error("no pause on the short links")
+	}
+	if total.Control < granted {
+		t.Errorf("%d control frames in the whole run", total.Control)
+	}
+}
+
+// longHaul stretches the cable between the second leaf and the spine and puts
+// slotted tokens on both of its ends. It returns a lower bound of the frames that
+// one slot each must give.
+func longHaul(b *scenario.Built, delay, slot units.Time) uint64 {
+	hosts := len(b.Spec.Hosts)
+	scheme := bifrost{bifrostParams{Slot: slot}}
+	c := &b.Spec.Cables[len(b.Spec.Cables)-1]
+	c.AtoB, c.BtoA = delay, delay
+	for _, e := range []struct{ node, port int }{{c.A.Node, c.A.Port}, {c.B.Node, c.B.Port}} {
+		s := b.Spec.Switches[e.node-hosts]
+		s.Ports[e.port].DelayIn, s.Ports[e.port].DelayOut = delay, delay
+		s.Flow[e.port] = scheme
+	}
+	return uint64(2 * delay / slot)
+}

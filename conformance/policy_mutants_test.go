@@ -1,0 +1,51 @@
+package conformance_test
+
+import (
+	"testing"
+
+	"github.com/xoff-net/xoff/buffer"
+	"github.com/xoff-net/xoff/conformance"
+	"github.com/xoff-net/xoff/mmu"
+	"github.com/xoff-net/xoff/registry"
+	"github.com/xoff-net/xoff/units"
+)
+
+// badPolicy is a static threshold with some calls replaced.
+type badPolicy struct {
+	limit units.Bytes
+	fits  func(v mmu.View, a *mmu.Arrival) bool
+}
+
+func (p *badPolicy) Fits(_ units.Time, v mmu.View, a *mmu.Arrival) bool {
+	if p.fits != nil {
+		return p.fits(v, a)
+	}
+	return a.Bytes <= v.SharedFree() && (a.Kind != mmu.Lossless || v.In(a.In, a.Class, mmu.Shared)+a.Bytes <= p.limit)
+}
+
+func (p *badPolicy) Level(_ units.Time, v mmu.View, port int, class uint8) (q, xoff units.Bytes) {
+	return v.In(port, class, mmu.Shared), p.limit
+}
+
+type lateWaker struct{ badPolicy }
+
+func (*lateWaker) NextWake() units.Time      { return 5 }
+func (*lateWaker) Wake(units.Time, mmu.View) {}
+
+func TestPolicyRejects(t *testing.T) {
+	for _, c := range []struct {
+		name, about string
+		policy      buffer.Policy
+	}{
+		{"refuses at an empty switch", "empty switch refuses", &badPolicy{limit: 500}},
+		{"admits what does not fit", "is admitted to", &badPolicy{limit: 20 * units.KB, fits: func(mmu.View, *mmu.Arrival) bool { return true }}},
+		{"ignores its own threshold", "bounded", &badPolicy{limit: 20 * units.KB, fits: func(v mmu.View, a *mmu.Arrival) bool { return a.Bytes <= v.SharedFree() }}},
+		{"wakes in the past", "wake contract", &lateWaker{badPolicy{limit: 20 * units.KB}}},
+		{"never lets a queue resume", "did not finish", &badPolicy{limit: -1, fits: func(v mmu.View, a *mmu.Arrival) bool { return a.Kind == mmu.Control }}},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			e := registry.Entry[buffer.New]{Name: "mutant", Promises: registry.Bounded, New: func(any, buffer.Env) (buffer.Policy, error) { return c.policy, nil }}
+			mustReject(t, c.about, func(tb testing.TB) { conformance.Policy(tb, e) })
+		})
+	}
+}
