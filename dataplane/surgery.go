@@ -13,6 +13,9 @@ import (
 // This file is what a deadlock handler may do to a switch (deadlock.Switch). It
 // costs nothing on queues that no handler has armed.
 
+// Node implements deadlock.Switch.
+func (s *Switch) Node() uint16 { return s.id }
+
 // Ports implements deadlock.Switch.
 func (s *Switch) Ports() int { return len(s.ports) }
 

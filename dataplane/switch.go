@@ -19,6 +19,7 @@ import (
 // once per switch or port.
 type SwitchSpec struct {
 	Name   string
+	Node   uint16
 	Buffer mmu.Spec // Ports and Shared are filled in by NewSwitch
 	Ports  []flowctl.PortSpec
 	// Spare is what ports of the chip that are not connected take from the
@@ -40,6 +41,7 @@ type SwitchSpec struct {
 // Switch is an output-queued switch with one shared packet memory.
 type Switch struct {
 	node
+	id      uint16
 	ledger  *mmu.Ledger
 	kinds   [mmu.Classes]mmu.Kind
 	router  route.Router
@@ -107,7 +109,7 @@ func (m *memory) drop(slot uint32) {
 func NewSwitch(spec *SwitchSpec, drv Driver) (*Switch, error) {
 	n := len(spec.Ports)
 	s := &Switch{
-		kinds: spec.Buffer.Kinds, router: spec.Router, ecn: spec.ECN, atEnq: spec.AtEnqueue,
+		id: spec.Node, kinds: spec.Buffer.Kinds, router: spec.Router, ecn: spec.ECN, atEnq: spec.AtEnqueue,
 		queues: make([]fifo, n*mmu.Classes), rand: rand.NewPCG(spec.Seed, 0),
 		memory: memory{packets: make([]packet.Packet, 1, 64)},
 	}

@@ -64,6 +64,9 @@ const (
 type Switch interface {
 	View() mmu.View
 	Ports() int
+	// Node is the number of the switch, unlike that of every other: what a
+	// header that travels from switch to switch calls it.
+	Node() uint16
 	Rand() *rand.PCG
 	Rate(port int) units.Rate
 

@@ -20,9 +20,10 @@ const (
 	Bounded                        // occupancy stays under a stated bound
 	Reactive                       // congestion control: the rate falls under congestion
 	Proportion                     // scheduler: byte shares follow the configured weights
+	Resolves                       // deadlock handler: a closed loop of paused queues opens again
 )
 
-var promiseNames = []string{"lossless", "in-order", "bounded", "reactive", "proportional"}
+var promiseNames = []string{"lossless", "in-order", "bounded", "reactive", "proportional", "resolves deadlock"}
 
 func (p Promise) String() string {
 	var on []string

@@ -222,6 +222,7 @@ func (b *builder) switchSpec(node int, table *route.Table) (*dataplane.SwitchSpe
 	ports := b.portSpecs(node)
 	s := &dataplane.SwitchSpec{
 		Name:   b.graph.Names[node],
+		Node:   uint16(node),
 		Buffer: mmu.Spec{Size: cfg.Buffer.Size, Private: cfg.Buffer.PrivatePerQueue, Cell: cfg.Buffer.Cell, Kinds: b.kinds},
 		Ports:  ports,
 		Policy: func(e buffer.Env) (buffer.Policy, error) { return policy.New(cfg.Policy.Params, e) },
