@@ -45,8 +45,9 @@ type Network struct {
 	Receive   func(node int) dataplane.ReceiveSpec
 	Down      map[int][]dataplane.Interval // by index of the link
 
-	Flows []dataplane.Flow // Transport 0 sends frames of 1048 B, 1 of 64 B
-	Until units.Time
+	Flows   []dataplane.Flow // Transport 0 sends frames of 1048 B, 1 of 64 B
+	Timeout units.Time       // of go-back-N
+	Until   units.Time
 }
 
 // Payload of a full packet of transports 0 and 1, and the header of both.
@@ -59,7 +60,7 @@ const (
 // NewNetwork returns a network of seven lossless classes under class 0 for
 // control, with PFC, Dynamic Threshold, DWRR, no marks and no congestion control.
 func NewNetwork(g *topo.Graph) *Network {
-	n := &Network{Graph: g, Shared: 150 * units.KB, Private: 1500, PFC: flowctl.PFCSpec{Quanta: 65535}, Until: 20 * units.Millisecond}
+	n := &Network{Graph: g, Shared: 150 * units.KB, Private: 1500, PFC: flowctl.PFCSpec{Quanta: 65535}, Timeout: 4 * units.Millisecond, Until: 20 * units.Millisecond}
 	n.Kinds[0] = mmu.Control
 	for c := 1; c < mmu.Classes; c++ {
 		n.Kinds[c] = mmu.Lossless
@@ -227,7 +228,7 @@ func (n *Network) run(watch bool) (out *Result) {
 func (n *Network) host(node int, flows *dataplane.Flows) *dataplane.NICSpec {
 	way := dataplane.Transport{
 		Control: n.Control, Payload: bigPayload, Header: header, AckSize: 64, AckEvery: 1, CNPEvery: 50 * units.Microsecond,
-		NackEvery: 500 * units.Microsecond, Timeout: 4 * units.Millisecond, MaxTimeout: 16 * units.Millisecond,
+		NackEvery: 500 * units.Microsecond, Timeout: n.Timeout, MaxTimeout: 4 * n.Timeout,
 	}
 	small := way
 	small.Payload = smallPayload
@@ -245,7 +246,7 @@ func (n *Network) host(node int, flows *dataplane.Flows) *dataplane.NICSpec {
 
 func (n *Network) sw(node int, table *route.Table, out *Result) *dataplane.SwitchSpec {
 	s := &dataplane.SwitchSpec{
-		Name: n.Graph.Names[node], Buffer: mmu.Spec{Private: n.Private, Cell: n.Cell, Kinds: n.Kinds}, Ports: n.ports(node),
+		Name: n.Graph.Names[node], Node: uint16(node), Buffer: mmu.Spec{Private: n.Private, Cell: n.Cell, Kinds: n.Kinds}, Ports: n.ports(node),
 		Scheduler: n.Scheduler, Marker: n.Marker, ECN: 0xfe, Router: n.Router(table, uint64(node)), Seed: uint64(node),
 	}
 	s.Policy = func(e buffer.Env) (buffer.Policy, error) {

@@ -1,0 +1,338 @@
+package conformance_test
+
+import (
+	"testing"
+
+	"github.com/xoff-net/xoff/conformance"
+	"github.com/xoff-net/xoff/deadlock"
+	"github.com/xoff-net/xoff/mmu"
+	"github.com/xoff-net/xoff/packet"
+	"github.com/xoff-net/xoff/registry"
+	"github.com/xoff-net/xoff/units"
+)
+
+// roundabout is a miniature of Roundabout. A switch whose egress stays paused
+// sends a probe upstream, along the pauses; a probe that comes back closes a loop
+// and makes its sender the coordinator of a round. In a round every switch of the
+// loop sets buffer aside, grants it upstream as credit, and forces frames out
+// within the credit it got itself: the loop turns although it is paused. What
+// leaves the loop's egress becomes the next credit. Frames from other ports wait
+// aside, RESUMEs are held. The round ends when some switch no longer holds much
+// of the loop; the end travels with the data, so nothing forced is behind it.
+type roundabout struct {
+	s       deadlock.Switch
+	patient units.Time // how long a paused egress with frames is no deadlock
+	rounds  uint64
+
+	pauser [maxPorts]uint64                    // by egress: who paused it, from the header on its PFC frame
+	since  [maxPorts][mmu.Classes]units.Time   // by egress: start of the pause
+	probed struct{ initiator, class, out int } // last probe passed on
+	early  struct{ round, total uint64 }       // credit that came before the start of its round
+	loop   loop
+	before struct {
+		in     mmu.Ingress
+		shared units.Bytes
+	}
+}
+
+const maxPorts = 8
+
+// loop is the round under way.
+type loop struct {
+	active, ending bool
+	coordinator    bool
+	round          uint64
+	in, out        int
+	class          uint8
+	granted        uint64 // to the upstream, in this round
+	allowed, sent  uint64 // by the downstream, in this round
+}
+
+// Messages: operation, round or initiator, class, argument.
+const (
+	opProbe = 1 + iota
+	opStart
+	opCredit
+	opDone
+	opEnd
+)
+
+var roundaboutEntry = registry.Entry[deadlock.New]{
+	Name: "test-roundabout", Doc: "turns a paused loop", Promises: registry.Lossless | registry.InOrder | registry.Resolves,
+	New: func(_ any, s deadlock.Switch) (deadlock.Handler, error) {
+		return &roundabout{s: s, patient: 50 * units.Microsecond}, nil
+	},
+}
+
+// NeedsPairs implements deadlock.Pairs: which ingress feeds a stuck egress.
+func (*roundabout) NeedsPairs() {}
+
+// Blocked implements deadlock.Handler: a pause starts a clock.
+func (h *roundabout) Blocked(now units.Time, port int, from, to uint8) {
+	for c := range uint8(mmu.Classes) {
+		if to&^from&(1<<c) != 0 {
+			h.since[port][c] = now
+			h.s.WakeAt(now + h.patient)
+		}
+	}
+}
+
+// Paused implements deadlock.Handler.
+func (*roundabout) Paused(units.Time, int, uint8, uint8) {}
+
+// OnPFC implements deadlock.Handler: a PAUSE says who sends it.
+func (h *roundabout) OnPFC(_ units.Time, _ int, f *packet.Packet, ext packet.Ext) packet.Ext {
+	if _, pause, _ := f.PFC(); pause != 0 {
+		ext = append(ext, uint64(h.s.Node())+1)
+	}
+	return ext
+}
+
+func (h *roundabout) send(now units.Time, port int, words ...uint64) {
+	f := packet.Packet{Size: 64, Meta: packet.MakeMeta(packet.Loop, 0)}
+	h.s.Send(now, port, &f, words)
+}
+
+// stuck reports whether a switch paused this egress and frames wait there.
+func (h *roundabout) stuck(port int, class uint8) bool {
+	return h.s.BlockedClasses(port)&(1<<class) != 0 && h.pauser[port] != 0 && h.s.Head(port, class) != nil
+}
+
+// upstream sends a probe to every paused upstream that feeds a stuck egress.
+func (h *roundabout) upstream(now units.Time, initiator uint64, out int, class uint8, first int) {
+	for in := range h.s.Ports() {
+		if h.s.PausedClasses(in)&(1<<class) != 0 && h.s.View().Pair(in, out, class).Packets > 0 {
+			from := first
+			if from < 0 {
+				from = in
+			}
+			h.send(now, in, opProbe, initiator, uint64(class), uint64(from))
+		}
+	}
+}
+
+// Wake implements deadlock.Handler: look for egress queues that are stuck.
+func (h *roundabout) Wake(now units.Time) {
+	again := false
+	for port := range h.s.Ports() {
+		for c := range uint8(mmu.Classes) {
+			if !h.stuck(port, c) || h.loop.active {
+				continue
+			}
+			again = true
+			if now-h.since[port][c] >= h.patient {
+				h.upstream(now, uint64(h.s.Node()), port, c, -1)
+			}
+		}
+	}
+	if again || h.loop.active {
+		h.s.WakeAt(now + h.patient)
+	}
+}
+
+// Control implements deadlock.Handler.
+func (h *roundabout) Control(now units.Time, port int, f *packet.Packet, ext packet.Ext) {
+	if f.Kind() == packet.PFC {
+		h.pauser[port] = ext[0]
+		return
+	}
+	l := &h.loop
+	switch ext[0] {
+	case opProbe:
+		h.probe(now, port, ext[1], uint8(ext[2]), int(ext[3]))
+	case opStart:
+		if !l.active && h.probed.initiator == int(ext[1]>>32) {
+			h.begin(now, ext[1], port, h.probed.out, uint8(ext[2]), false)
+		}
+	case opCredit:
+		if !l.active || l.round != ext[1] {
+			h.early.round, h.early.total = ext[1], ext[3]
+			return
+		}
+		h.credit(now, ext[3])
+	case opDone:
+		if l.active && l.round == ext[1] {
+			h.done(now)
+		}
+	case opEnd:
+		if l.active && l.round == ext[1] {
+			h.end(now)
+		}
+	}
+}
+
+// probe passes a probe on; its own one closes a loop.
+func (h *roundabout) probe(now units.Time, out int, initiator uint64, class uint8, first int) {
+	if h.loop.active || !h.stuck(out, class) {
+		return
+	}
+	me := uint64(h.s.Node())
+	switch {
+	case initiator == me:
+		h.rounds++
+		h.begin(now, me<<32|h.rounds, first, out, class, true)
+	case initiator < me: // the smallest number wins
+		h.probed.initiator, h.probed.class, h.probed.out = int(initiator), int(class), out
+		h.upstream(now, initiator, out, class, first)
+	}
+}
+
+// firstCredit is what a switch sets aside before anything has moved.
+const firstCredit = 8 * 1048
+
+func (h *roundabout) begin(now units.Time, round uint64, in, out int, class uint8, coordinator bool) {
+	h.loop = loop{active: true, coordinator: coordinator, round: round, in: in, out: out, class: class}
+	bit := uint8(1) << class
+	for p := range h.s.Ports() {
+		h.s.ArmIngress(p, bit)
+	}
+	h.s.ArmEgress(out, bit)
+	h.s.HoldResume(now, in, bit)
+	h.send(now, out, opStart, round, uint64(class), 0)
+	if h.s.SetAside(firstCredit, mmu.Shared) {
+		h.grant(now, firstCredit)
+	}
+	if h.early.round == round {
+		h.credit(now, h.early.total)
+	}
+}
+
+// grant tells the upstream what it may force in all in this round.
+func (h *roundabout) grant(now units.Time, b units.Bytes) {
+	if h.loop.granted += uint64(b); b > 0 {
+		h.send(now, h.loop.in, opCredit, h.loop.round, uint64(h.loop.class), h.loop.granted)
+	}
+}
+
+func (h *roundabout) credit(now units.Time, total uint64) {
+	if l := &h.loop; !l.ending {
+		l.allowed = max(l.allowed, total)
+		h.s.SetGate(now, l.out, l.class, deadlock.Open, units.Bytes(l.allowed-l.sent))
+	}
+}
+
+// Arriving implements deadlock.Hook.
+func (h *roundabout) Arriving(_ units.Time, p *packet.Packet, out *int) deadlock.Verdict {
+	switch l := &h.loop; {
+	case int(p.Port) == l.in:
+		return deadlock.InLoop
+	case *out == l.out:
+		return deadlock.Aside
+	default:
+		return deadlock.Normal
+	}
+}
+
+// Departing implements deadlock.Hook: remember the books before the frame leaves.
+func (h *roundabout) Departing(_ units.Time, _ int, p *packet.Packet) deadlock.Verdict {
+	h.before.in, h.before.shared = h.s.View().Ingress(int(p.Port), p.Class()), h.s.View().SharedSize()
+	return deadlock.Normal
+}
+
+// Departed implements deadlock.Hook: what the frame gave up is set aside again
+// and granted. Headroom counts only when it was the loop's own: another ingress
+// may need its own back before the round is over.
+func (h *roundabout) Departed(now units.Time, _ int, p *packet.Packet) {
+	l := &h.loop
+	l.sent += uint64(p.Size)
+	if l.ending {
+		return
+	}
+	v := h.s.View()
+	size := units.Bytes(p.Size)
+	after := v.Ingress(int(p.Port), p.Class())
+	shared := h.before.in.Shared - after.Shared + v.SharedSize() - h.before.shared
+	if int(p.Port) != l.in {
+		shared = size
+	}
+	granted := units.Bytes(0)
+	if shared > 0 && h.s.SetAside(shared, mmu.Shared) {
+		granted += shared
+	}
+	if own := size - shared; own > 0 && h.s.SetAside(own, mmu.Headroom) {
+		granted += own
+	}
+	h.grant(now, granted)
+	if v.Pair(l.in, l.out, l.class).Bytes < 2*1048 {
+		if l.coordinator {
+			h.done(now)
+		} else {
+			h.send(now, l.out, opDone, l.round, uint64(l.class), 0)
+		}
+	}
+}
+
+// done ends the round at the coordinator, or passes the wish on to it.
+func (h *roundabout) done(now units.Time) {
+	l := &h.loop
+	if !l.coordinator {
+		h.send(now, l.out, opDone, l.round, uint64(l.class), 0)
+		return
+	}
+	if !l.ending {
+		h.shut(now)
+	}
+}
+
+// shut ends the forcing and says so downstream, behind the last forced frame.
+func (h *roundabout) shut(now units.Time) {
+	l := &h.loop
+	l.ending = true
+	h.s.SetGate(now, l.out, l.class, deadlock.Obey, 0)
+	h.s.ArmEgress(l.out, 0)
+	h.send(now, l.out, opEnd, l.round, uint64(l.class), 0)
+}
+
+// end: nothing forced will come any more.
+func (h *roundabout) end(now units.Time) {
+	l := &h.loop
+	if !l.ending {
+		h.shut(now)
+	}
+	h.s.GiveBack(h.s.View().Reserved())
+	for p := range h.s.Ports() {
+		h.s.ArmIngress(p, 0)
+	}
+	h.s.Splice(now, l.out, l.class)
+	h.s.HoldResume(now, l.in, 0)
+	for c := range uint8(mmu.Classes) {
+		h.since[l.out][c] = now
+	}
+	h.loop = loop{}
+	h.s.WakeAt(now + h.patient)
+}
+
+// With no handler the ring is dead: nothing moves any more, for ever.
+func TestRingDeadlocks(t *testing.T) {
+	for _, c := range []struct{ n, hops int }{{3, 2}, {4, 2}, {4, 3}} {
+		half, full := conformance.Ring(c.n, c.hops, units.MB), conformance.Ring(c.n, c.hops, units.MB)
+		half.Until, full.Until = 10*units.Millisecond, 20*units.Millisecond
+		a, b := half.Run(), full.Run()
+		if b.Unfinished() != c.n || a.Totals.Hops != b.Totals.Hops {
+			t.Errorf("ring of %d, %d hops: %d flows unfinished, %d hops by 10 ms and %d by 20 ms", c.n, c.hops, b.Unfinished(), a.Totals.Hops, b.Totals.Hops)
+		}
+	}
+}
+
+// With the handler all flows of the same rings end, in order and without loss.
+func TestRoundaboutEndToEnd(t *testing.T) {
+	for _, c := range []struct{ n, hops int }{{3, 2}, {4, 2}, {4, 3}} {
+		n := conformance.Ring(c.n, c.hops, units.MB)
+		n.Until = 100 * units.Millisecond
+		n.Deadlock = func(_ int, s deadlock.Switch) (deadlock.Handler, error) { return roundaboutEntry.New(nil, s) }
+		r := n.Run()
+		if r.Err != nil || len(r.Broken) != 0 || r.Unfinished() != 0 || r.Totals.Forced == 0 {
+			t.Errorf("ring of %d, %d hops: %v, %v, %d flows unfinished at %s, %d frames forced", c.n, c.hops, r.Err, r.Broken, r.Unfinished(), r.End, r.Totals.Forced)
+		}
+		for i := range r.Flows.Recv {
+			if f := &r.Flows.Recv[i]; f.Early+f.Twice != 0 {
+				t.Errorf("flow %d: %d early, %d twice", i, f.Early, f.Twice)
+			}
+		}
+		for why, n := range r.Totals.Drops {
+			if n != 0 {
+				t.Errorf("%d drops of kind %d", n, why)
+			}
+		}
+	}
+}
