@@ -3,7 +3,6 @@ package conformance_test
 import (
 	"testing"
 
-	"github.com/xoff-net/xoff/conformance"
 	"github.com/xoff-net/xoff/flowctl"
 	"github.com/xoff-net/xoff/mmu"
 	"github.com/xoff-net/xoff/packet"
@@ -185,8 +184,6 @@ func (g *bifrostGate) Sent(_ units.Time, class uint8, b units.Bytes) {
 	g.left[class] -= b
 	g.max -= b
 }
-
-func TestBifrostConforms(t *testing.T) { conformance.FlowControl(t, bifrostEntry) }
 
 // One link of 100 us runs on tokens, all other ports on PFC.
 func TestBifrostEndToEnd(t *testing.T) {

@@ -3,7 +3,6 @@ package conformance_test
 import (
 	"testing"
 
-	"github.com/xoff-net/xoff/conformance"
 	"github.com/xoff-net/xoff/flowctl"
 	"github.com/xoff-net/xoff/mmu"
 	"github.com/xoff-net/xoff/packet"
@@ -164,8 +163,6 @@ func (g *cbfcGate) May(_ units.Time, class uint8, b units.Bytes) bool {
 func (g *cbfcGate) Sent(_ units.Time, class uint8, b units.Bytes) {
 	g.fctbs[class] += blocks(g.port.Spec(), b)
 }
-
-func TestCBFCConforms(t *testing.T) { conformance.FlowControl(t, cbfcEntry) }
 
 // Credits replace PFC in a leaf-spine fabric under an incast: no frame is lost
 // and nobody sends a PAUSE.

@@ -4,7 +4,6 @@ import (
 	"math/bits"
 	"testing"
 
-	"github.com/xoff-net/xoff/conformance"
 	"github.com/xoff-net/xoff/flowctl"
 	"github.com/xoff-net/xoff/mmu"
 	"github.com/xoff-net/xoff/registry"
@@ -106,8 +105,6 @@ func (r *dshReceiver) update(now units.Time, class uint8) {
 		r.Want(now, r.off)
 	}
 }
-
-func TestDSHConforms(t *testing.T) { conformance.FlowControl(t, dshEntry) }
 
 // With 1/7 of SIH's headroom an incast of small frames is still lossless.
 func TestDSHEndToEnd(t *testing.T) {

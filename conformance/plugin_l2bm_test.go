@@ -4,7 +4,6 @@ import (
 	"testing"
 
 	"github.com/xoff-net/xoff/buffer"
-	"github.com/xoff-net/xoff/conformance"
 	"github.com/xoff-net/xoff/mmu"
 	"github.com/xoff-net/xoff/registry"
 	"github.com/xoff-net/xoff/units"
@@ -148,8 +147,6 @@ func (p *l2bm) EgressPaused(now units.Time, port int, class uint8, on bool) {
 		}
 	}
 }
-
-func TestL2BMConforms(t *testing.T) { conformance.Policy(t, l2bmEntry) }
 
 func TestL2BMEndToEnd(t *testing.T) {
 	cfg := incast(t)

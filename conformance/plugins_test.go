@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"github.com/xoff-net/xoff/buffer"
+	"github.com/xoff-net/xoff/deadlock"
 	"github.com/xoff-net/xoff/flowctl"
 	"github.com/xoff-net/xoff/probe"
 	"github.com/xoff-net/xoff/scenario"
@@ -21,6 +22,7 @@ func init() {
 	flowctl.Schemes.Register(dshEntry)
 	flowctl.Schemes.Register(bifrostEntry)
 	buffer.Policies.Register(l2bmEntry)
+	deadlock.Handlers.Register(roundaboutEntry)
 }
 
 // incast is a fabric in which eight hosts send to one at the same time, beside

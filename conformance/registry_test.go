@@ -4,20 +4,28 @@ import (
 	"testing"
 
 	"github.com/xoff-net/xoff/buffer"
+	"github.com/xoff-net/xoff/cc"
 	"github.com/xoff-net/xoff/conformance"
+	"github.com/xoff-net/xoff/deadlock"
 	"github.com/xoff-net/xoff/flowctl"
+	"github.com/xoff-net/xoff/mark"
+	"github.com/xoff-net/xoff/registry"
+	"github.com/xoff-net/xoff/route"
+	"github.com/xoff-net/xoff/sched"
 )
 
-// Every entry of every table passes the suite of its plug point.
-
-func TestFlowControl(t *testing.T) {
-	for _, e := range flowctl.Schemes.All() {
-		t.Run(e.Name, func(t *testing.T) { conformance.FlowControl(t, e) })
+// every runs the suite of a plug point on each entry of its table, the
+// throw-away plug-ins of this package included.
+func every[N any](t *testing.T, table *registry.Table[N], suite func(testing.TB, registry.Entry[N])) {
+	for _, e := range table.All() {
+		t.Run(e.Name, func(t *testing.T) { suite(t, e) })
 	}
 }
 
-func TestPolicy(t *testing.T) {
-	for _, e := range buffer.Policies.All() {
-		t.Run(e.Name, func(t *testing.T) { conformance.Policy(t, e) })
-	}
-}
+func TestFlowControl(t *testing.T)       { every(t, flowctl.Schemes, conformance.FlowControl) }
+func TestPolicy(t *testing.T)            { every(t, buffer.Policies, conformance.Policy) }
+func TestDeadlock(t *testing.T)          { every(t, deadlock.Handlers, conformance.Deadlock) }
+func TestScheduler(t *testing.T)         { every(t, sched.Schedulers, conformance.Scheduler) }
+func TestMarker(t *testing.T)            { every(t, mark.Markers, conformance.Marker) }
+func TestRouter(t *testing.T)            { every(t, route.Routers, conformance.Router) }
+func TestCongestionControl(t *testing.T) { every(t, cc.Algorithms, conformance.CongestionControl) }

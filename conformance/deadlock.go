@@ -1,0 +1,182 @@
+package conformance
+
+import (
+	"testing"
+
+	"github.com/xoff-net/xoff/deadlock"
+	"github.com/xoff-net/xoff/packet"
+	"github.com/xoff-net/xoff/probe"
+	"github.com/xoff-net/xoff/registry"
+	"github.com/xoff-net/xoff/units"
+)
+
+// Deadlock checks a deadlock handler: where no loop can close it does no harm,
+// and on rings that deadlock it keeps what it promises.
+func Deadlock(t testing.TB, e registry.Entry[deadlock.New]) {
+	t.Helper()
+	lossless, inOrder := e.Promises&registry.Lossless != 0, e.Promises&registry.InOrder != 0
+	resolves := e.Promises&registry.Resolves != 0
+	try := func(name string, n *Network, finish bool) {
+		t.Helper()
+		name = e.Name + "/" + name
+		watch := &handlerWatch{}
+		n.Deadlock = func(_ int, s deadlock.Switch) (deadlock.Handler, error) { return watch.wrap(e, s) }
+		r := same(t, name, n)
+		judge(t, name, r, wants{lossless: lossless, inOrder: inOrder, finish: finish})
+		watch.report(t, name)
+		if n.Tables == nil && lossless && r.Totals.Forced+r.Totals.Drops[probe.Handler] != 0 {
+			t.Errorf("%s: %d frames forced and %d given up where no loop is", name, r.Totals.Forced, r.Totals.Drops[probe.Handler])
+		}
+	}
+	for _, c := range flowCases() {
+		n := c.network()
+		n.PFC.Indefinite = true // a pause that lasts is no deadlock
+		try("no loop, "+c.name, n, true)
+	}
+	for _, c := range []struct {
+		name    string
+		n, hops int
+	}{{"ring of 3", 3, 2}, {"ring of 4, two hops", 4, 2}, {"ring of 4, three hops", 4, 3}} {
+		n := Ring(c.n, c.hops, 500*units.KB)
+		n.Until = 50 * units.Millisecond
+		try(c.name, n, resolves)
+	}
+	noAllocs(t, e.Name+"/allocations", func(packets int) *Network {
+		n := NewNetwork(dumbbell())
+		n.Flows = burst(packets, 0)
+		n.Deadlock = func(_ int, s deadlock.Switch) (deadlock.Handler, error) { return e.New(paramsOf(e), s) }
+		return n
+	})
+}
+
+// handlerWatch wraps a handler and the switch it sees.
+type handlerWatch struct{ faults }
+
+func (w *handlerWatch) wrap(e registry.Entry[deadlock.New], s deadlock.Switch) (deadlock.Handler, error) {
+	sw := &watchedSwitch{Switch: s, w: w, wake: wakeRule{armed: units.Never, bad: &w.faults, who: "handler"}}
+	h, err := e.New(paramsOf(e), sw)
+	if h == nil || err != nil {
+		return nil, err
+	}
+	base := &watchedHandler{h: h, s: sw}
+	base.hook, sw.hooked = h.(deadlock.Hook)
+	sw.done(0)
+	if _, ok := h.(deadlock.Pairs); ok {
+		return pairsHandler{base}, nil
+	}
+	return base, nil
+}
+
+type pairsHandler struct{ *watchedHandler }
+
+func (pairsHandler) NeedsPairs() {}
+
+// watchedSwitch notes what a handler asks for; the last wake of a call counts.
+type watchedSwitch struct {
+	deadlock.Switch
+	w      *handlerWatch
+	wake   wakeRule
+	asked  bool
+	at     units.Time
+	hooked bool
+}
+
+func (s *watchedSwitch) WakeAt(at units.Time) { s.asked, s.at = true, at }
+
+func (s *watchedSwitch) ArmIngress(port int, mask uint8) {
+	if s.arms(mask) {
+		s.Switch.ArmIngress(port, mask)
+	}
+}
+
+func (s *watchedSwitch) ArmEgress(port int, mask uint8) {
+	if s.arms(mask) {
+		s.Switch.ArmEgress(port, mask)
+	}
+}
+
+func (s *watchedSwitch) arms(mask uint8) bool {
+	if mask != 0 && !s.hooked {
+		s.w.add("classes %08b are armed by a handler without hooks", mask)
+		return false
+	}
+	return true
+}
+
+func (s *watchedSwitch) Send(now units.Time, port int, f *packet.Packet, ext packet.Ext) {
+	if f.Kind() != packet.Loop || f.Size < uint16(packet.PFCSize) {
+		s.w.add("a handler sends a %s frame of %d B", f.Kind(), f.Size)
+	}
+	s.Switch.Send(now, port, f, ext)
+}
+
+func (s *watchedSwitch) done(now units.Time) {
+	if s.asked {
+		s.asked = false
+		s.Switch.WakeAt(s.wake.check(now, s.at))
+	}
+}
+
+type watchedHandler struct {
+	h    deadlock.Handler
+	hook deadlock.Hook
+	s    *watchedSwitch
+}
+
+func (h *watchedHandler) Blocked(now units.Time, port int, from, to uint8) {
+	h.h.Blocked(now, port, from, to)
+	h.s.done(now)
+}
+
+func (h *watchedHandler) Paused(now units.Time, port int, from, to uint8) {
+	h.h.Paused(now, port, from, to)
+	h.s.done(now)
+}
+
+func (h *watchedHandler) OnPFC(now units.Time, port int, f *packet.Packet, ext packet.Ext) packet.Ext {
+	was := *f
+	ext = h.h.OnPFC(now, port, f, ext)
+	if *f != was {
+		h.s.w.add("OnPFC changes the frame: %+v, it was %+v", *f, was)
+	}
+	h.s.done(now)
+	return ext
+}
+
+func (h *watchedHandler) Control(now units.Time, port int, f *packet.Packet, ext packet.Ext) {
+	h.h.Control(now, port, f, ext)
+	h.s.done(now)
+}
+
+func (h *watchedHandler) Wake(now units.Time) {
+	h.s.wake.armed = units.Never
+	h.h.Wake(now)
+	h.s.done(now)
+}
+
+func (h *watchedHandler) Arriving(now units.Time, p *packet.Packet, out *int) deadlock.Verdict {
+	was := *p
+	v := h.hook.Arriving(now, p, out)
+	if was.Flags = p.Flags; was != *p {
+		h.s.w.add("Arriving changes more than flags: %+v", *p)
+	}
+	if v == deadlock.HoldOff {
+		h.s.w.add("HoldOff is no verdict on an arrival")
+	}
+	h.s.done(now)
+	return v
+}
+
+func (h *watchedHandler) Departing(now units.Time, port int, p *packet.Packet) deadlock.Verdict {
+	v := h.hook.Departing(now, port, p)
+	if v == deadlock.Aside || v == deadlock.InLoop {
+		h.s.w.add("verdict %d is for arrivals only", v)
+	}
+	h.s.done(now)
+	return v
+}
+
+func (h *watchedHandler) Departed(now units.Time, port int, p *packet.Packet) {
+	h.hook.Departed(now, port, p)
+	h.s.done(now)
+}

@@ -1,0 +1,68 @@
+package conformance
+
+import (
+	"math/rand/v2"
+	"testing"
+
+	"github.com/xoff-net/xoff/mark"
+	"github.com/xoff-net/xoff/registry"
+	"github.com/xoff-net/xoff/units"
+)
+
+// Marker checks an ECN marker: nothing at or below its floor, more marks on a
+// longer queue, the same marks from the same random stream, no allocations.
+func Marker(t testing.TB, e registry.Entry[mark.New]) {
+	t.Helper()
+	for _, rate := range []units.Rate{10 * units.Gbps, 100 * units.Gbps, 400 * units.Gbps} {
+		m, err := e.New(paramsOf(e), rate)
+		if err != nil {
+			t.Errorf("%s: %v", e.Name, err)
+			return
+		}
+		again := must(e.New(paramsOf(e), rate))
+		floor := m.Floor()
+		if floor < 0 {
+			t.Errorf("%s: floor %d B", e.Name, floor)
+			return
+		}
+		r, s := rand.NewPCG(1, 2), rand.NewPCG(1, 2)
+		for _, q := range []units.Bytes{0, 1, floor / 2, floor - 1, floor} {
+			for range 50 {
+				if m.Mark(q, r) {
+					t.Errorf("%s: marks at %d B, its floor is %d B", e.Name, q, floor)
+					return
+				}
+			}
+		}
+		*r = *s
+		const tries = 4000
+		before := 0
+		for step := units.Bytes(1); step <= 64; step *= 2 {
+			q := min(floor, 1<<40) + step*20*units.KB
+			marks := 0
+			for range tries {
+				a := m.Mark(q, r)
+				if a != again.Mark(q, s) {
+					t.Errorf("%s: two markers with the same random stream differ at %d B", e.Name, q)
+					return
+				}
+				if a {
+					marks++
+				}
+			}
+			// Four standard deviations of a binomial at worst: sqrt(4000/4) = 32.
+			if marks < before-4*32 {
+				t.Errorf("%s: %d of %d marked at %d B, fewer than %d on a shorter queue", e.Name, marks, tries, q, before)
+			}
+			before = max(before, marks)
+		}
+		if n := testing.AllocsPerRun(100, func() { m.Mark(floor+1, r) }); n != 0 {
+			t.Errorf("%s: %v allocations per packet", e.Name, n)
+		}
+	}
+	name := e.Name + "/network"
+	n := NewNetwork(dumbbell())
+	n.Flows = burst(40, 0)
+	n.Marker = func(r units.Rate) (mark.Marker, error) { return e.New(paramsOf(e), r) }
+	judge(t, name, same(t, name, n), wants{lossless: true, inOrder: true, finish: true})
+}

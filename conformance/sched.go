@@ -1,0 +1,113 @@
+package conformance
+
+import (
+	"math/rand/v2"
+	"testing"
+
+	"github.com/xoff-net/xoff/mmu"
+	"github.com/xoff-net/xoff/registry"
+	"github.com/xoff-net/xoff/sched"
+	"github.com/xoff-net/xoff/units"
+)
+
+// Scheduler checks an egress scheduler: only eligible classes are picked, strict
+// ones first, two instances agree, a Pick that is not followed by a Sent does no
+// harm, nothing is allocated, and byte shares follow the quanta where promised,
+// also around pauses.
+func Scheduler(t testing.TB, e registry.Entry[sched.New]) {
+	t.Helper()
+	eligibleOnly(t, e)
+	if e.Promises&registry.Proportion != 0 {
+		shares(t, e, false)
+		shares(t, e, true)
+	}
+	s := e.New(SchedulerParams())
+	if n := testing.AllocsPerRun(100, func() {
+		c := s.Pick(0xff)
+		s.Sent(c, 1048, false)
+	}); n != 0 {
+		t.Errorf("%s: %v allocations per packet", e.Name, n)
+	}
+	name := e.Name + "/network"
+	n := NewNetwork(dumbbell())
+	n.Flows = burst(40, 0)
+	n.Scheduler = func() sched.Scheduler { return e.New(SchedulerParams()) }
+	judge(t, name, same(t, name, n), wants{lossless: true, inOrder: e.Promises&registry.InOrder != 0, finish: true})
+}
+
+const mtu = 1500
+
+func eligibleOnly(t testing.TB, e registry.Entry[sched.New]) {
+	t.Helper()
+	r := rand.New(rand.NewPCG(1, 2))
+	p := SchedulerParams()
+	a, b := e.New(p), e.New(p)
+	for i := range 5000 {
+		mask := uint8(r.Uint32())
+		if mask == 0 {
+			mask = 1 << (i % mmu.Classes)
+		}
+		c := a.Pick(mask)
+		if c < 0 || c >= mmu.Classes || mask&(1<<c) == 0 {
+			t.Errorf("%s: picks class %d of %08b", e.Name, c, mask)
+			return
+		}
+		if mask&p.Strict != 0 && p.Strict&(1<<c) == 0 {
+			t.Errorf("%s: picks class %d of %08b although a strict one waits", e.Name, c, mask)
+			return
+		}
+		if other := b.Pick(mask); other != c {
+			t.Errorf("%s: two instances pick %d and %d of %08b", e.Name, c, other, mask)
+			return
+		}
+		if r.Uint32()%8 == 0 {
+			continue // the meter said no: Pick without Sent
+		}
+		size, last := units.Bytes(64+r.IntN(mtu-63)), r.Uint32()%4 == 0
+		a.Sent(c, size, last)
+		b.Sent(c, size, last)
+	}
+}
+
+// shares serves four backlogged classes with different quanta. At any time the
+// rounds that two of them have had, bytes over quantum, differ by at most one and
+// a frame of each: a turn under way, and what the last frame overdrew. With
+// pauses, one class is away for a while and must neither lose nor gain by it.
+func shares(t testing.TB, e registry.Entry[sched.New], pauses bool) {
+	t.Helper()
+	p := SchedulerParams()
+	quanta := [...]units.Bytes{1: 1600, 2: 3200, 3: 4800, 4: 1600}
+	copy(p.Quantum[:], quanta[:])
+	p.Quantum[0] = 1600
+	s := e.New(p)
+	r := rand.New(rand.NewPCG(3, 4))
+	var rounds [5]float64 // since the last change of what is eligible
+	eligible := uint8(0b11110)
+	for i := range 20000 {
+		if pauses && i%500 == 0 {
+			eligible, rounds = 0b11110, [5]float64{}
+			if i%1000 != 0 {
+				eligible = 0b11010
+			}
+		}
+		c := s.Pick(eligible)
+		size := units.Bytes(64 + r.IntN(mtu-63))
+		s.Sent(c, size, false)
+		rounds[c] += float64(size) / float64(quanta[c])
+		for x := 1; x < 5; x++ {
+			for y := 1; y < 5; y++ {
+				if eligible&(1<<x) == 0 || eligible&(1<<y) == 0 {
+					continue
+				}
+				slack := 1 + mtu/float64(quanta[x]) + mtu/float64(quanta[y])
+				if pauses {
+					slack++ // the turn that the change cut in two
+				}
+				if d := rounds[x] - rounds[y]; d > slack {
+					t.Errorf("%s: proportional: after %d frames class %d is %.2f rounds ahead of class %d (pauses: %v)", e.Name, i, x, d, y, pauses)
+					return
+				}
+			}
+		}
+	}
+}
