@@ -16,7 +16,9 @@ import (
 // also around pauses.
 func Scheduler(t testing.TB, e registry.Entry[sched.New]) {
 	t.Helper()
-	eligibleOnly(t, e)
+	if !eligibleOnly(t, e) {
+		return
+	}
 	if e.Promises&registry.Proportion != 0 {
 		shares(t, e, false)
 		shares(t, e, true)
@@ -37,7 +39,7 @@ func Scheduler(t testing.TB, e registry.Entry[sched.New]) {
 
 const mtu = 1500
 
-func eligibleOnly(t testing.TB, e registry.Entry[sched.New]) {
+func eligibleOnly(t testing.TB, e registry.Entry[sched.New]) bool {
 	t.Helper()
 	r := rand.New(rand.NewPCG(1, 2))
 	p := SchedulerParams()
@@ -50,15 +52,15 @@ func eligibleOnly(t testing.TB, e registry.Entry[sched.New]) {
 		c := a.Pick(mask)
 		if c < 0 || c >= mmu.Classes || mask&(1<<c) == 0 {
 			t.Errorf("%s: picks class %d of %08b", e.Name, c, mask)
-			return
+			return false
 		}
 		if mask&p.Strict != 0 && p.Strict&(1<<c) == 0 {
 			t.Errorf("%s: picks class %d of %08b although a strict one waits", e.Name, c, mask)
-			return
+			return false
 		}
 		if other := b.Pick(mask); other != c {
 			t.Errorf("%s: two instances pick %d and %d of %08b", e.Name, c, other, mask)
-			return
+			return false
 		}
 		if r.Uint32()%8 == 0 {
 			continue // the meter said no: Pick without Sent
@@ -67,6 +69,7 @@ func eligibleOnly(t testing.TB, e registry.Entry[sched.New]) {
 		a.Sent(c, size, last)
 		b.Sent(c, size, last)
 	}
+	return true
 }
 
 // shares serves four backlogged classes with different quanta. At any time the

@@ -1,0 +1,61 @@
+package conformance_test
+
+import (
+	"testing"
+
+	"github.com/xoff-net/xoff/conformance"
+	"github.com/xoff-net/xoff/deadlock"
+	"github.com/xoff-net/xoff/packet"
+	"github.com/xoff-net/xoff/registry"
+	"github.com/xoff-net/xoff/units"
+)
+
+// badHandler does one wrong thing when an egress is paused.
+type badHandler struct {
+	s   deadlock.Switch
+	how string
+}
+
+func (h *badHandler) Blocked(now units.Time, port int, from, to uint8) {
+	for c := range uint8(8) {
+		if to&^from&(1<<c) == 0 {
+			continue
+		}
+		switch h.how {
+		case "drops":
+			h.s.DropWhere(now, port, c, func(*packet.Packet) bool { return true })
+		case "ignores pauses":
+			h.s.SetGate(now, port, c, deadlock.Open, -1)
+		case "shuts":
+			h.s.SetGate(now, port, c, deadlock.Shut, 0)
+		case "arms without hooks":
+			h.s.ArmEgress(port, 1<<c)
+		case "wakes now":
+			h.s.WakeAt(now)
+		}
+	}
+}
+func (h *badHandler) Paused(units.Time, int, uint8, uint8) {}
+func (h *badHandler) OnPFC(_ units.Time, _ int, f *packet.Packet, ext packet.Ext) packet.Ext {
+	if h.how == "rewrites" {
+		f.SetPFC(0xff, 0, 0)
+	}
+	return ext
+}
+func (h *badHandler) Control(units.Time, int, *packet.Packet, packet.Ext) {}
+func (h *badHandler) Wake(units.Time)                                     {}
+
+func TestDeadlockRejects(t *testing.T) {
+	for _, c := range []struct{ how, about string }{
+		{"drops", "lossless"}, {"ignores pauses", "forced"}, {"shuts", "did not finish"}, {"arms without hooks", "without hooks"},
+		{"wakes now", "wake contract"}, {"rewrites", "changes the frame"}, {"does nothing", "did not finish"},
+	} {
+		t.Run(c.how, func(t *testing.T) {
+			e := registry.Entry[deadlock.New]{
+				Name: "mutant", Promises: registry.Lossless | registry.InOrder | registry.Resolves,
+				New: func(_ any, s deadlock.Switch) (deadlock.Handler, error) { return &badHandler{s, c.how}, nil },
+			}
+			mustReject(t, c.about, func(tb testing.TB) { conformance.Deadlock(tb, e) })
+		})
+	}
+}

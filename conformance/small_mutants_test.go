@@ -1,0 +1,188 @@
+package conformance_test
+
+import (
+	"math/bits"
+	"math/rand/v2"
+	"testing"
+
+	"github.com/xoff-net/xoff/cc"
+	"github.com/xoff-net/xoff/conformance"
+	"github.com/xoff-net/xoff/mark"
+	"github.com/xoff-net/xoff/packet"
+	"github.com/xoff-net/xoff/registry"
+	"github.com/xoff-net/xoff/route"
+	"github.com/xoff-net/xoff/sched"
+	"github.com/xoff-net/xoff/units"
+)
+
+type pickFunc func(eligible uint8) int
+
+func (f pickFunc) Pick(eligible uint8) int     { return f(eligible) }
+func (f pickFunc) Sent(int, units.Bytes, bool) {}
+
+var garbage *[4]int
+
+func TestSchedulerRejects(t *testing.T) {
+	turn := 0
+	for _, c := range []struct {
+		name, about string
+		pick        pickFunc
+	}{
+		{"picks a paused class", "picks class 7", func(uint8) int { return 7 }},
+		{"last class first", "a strict one waits", func(m uint8) int { return 7 - bits.LeadingZeros8(m) }},
+		{"strict where shares are promised", "proportional", func(m uint8) int { return bits.TrailingZeros8(m) }},
+		{"shared state", "two instances", func(m uint8) int {
+			turn++
+			for m&1 == 0 && m&(1<<(turn&7)) == 0 {
+				turn++
+			}
+			if m&1 != 0 {
+				return 0
+			}
+			return turn & 7
+		}},
+		{"allocates", "allocations", func(m uint8) int { garbage = new([4]int); return bits.TrailingZeros8(m) }},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			e := registry.Entry[sched.New]{Name: "mutant", Promises: registry.Proportion | registry.InOrder, New: func(sched.Params) sched.Scheduler { return c.pick }}
+			mustReject(t, c.about, func(tb testing.TB) { conformance.Scheduler(tb, e) })
+		})
+	}
+}
+
+type markFunc struct {
+	floor units.Bytes
+	mark  func(q units.Bytes, r *rand.PCG) bool
+}
+
+func (m markFunc) Floor() units.Bytes                   { return m.floor }
+func (m markFunc) Mark(q units.Bytes, r *rand.PCG) bool { return m.mark(q, r) }
+
+func TestMarkerRejects(t *testing.T) {
+	for _, c := range []struct {
+		name, about string
+		mark        func(q units.Bytes, r *rand.PCG) bool
+	}{
+		{"marks at the floor", "its floor is", func(q units.Bytes, _ *rand.PCG) bool { return q >= 50*units.KB }},
+		{"fewer marks on longer queues", "fewer than", func(q units.Bytes, _ *rand.PCG) bool { return q > 50*units.KB && q < 200*units.KB }},
+		{"another source of chance", "same random stream", func(q units.Bytes, _ *rand.PCG) bool { return q > 50*units.KB && rand.Uint32()&1 == 0 }},
+		{"allocates", "allocations", func(units.Bytes, *rand.PCG) bool { garbage = new([4]int); return false }},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			e := registry.Entry[mark.New]{Name: "mutant", New: func(any, units.Rate) (mark.Marker, error) { return markFunc{50 * units.KB, c.mark}, nil }}
+			mustReject(t, c.about, func(tb testing.TB) { conformance.Marker(tb, e) })
+		})
+	}
+}
+
+// badRouter is a router with one mistake.
+type badRouter struct {
+	table *route.Table
+	sound route.Router
+	next  int
+	how   string
+}
+
+func (r *badRouter) Replace(t *route.Table) { r.sound.Replace(t) }
+
+func (r *badRouter) Route(p *packet.Packet) int {
+	switch {
+	case r.how == "unreachable" && (p.Dst == 3 || p.Dst == 4):
+		return 0
+	case r.how == "outside" && p.Dst == 1:
+		return 3
+	case r.how == "sprays" && p.Dst == 2:
+		r.next++
+		return int(r.table.Ports[3][r.next%3])
+	case r.how == "pins":
+		q := *p
+		q.Flags &^= packet.Pinned
+		return r.sound.Route(&q)
+	case r.how == "allocates":
+		garbage = new([4]int)
+	}
+	return r.sound.Route(p)
+}
+
+func TestRouterRejects(t *testing.T) {
+	sound, err := route.Routers.Get("ecmp")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range []struct{ how, about string }{
+		{"unreachable", "cannot be reached"}, {"outside", "is no way to"}, {"sprays", "in-order"}, {"pins", "of flow 7"}, {"allocates", "allocations"},
+	} {
+		t.Run(c.how, func(t *testing.T) {
+			e := registry.Entry[route.New]{Name: "mutant", Promises: registry.InOrder, New: func(tab *route.Table, seed uint64) route.Router {
+				return &badRouter{table: tab, sound: sound.New(tab, seed), how: c.how}
+			}}
+			// The table of the network has other sets: only the suite's own has 3.
+			mustReject(t, c.about, func(tb testing.TB) { conformance.Router(tb, e) })
+		})
+	}
+}
+
+// badControl is a fixed rate with one mistake.
+type badControl struct {
+	how   string
+	flow  cc.Flow
+	cnps  int
+	timer units.Time
+}
+
+func (c *badControl) Start(now units.Time, f *cc.Flow) {
+	c.flow = *f
+	if c.how != "remembers" {
+		c.cnps = 0
+	}
+	c.timer = now + units.Microsecond
+}
+func (c *badControl) OnSend(units.Time, units.Bytes) {}
+func (c *badControl) OnAck(units.Time, *cc.Ack) {
+	if c.how == "allocates" {
+		garbage = new([4]int)
+	}
+}
+func (c *badControl) OnCNP(units.Time)        { c.cnps++ }
+func (c *badControl) OnLoss(units.Time, bool) {}
+func (c *badControl) Rate(units.Time) units.Rate {
+	switch c.how {
+	case "too fast":
+		return c.flow.Line + units.Rate(c.cnps)
+	case "stops":
+		return c.flow.Line / units.Rate(1+c.cnps*c.cnps*c.cnps*c.cnps*c.cnps)
+	case "deaf":
+		return c.flow.Line
+	}
+	return max(units.Mbps, c.flow.Line/units.Rate(1+c.cnps))
+}
+func (c *badControl) Window(units.Time) units.Bytes {
+	if c.how == "shut" && c.cnps > 10 {
+		return 0
+	}
+	return cc.Unlimited
+}
+
+type badTimed struct{ badControl }
+
+func (c *badTimed) NextTimer() units.Time { return c.timer }
+func (c *badTimed) OnTimer(units.Time)    {}
+
+func TestCongestionControlRejects(t *testing.T) {
+	for _, c := range []struct{ how, about string }{
+		{"too fast", "line rate"}, {"stops", "rate 0"}, {"deaf", "reactive"}, {"shut", "window 0"}, {"remembers", "set everything anew"}, {"allocates", "allocations"},
+	} {
+		t.Run(c.how, func(t *testing.T) {
+			e := registry.Entry[cc.New]{Name: "mutant", Promises: registry.Reactive, New: func(any) (cc.Factory, error) {
+				return func() cc.Control { return &badControl{how: c.how} }, nil
+			}}
+			mustReject(t, c.about, func(tb testing.TB) { conformance.CongestionControl(tb, e) })
+		})
+	}
+	t.Run("timer stands still", func(t *testing.T) {
+		e := registry.Entry[cc.New]{Name: "mutant", New: func(any) (cc.Factory, error) {
+			return func() cc.Control { return &badTimed{} }, nil
+		}}
+		mustReject(t, "timer contract", func(tb testing.TB) { conformance.CongestionControl(tb, e) })
+	})
+}
