@@ -174,6 +174,9 @@ func (e *end) Block(now units.Time, mask uint8) {
 	from := e.p.gateSays
 	e.p.gateSays = mask
 	e.n.reblock(now, e.p)
+	if from&^mask != 0 {
+		e.n.look(e.p) // also of a class that was open, but out of budget
+	}
 	if from != mask && e.n.handler != nil {
 		e.n.handler.Blocked(now, int(e.p.index), from, mask)
 	}
