@@ -38,12 +38,16 @@ func CongestionControl(t testing.TB, e registry.Entry[cc.New]) {
 		d.falls(factory())
 	}
 	ccAllocs(t, e, factory())
+	network := func(packets int) *Network {
+		n := NewNetwork(dumbbell())
+		n.Flows, n.Control, n.Until = burst(packets, 0), factory, 400*units.Millisecond
+		step := must(mark.Markers.Get("step"))
+		n.Marker = func(r units.Rate) (mark.Marker, error) { return step.New(&mark.StepParams{K: 3 * units.KB}, r) }
+		return n
+	}
 	name := e.Name + "/network"
-	n := NewNetwork(dumbbell())
-	n.Flows, n.Control, n.Until = burst(40, 0), factory, 400*units.Millisecond
-	step := must(mark.Markers.Get("step"))
-	n.Marker = func(r units.Rate) (mark.Marker, error) { return step.New(&mark.StepParams{K: 3 * units.KB}, r) }
-	judge(t, name, same(t, name, n), wants{lossless: true, inOrder: true, finish: true})
+	judge(t, name, same(t, name, network(40)), wants{lossless: true, inOrder: true, finish: true})
+	noAllocs(t, e.Name+"/allocations", network)
 }
 
 func ccAllocs(t testing.TB, e registry.Entry[cc.New], c cc.Control) {

@@ -1,0 +1,56 @@
+package conformance_test
+
+import (
+	"testing"
+
+	"github.com/xoff-net/xoff/cc"
+	"github.com/xoff-net/xoff/conformance"
+	"github.com/xoff-net/xoff/registry"
+	"github.com/xoff-net/xoff/units"
+)
+
+// timedControl is a congestion control with a timer of its own and a rate that
+// moves send times: halves at a mark, rises by a tenth every 10 us.
+type timedControl struct {
+	line, rate units.Rate
+	next       units.Time
+	late       *int // timers that did not come when they were due
+}
+
+var timersLate int
+
+var timedEntry = registry.Entry[cc.New]{
+	Name: "test-timed", Doc: "halves and rises by a timer", Promises: registry.Reactive,
+	New: func(any) (cc.Factory, error) {
+		return func() cc.Control { return &timedControl{late: &timersLate} }, nil
+	},
+}
+
+func (c *timedControl) Start(now units.Time, f *cc.Flow) {
+	c.line, c.rate, c.next = f.Line, f.Line, now+10*units.Microsecond
+}
+func (c *timedControl) OnSend(units.Time, units.Bytes) {}
+func (c *timedControl) OnAck(units.Time, *cc.Ack)      {}
+func (c *timedControl) OnCNP(units.Time)               { c.rate = max(c.rate/2, units.Gbps/10) }
+func (c *timedControl) OnLoss(units.Time, bool)        {}
+func (c *timedControl) Rate(units.Time) units.Rate     { return c.rate }
+func (c *timedControl) Window(units.Time) units.Bytes  { return cc.Unlimited }
+func (c *timedControl) Repaces()                       {}
+func (c *timedControl) NextTimer() units.Time          { return c.next }
+
+func (c *timedControl) OnTimer(now units.Time) {
+	if now != c.next {
+		*c.late++
+	}
+	c.rate = min(c.line, c.rate+c.rate/10)
+	c.next = now + 10*units.Microsecond
+}
+
+// The NIC calls OnTimer at exactly the time that NextTimer gave.
+func TestTimersComeInTime(t *testing.T) {
+	timersLate = 0
+	conformance.CongestionControl(t, timedEntry)
+	if timersLate != 0 {
+		t.Errorf("%d timers were late", timersLate)
+	}
+}
