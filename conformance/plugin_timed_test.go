@@ -5,7 +5,9 @@ import (
 
 	"github.com/xoff-net/xoff/cc"
 	"github.com/xoff-net/xoff/conformance"
+	"github.com/xoff-net/xoff/dataplane"
 	"github.com/xoff-net/xoff/registry"
+	"github.com/xoff-net/xoff/topo"
 	"github.com/xoff-net/xoff/units"
 )
 
@@ -50,6 +52,20 @@ func (c *timedControl) OnTimer(now units.Time) {
 func TestTimersComeInTime(t *testing.T) {
 	timersLate = 0
 	conformance.CongestionControl(t, timedEntry)
+	// Also of a flow that cannot send yet: its class is paused when it starts.
+	host := topo.Cabling{Rate: 100 * units.Gbps, Delay: units.Microsecond}
+	n := conformance.NewNetwork(topo.OneSwitch(3, host))
+	n.Control, _ = timedEntry.New(nil)
+	n.Receive = func(node int) dataplane.ReceiveSpec {
+		if node != 2 {
+			return dataplane.ReceiveSpec{}
+		}
+		return dataplane.ReceiveSpec{Stuck: []dataplane.Interval{{From: 5 * units.Microsecond, To: 200 * units.Microsecond}}}
+	}
+	n.Flows = []dataplane.Flow{{Size: units.MB, Src: 0, Dst: 2, Class: 1}, {Start: 100 * units.Microsecond, Size: units.MB, Src: 0, Dst: 1, Class: 1}}
+	if r := n.Run(); r.Err != nil || len(r.Broken) != 0 || r.Unfinished() != 0 || r.Totals.Pauses == 0 {
+		t.Errorf("%v, %v, %d unfinished, %d pauses", r.Err, r.Broken, r.Unfinished(), r.Totals.Pauses)
+	}
 	if timersLate != 0 {
 		t.Errorf("%d timers were late", timersLate)
 	}

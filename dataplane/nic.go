@@ -112,6 +112,7 @@ type qp struct {
 	nextAt   units.Time // when pacing allows the next packet
 	rtoAt    units.Time // when a timeout is due; Never when nothing is unacknowledged
 	rto      units.Time // current timeout, doubled by each
+	softAt   units.Time // of its entry in the soft heap that counts; Never when there is none
 	ctl      cc.Control
 	timed    cc.Timed // nil unless ctl has timers
 	flow     uint32
@@ -128,7 +129,6 @@ type qp struct {
 	class    uint8
 	way      uint8
 	done     bool
-	queued   bool // has an entry in the soft heap
 	moves    bool // rate changes move nextAt (cc.Repacer)
 	flags    packet.Flags
 }
@@ -194,7 +194,7 @@ func (n *NIC) open(now units.Time, flow uint32) {
 	packets := (f.Size + way.Payload - 1) / way.Payload
 	last := f.Size - (packets-1)*way.Payload
 	*q = qp{
-		nextAt: now, rtoAt: units.Never, rto: way.Timeout, ctl: q.ctl, timed: q.timed, moves: q.moves, queued: q.queued,
+		nextAt: now, rtoAt: units.Never, rto: way.Timeout, ctl: q.ctl, timed: q.timed, moves: q.moves, softAt: q.softAt,
 		flow: flow, total: uint32(packets), hash: f.Hash, dst: f.Dst,
 		lastSize: uint16(last + way.Header), fullSize: uint16(way.Payload + way.Header), class: f.Class, way: f.Transport,
 	}
@@ -203,6 +203,9 @@ func (n *NIC) open(now units.Time, flow uint32) {
 	}
 	q.ctl.Start(now, &cc.Flow{Line: n.ports[0].spec.Rate, MTU: units.Bytes(q.fullSize), BaseRTT: n.rtt})
 	n.flows.slot[flow] = i
+	if q.timed != nil {
+		n.armSoft(i, q)
+	}
 	n.makeReady(i, q)
 }
 
@@ -214,7 +217,7 @@ func (n *NIC) allocate(way uint8) int32 {
 		return i
 	}
 	ctl := n.ways[way].Control()
-	q := qp{ctl: ctl}
+	q := qp{ctl: ctl, softAt: units.Never}
 	q.timed, _ = ctl.(cc.Timed)
 	_, q.moves = ctl.(cc.Repacer)
 	n.qps = append(n.qps, q)
@@ -459,13 +462,11 @@ func (n *NIC) armSoft(i int32, q *qp) {
 	at := q.rtoAt
 	if q.timed != nil {
 		at = min(at, q.timed.NextTimer())
-	} else if q.queued {
+	}
+	if q.softAt <= at {
 		return
 	}
-	if at == units.Never {
-		return
-	}
-	q.queued = true
+	q.softAt = at
 	n.soft.push(at, i)
 	n.wakes.set(softWake, n.soft.next())
 }
@@ -503,9 +504,13 @@ func (n *NIC) Wake(now units.Time) {
 
 func (n *NIC) softTimers(now units.Time) {
 	for n.soft.next() <= now {
+		at := n.soft.next()
 		i := n.soft.pop()
 		q := &n.qps[i]
-		q.queued = false
+		if at != q.softAt {
+			continue // an earlier entry took its place
+		}
+		q.softAt = units.Never
 		if q.state == qpFree || q.done {
 			continue
 		}
