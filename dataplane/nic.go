@@ -600,6 +600,7 @@ func (n *NIC) acknowledged(now units.Time, p *packet.Packet, ext packet.Ext) {
 		if q.una == q.seq {
 			q.rtoAt = units.Never
 		}
+		n.armSoft(i, q) // after timeouts, progress makes the next one due earlier
 	}
 	if q.una == q.total {
 		n.finish(now, i, q)
