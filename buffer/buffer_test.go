@@ -53,9 +53,7 @@ func TestDTSteps(t *testing.T) {
 	fits(lossy, 5000, true)                    // 20,000 / 4, its egress queue is empty
 	l.Charge(arrival(lossy, 4000), mmu.Shared) // 16,000 free
 	level(12000, 8000)
-	fits(lossy, 1, false) // 4001 > 4000
-	fits(0, 16000, true)  // control: whatever there is
-	fits(0, 16001, false)
+	fits(lossy, 1, false)               // 4001 > 4000
 	l.Release(arrival(lossless, 12000)) // 28,000 free
 	level(0, 14000)
 	fits(lossy, 3000, true) // 4000 + 3000 = 28,000 / 4
@@ -93,25 +91,6 @@ func TestAlpha(t *testing.T) {
 	}
 }
 
-func TestRatioText(t *testing.T) {
-	for text, want := range map[string]Ratio{"1/16": {1, 16}, "0.0625": {1, 16}, " 4 ": {4, 1}, "2/4": {1, 2}, "1e-3": {1, 1000}} {
-		var r Ratio
-		if err := r.UnmarshalText([]byte(text)); err != nil || r != want {
-			t.Errorf("%q is %v (%v), want %v", text, r, err, want)
-		}
-		back, _ := r.MarshalText()
-		var again Ratio
-		if err := again.UnmarshalText(back); err != nil || again != r {
-			t.Errorf("%v is written as %q", r, back)
-		}
-	}
-	for _, text := range []string{"", "0", "-1", "1/0", "x", "1e99", "99999999", "1/99999999"} {
-		if err := new(Ratio).UnmarshalText([]byte(text)); err == nil {
-			t.Errorf("%q is accepted", text)
-		}
-	}
-}
-
 func TestStaticSteps(t *testing.T) {
 	if _, err := newStatic(&StaticParams{}, Env{}); err == nil {
 		t.Error("no limit is accepted")
@@ -126,7 +105,7 @@ func TestStaticSteps(t *testing.T) {
 		class uint8
 		b     units.Bytes
 		want  bool
-	}{{lossless, 1000, true}, {lossless, 1001, false}, {lossy, 13000, true}, {lossy, 13001, false}, {0, 13000, true}} {
+	}{{lossless, 1000, true}, {lossless, 1001, false}, {lossy, 13000, true}, {lossy, 13001, false}} {
 		if got := p.Fits(0, l.View(), arrival(c.class, c.b)); got != c.want {
 			t.Errorf("class %d, %d B: fits is %v", c.class, c.b, got)
 		}

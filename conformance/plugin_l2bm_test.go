@@ -85,9 +85,6 @@ func (p *l2bm) threshold(now units.Time, v mmu.View, queue int, arriving units.T
 // Fits implements buffer.Policy: lossy queues are held against the same
 // threshold at the ingress, and against DT at the egress.
 func (p *l2bm) Fits(now units.Time, v mmu.View, a *mmu.Arrival) bool {
-	if a.Kind == mmu.Control {
-		return a.Bytes <= v.SharedFree()
-	}
 	queue := a.In*mmu.Classes + int(a.Class)
 	t := p.threshold(now, v, queue, p.expected(now, v, a.Out, a.Class, a.Bytes))
 	if a.Kind == mmu.Lossy && v.Egress(a.Out, a.Class)+a.Bytes > v.SharedFree() {

@@ -63,7 +63,7 @@ func idleSwitch(t testing.TB, e registry.Entry[buffer.New]) {
 		t.Errorf("%s: %v", e.Name, err)
 		return
 	}
-	for class := range uint8(mmu.Classes) {
+	for class := uint8(1); class < mmu.Classes; class++ {
 		a := &mmu.Arrival{In: 0, Out: 2, Bytes: 1048, Class: class, Kind: spec.Kinds[class]}
 		if !p.Fits(units.Microsecond, l.View(), a) {
 			t.Errorf("%s: an empty switch refuses a frame of class %d", e.Name, class)

@@ -38,11 +38,11 @@ func Ring(n, hops int, size units.Bytes) *Network {
 	net.PFC.Indefinite, net.Timeout = true, units.Second // nothing is ever lost: what is late is stuck
 	net.Tables = make([]*route.Table, 2*n)
 	for i := range n {
-		t := &route.Table{Group: make([]uint16, n), Ports: [][]uint16{nil, {RingHost}, {RingNext}, {RingPrev}}, Pinned: make(map[uint32]uint16)}
+		t := &route.Table{Hops: make([]route.Hops, n), Ports: []uint16{RingHost, RingNext}, Pinned: make(map[uint32]uint16)}
 		for dst := range n {
-			t.Group[dst] = 1 + RingNext
+			t.Hops[dst] = route.Hops{At: 1, Len: 1}
 		}
-		t.Group[i] = 1 + RingHost
+		t.Hops[i] = route.Hops{At: 0, Len: 1}
 		net.Tables[n+i] = t
 	}
 	for i := range n {

@@ -14,7 +14,7 @@ import (
 // that is pinned to a port of its own.
 func routeTable() *route.Table {
 	return &route.Table{
-		Group: []uint16{1, 2, 3, 0}, Ports: [][]uint16{nil, {4}, {1, 2}, {0, 3, 5}},
+		Hops: []route.Hops{{At: 0, Len: 1}, {At: 1, Len: 2}, {At: 3, Len: 3}, {}}, Ports: []uint16{4, 1, 2, 0, 3, 5},
 		Pinned: map[uint32]uint16{7 << 1: 6, 7<<1 | 1: 2},
 	}
 }
@@ -42,7 +42,7 @@ func Router(t testing.TB, e registry.Entry[route.New]) {
 			}
 			continue
 		}
-		if !contains(table.Ports[table.Group[p.Dst]], port) {
+		if !contains(table.Set(p.Dst), port) {
 			t.Errorf("%s: port %d is no way to host %d", e.Name, port, p.Dst)
 			return
 		}
@@ -94,7 +94,8 @@ func pinned(t testing.TB, e registry.Entry[route.New], r route.Router) {
 func replaced(t testing.TB, e registry.Entry[route.New]) {
 	t.Helper()
 	old := routeTable()
-	next := &route.Table{Group: []uint16{1, 1, 1, 1}, Ports: [][]uint16{nil, {9}}}
+	one := route.Hops{At: 0, Len: 1}
+	next := &route.Table{Hops: []route.Hops{one, one, one, one}, Ports: []uint16{9}}
 	r := e.New(old, 5)
 	r.Replace(next)
 	fresh := 0
@@ -104,7 +105,7 @@ func replaced(t testing.TB, e registry.Entry[route.New]) {
 		port := r.Route(&p)
 		if port == 9 {
 			fresh++
-		} else if !contains(old.Ports[3], port) {
+		} else if !contains(old.Set(2), port) {
 			t.Errorf("%s: port %d is in neither table", e.Name, port)
 			return
 		}

@@ -106,7 +106,7 @@ func newBench(t *testing.T) *bench {
 		t.Fatal(err)
 	}
 	static := get(buffer.Policies.Get("static"))
-	table := &route.Table{Group: []uint16{1, 2, 3, 4}, Ports: [][]uint16{nil, {0}, {1}, {2}, {3}}}
+	table := &route.Table{Hops: []route.Hops{{At: 0, Len: 1}, {At: 1, Len: 1}, {At: 2, Len: 1}, {At: 3, Len: 1}}, Ports: []uint16{0, 1, 2, 3}}
 	spec := &dataplane.SwitchSpec{
 		Name: "bench", Node: 77,
 		Policy:    func(e buffer.Env) (buffer.Policy, error) { return static.New(&buffer.StaticParams{Limit: 8000}, e) },
