@@ -95,14 +95,14 @@ func (deafGate) Reset(units.Time, bool) {}
 
 func TestFlowControlRejects(t *testing.T) {
 	all := registry.Lossless | registry.InOrder | registry.Bounded
-	small := &flowctl.SIHParams{Headroom: flowctl.Headroom{Rule: flowctl.HeadroomBytes, Bytes: 40 * units.KB}}
+	small := &flowctl.SIHParams{Headroom: flowctl.Headroom{Rule: flowctl.HeadroomBytes, Bytes: 53208 - 1048}}
 	for _, c := range []struct {
 		name, about string
 		promises    registry.Promise
 		scheme      flowctl.Scheme
 	}{
 		// The trunk needs 2 x 25,000 B on the wire, 3 x 1048 B and 64 B: 53,208 B.
-		{"headroom short of what is in flight", "lossless", all, newPFC(small)},
+		{"headroom one frame short of what can be in flight", "lossless", all, newPFC(small)},
 		{"a pause that is never withdrawn", "did not finish", all, &mutant{Scheme: newPFC(&flowctl.SIHParams{}), receiver: func(_ flowctl.Port, r flowctl.Receiver) flowctl.Receiver { return sticky{r} }}},
 		{"a wake that is not in the future", "wake contract", all, &mutant{Scheme: newPFC(&flowctl.SIHParams{}), receiver: func(p flowctl.Port, r flowctl.Receiver) flowctl.Receiver { return impatient{r, p} }}},
 		{"an allocation per packet", "allocations", all, &mutant{Scheme: newPFC(&flowctl.SIHParams{}), receiver: func(_ flowctl.Port, r flowctl.Receiver) flowctl.Receiver { return wasteful{r} }}},

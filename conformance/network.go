@@ -48,6 +48,7 @@ type Network struct {
 	Flows   []dataplane.Flow // Transport 0 sends frames of 1048 B, 1 of 64 B
 	Timeout units.Time       // of go-back-N
 	Until   units.Time
+	Options sim.Options // of the engine: they change no result
 }
 
 // Payload of a full packet of transports 0 and 1, and the header of both.
@@ -206,7 +207,7 @@ func (n *Network) run(watch bool) (out *Result) {
 			out.Err = fmt.Errorf("panic: %v", p)
 		}
 	}()
-	f, err := sim.NewFast(spec, sim.Options{})
+	f, err := sim.NewFast(spec, n.Options)
 	if err != nil {
 		out.Err = err
 		return out

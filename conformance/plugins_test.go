@@ -5,9 +5,11 @@ import (
 	"testing"
 
 	"github.com/xoff-net/xoff/buffer"
+	"github.com/xoff-net/xoff/conformance"
 	"github.com/xoff-net/xoff/deadlock"
 	"github.com/xoff-net/xoff/flowctl"
 	"github.com/xoff-net/xoff/probe"
+	"github.com/xoff-net/xoff/registry"
 	"github.com/xoff-net/xoff/scenario"
 	"github.com/xoff-net/xoff/sim"
 	"github.com/xoff-net/xoff/units"
@@ -82,4 +84,40 @@ func runScenario(t *testing.T, cfg *scenario.Config, patch func(*scenario.Built)
 		}
 	}
 	return total
+}
+
+// Two workers do to every plug-in's network what one does.
+func TestWorkersAgree(t *testing.T) {
+	for name, change := range map[string]func(*conformance.Network){
+		"cbfc":     func(n *conformance.Network) { n.Flow = always(cbfcEntry) },
+		"dsh":      func(n *conformance.Network) { n.Flow = always(dshEntry) },
+		"bifrostx": func(n *conformance.Network) { n.Flow = always(bifrostEntry) },
+		"l2bm": func(n *conformance.Network) {
+			n.Policy = func(_ int, e buffer.Env) (buffer.Policy, error) { return l2bmEntry.New(nil, e) }
+		},
+		"roundabout": func(n *conformance.Network) {
+			n.Deadlock = func(_ int, s deadlock.Switch) (deadlock.Handler, error) { return roundaboutEntry.New(nil, s) }
+		},
+	} {
+		n := conformance.Ring(4, 3, 200*units.KB)
+		n.Until = 2 * units.Millisecond
+		change(n)
+		one := n.Run()
+		n.Options.Workers = 2
+		if two := n.Run(); one.Err != nil || two.Err != nil || one.Digest() != two.Digest() {
+			t.Errorf("%s: one and two workers differ (%v, %v)", name, one.Err, two.Err)
+		}
+	}
+}
+
+func always(e registry.Entry[flowctl.New]) func(int, int) flowctl.Scheme {
+	var params any
+	if e.Params != nil {
+		params = e.Params()
+	}
+	s, err := e.New(params)
+	if err != nil {
+		panic(err)
+	}
+	return func(int, int) flowctl.Scheme { return s }
 }
