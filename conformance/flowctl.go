@@ -17,7 +17,11 @@ import (
 func FlowControl(t testing.TB, e registry.Entry[flowctl.New]) {
 	t.Helper()
 	w := wants{lossless: e.Promises&registry.Lossless != 0, inOrder: e.Promises&registry.InOrder != 0, finish: true}
-	for _, c := range flowCases() {
+	cases := flowCases()
+	if w.lossless {
+		cases = append(cases, hostCases()...)
+	}
+	for _, c := range cases {
 		name := e.Name + "/" + c.name
 		watch := &flowWatch{bounded: e.Promises&registry.Bounded != 0}
 		n := c.network()
@@ -180,6 +184,28 @@ func flowCases() []flowCase {
 		n.Flows, n.Cell = single(5, 1, 0), 254
 	})
 	return cases
+}
+
+// hostCases are receivers that take frames slowly, or not at all for a while:
+// the scheme must hold the switch before them.
+func hostCases() []flowCase {
+	receiver := func(r dataplane.ReceiveSpec) func() *Network {
+		return func() *Network {
+			n := NewNetwork(dumbbell())
+			n.Flows = burst(40, 0)
+			n.Receive = func(node int) dataplane.ReceiveSpec {
+				if node == fastReceiver {
+					return r
+				}
+				return dataplane.ReceiveSpec{}
+			}
+			return n
+		}
+	}
+	return []flowCase{
+		{name: "slow host", network: receiver(dataplane.ReceiveSpec{Rate: 20 * units.Gbps, Buffer: 2 * units.MiB, Xoff: 30 * units.KB})},
+		{name: "stuck host", network: receiver(dataplane.ReceiveSpec{Stuck: []dataplane.Interval{{From: 5 * units.Microsecond, To: 300 * units.Microsecond}}})},
+	}
 }
 
 // resets takes the trunk down and up again under load: what the peer said no

@@ -162,6 +162,15 @@ func (r *Result) Unfinished() int {
 	return n
 }
 
+// dropped counts frames that were lost in any way: each leaves a gap.
+func (r *Result) dropped() uint64 {
+	n := uint64(0)
+	for _, d := range r.Totals.Drops {
+		n += d
+	}
+	return n
+}
+
 // Run builds the network anew and runs it until all flows are done or Until is
 // reached, with every invariant watched. A panic on the way is an error of the
 // result.
