@@ -96,6 +96,11 @@ func (h *handler) Departing(_ units.Time, _ int, p *packet.Packet) deadlock.Verd
 const class = 1
 
 func newBench(t *testing.T) *bench {
+	return newBenchWith(t, func(_ int, pfc flowctl.Scheme) flowctl.Scheme { return pfc })
+}
+
+// newBenchWith lets each port have a scheme of its own.
+func newBenchWith(t *testing.T, flow func(port int, pfc flowctl.Scheme) flowctl.Scheme) *bench {
 	b := &bench{t: t, checks: dataplane.NewChecks("bench"), h: &handler{}, wakeAt: units.Never}
 	for i := range b.txAt {
 		b.txAt[i] = units.Never
@@ -116,9 +121,9 @@ func newBench(t *testing.T) *bench {
 		Deadlock: func(s deadlock.Switch) (deadlock.Handler, error) { b.h.s = s; return b.h, nil },
 	}
 	spec.Buffer.Kinds[0], spec.Buffer.Kinds[class] = mmu.Control, mmu.Lossless
-	for range 4 {
+	for port := range 4 {
 		spec.Ports = append(spec.Ports, flowctl.PortSpec{Rate: 100 * units.Gbps, MTU: 1000, Lossless: 1 << class, PFC: flowctl.PFCSpec{Quanta: 100, Indefinite: true}})
-		spec.Flow = append(spec.Flow, pfc)
+		spec.Flow = append(spec.Flow, flow(port, pfc))
 	}
 	spec.Buffer.Size = 4*4000 + 20000 // headroom of four queues, 20,000 B shared
 	if b.sw, err = dataplane.NewSwitch(spec, b); err != nil {
