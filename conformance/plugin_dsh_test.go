@@ -106,12 +106,18 @@ func (r *dshReceiver) update(now units.Time, class uint8) {
 	}
 }
 
-// With 1/7 of SIH's headroom an incast of small frames is still lossless.
+// With 1/7 of SIH's headroom an incast is still lossless. The buffer is so small
+// that what is in flight does not fit under N_q T: ports are paused and their
+// insurance is used.
 func TestDSHEndToEnd(t *testing.T) {
 	cfg := incast(t)
-	cfg.Switch.Buffer.Size = 3 * units.MiB
+	cfg.Switch.Buffer.Size = 450 * units.KB
 	cfg.Switch.FlowControl.Name, cfg.Switch.FlowControl.Params = dshEntry.Name, nil
-	if total := runScenario(t, cfg, nil); total.Pauses == 0 || total.Pauses != total.Resumes {
+	total := runScenario(t, cfg, nil)
+	if total.Pauses == 0 || total.Pauses != total.Resumes {
 		t.Errorf("%d pauses, %d resumes", total.Pauses, total.Resumes)
+	}
+	if total.PeakHead == 0 {
+		t.Error("the insurance was never used")
 	}
 }
