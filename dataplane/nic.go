@@ -452,6 +452,7 @@ func (n *NIC) leave(now units.Time, p *port, f *packet.Packet, class int) {
 	if p.metered&(1<<class) != 0 {
 		p.meter.Sent(now, uint8(class), units.Bytes(f.Size))
 	}
+	p.busy = now + p.txTime(f.Size)
 	n.depart(now, p, f)
 	n.drv.Transmit(0, f, nil, p.busy)
 }

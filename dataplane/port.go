@@ -48,6 +48,7 @@ type port struct {
 	hookOut  uint8      // egress classes that a deadlock handler armed or opens
 	armed    bool       // a TxDone is pending
 	listed   bool       // in node.todo
+	passes   bool       // recv is a flowctl.Passing
 
 	overhead uint16 // wire overhead of a frame, in bytes
 	index    int32
@@ -100,10 +101,10 @@ type PortStats struct {
 // txTime returns how long a frame occupies the wire.
 func (p *port) txTime(size uint16) units.Time {
 	b := units.Time(size) + units.Time(p.overhead)
-	if p.perByte != 0 {
-		return b * p.perByte
+	if p.perByte == 0 {
+		return p.spec.Rate.TxTime(units.Bytes(b))
 	}
-	return p.spec.Rate.TxTime(units.Bytes(b))
+	return b * p.perByte
 }
 
 // node is what a switch and a NIC have in common.
@@ -118,6 +119,7 @@ type node struct {
 	handler deadlock.Handler
 	sink    probe.Sink
 	checks  *Checks
+	watched bool // there is a sink, or there are checks
 	serve   func(now units.Time, p *port)
 	frame   packet.Packet // scratch for control frames
 	ext     packet.Ext    // scratch for their extensions
@@ -131,6 +133,7 @@ func (n *node) initPort(i int, spec flowctl.PortSpec, scheme flowctl.Scheme) {
 		p.perByte = b
 	}
 	p.recv = scheme.Receiver(&end{n, p, speakReceiver})
+	_, p.passes = p.recv.(flowctl.Passing)
 	p.gate = scheme.Gate(&end{n, p, speakGate})
 	p.meter, _ = p.gate.(flowctl.Meter)
 }
@@ -329,6 +332,7 @@ func (n *node) speak(now units.Time, p *port) bool {
 			if len(ext) > 0 {
 				f.Flags |= packet.Extended
 			}
+			p.busy = now + p.txTime(f.Size)
 			n.depart(now, p, f)
 			n.drv.Transmit(int(p.index), f, ext, p.busy)
 			return true
@@ -398,9 +402,8 @@ func (n *node) tell(now units.Time, p *port, mask uint8) {
 	}
 }
 
-// depart does what is due before a frame goes to the driver: the wire is taken.
+// depart tells the probe that the first bit of a frame leaves.
 func (n *node) depart(now units.Time, p *port, f *packet.Packet) {
-	p.busy = now + p.txTime(f.Size)
 	if n.sink != nil {
 		n.sink.Depart(now, int(p.index), f)
 	}

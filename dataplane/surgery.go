@@ -7,6 +7,7 @@ import (
 	"github.com/xoff-net/xoff/mmu"
 	"github.com/xoff-net/xoff/packet"
 	"github.com/xoff-net/xoff/probe"
+	"github.com/xoff-net/xoff/route"
 	"github.com/xoff-net/xoff/units"
 )
 
@@ -90,17 +91,31 @@ func (s *Switch) HoldResume(_ units.Time, port int, mask uint8) {
 
 // SetRoute implements deadlock.Switch.
 func (s *Switch) SetRoute(dst uint16, port int) {
-	if port < 0 {
-		delete(s.routes, dst)
-		if len(s.routes) == 0 {
-			s.routes = nil
+	o, ok := s.router.(*overrides)
+	switch {
+	case port >= 0 && !ok:
+		s.router = &overrides{Router: s.router, ports: map[uint16]int{dst: port}}
+	case port >= 0:
+		o.ports[dst] = port
+	case ok:
+		if delete(o.ports, dst); len(o.ports) == 0 {
+			s.router = o.Router
 		}
-		return
 	}
-	if s.routes == nil {
-		s.routes = make(map[uint16]int)
+}
+
+// overrides is a router of which a deadlock handler has changed some routes.
+type overrides struct {
+	route.Router
+	ports map[uint16]int // by destination
+}
+
+// Route implements route.Router.
+func (o *overrides) Route(p *packet.Packet) int {
+	if port, ok := o.ports[p.Dst]; ok {
+		return port
 	}
-	s.routes[dst] = port
+	return o.Router.Route(p)
 }
 
 // SetAside implements deadlock.Switch.
@@ -119,9 +134,6 @@ func (s *Switch) ResizeShared(b units.Bytes) { s.ledger.Resize(b) }
 func (s *Switch) arriveHooked(now units.Time, in, out int, p *packet.Packet, ext packet.Ext) {
 	f := *p
 	verdict := s.hook.Arriving(now, &f, &out)
-	if s.checks != nil {
-		s.checks.in += uint64(s.ledger.Cells(units.Bytes(f.Size)))
-	}
 	if out < 0 {
 		s.drop(now, in, &f, probe.NoRoute)
 		return
@@ -132,19 +144,16 @@ func (s *Switch) arriveHooked(now units.Time, in, out int, p *packet.Packet, ext
 	}
 	ip := &s.ports[in]
 	a := &s.arrival
-	*a = s.charge(in, out, &f)
-	if verdict == deadlock.InLoop && s.ledger.Reserved() >= a.Bytes {
-		s.ledger.Charge(a, mmu.Reserve)
-		if a.Kind == mmu.Lossless {
-			ip.recv.Charged(now, a, mmu.Reserve)
-		}
-		if s.watcher != nil {
-			a.Slot = s.nextSlot()
-			s.watcher.Enqueued(now, s.view, a)
-		}
-	} else if !s.admit(now, ip, a, &f) {
+	s.describe(a, in, out, 0, &f)
+	seg := mmu.Reserve
+	if verdict != deadlock.InLoop || s.ledger.Reserved() < a.Bytes {
+		seg = s.place(now, ip, a)
+	}
+	if seg == mmu.Drop {
+		s.refuse(now, a, &f)
 		return
 	}
+	s.charge(now, ip, a, seg)
 	slot := s.memory.put(&f, ext)
 	s.memory.packets[slot].Port = uint16(in)
 	op := &s.ports[out]
@@ -160,11 +169,6 @@ func (s *Switch) arriveHooked(now units.Time, in, out int, p *packet.Packet, ext
 	}
 	s.join(now, op, slot)
 	s.look(op)
-}
-
-// charge describes a frame for the ledger.
-func (s *Switch) charge(in, out int, p *packet.Packet) mmu.Arrival {
-	return mmu.Arrival{In: in, Out: out, Bytes: s.ledger.Cells(units.Bytes(p.Size)), Class: p.Class(), Kind: s.kinds[p.Class()], Unscheduled: p.Flags&packet.Unscheduled != 0}
 }
 
 func (s *Switch) link(q *fifo, slot uint32) {
@@ -223,23 +227,17 @@ func (s *Switch) departed(now units.Time, p *port, f *packet.Packet) {
 
 // InsertHead implements deadlock.Switch.
 func (s *Switch) InsertHead(now units.Time, in, out int, p *packet.Packet) bool {
-	a := s.charge(in, out, p)
+	var a mmu.Arrival
+	s.describe(&a, in, out, 0, p)
 	seg := mmu.Reserve
 	if s.ledger.Reserved() < a.Bytes {
 		if seg = mmu.Shared; a.Bytes > s.view.SharedFree() {
 			return false
 		}
 	}
-	s.ledger.Charge(&a, seg)
-	if a.Kind == mmu.Lossless {
-		s.ports[in].recv.Charged(now, &a, seg)
-	}
+	s.charge(now, &s.ports[in], &a, seg)
 	if s.checks != nil {
 		s.checks.in += uint64(a.Bytes)
-	}
-	if s.watcher != nil {
-		a.Slot = s.nextSlot()
-		s.watcher.Enqueued(now, s.view, &a)
 	}
 	slot := s.memory.put(p, nil)
 	f := &s.memory.packets[slot]
@@ -283,8 +281,8 @@ func (s *Switch) Splice(_ units.Time, port int, class uint8) {
 func (s *Switch) DropWhere(now units.Time, port int, class uint8, match func(*packet.Packet) bool) int {
 	return s.take(port, class, match, func(slot uint32) {
 		f := &s.memory.packets[slot]
-		a := s.charge(int(f.Port), port, f)
-		a.Slot = slot
+		var a mmu.Arrival
+		s.describe(&a, int(f.Port), port, slot, f)
 		s.release(now, &a)
 		s.drop(now, int(f.Port), f, probe.Handler)
 		s.memory.drop(slot)
@@ -299,8 +297,8 @@ func (s *Switch) Requeue(now units.Time, port int, class uint8, to int, match fu
 	op := &s.ports[to]
 	n := s.take(port, class, match, func(slot uint32) {
 		f := &s.memory.packets[slot]
-		a := s.charge(int(f.Port), port, f)
-		a.Slot = slot
+		var a mmu.Arrival
+		s.describe(&a, int(f.Port), port, slot, f)
 		if s.watcher != nil {
 			s.watcher.Dequeued(now, s.view, &a)
 		}

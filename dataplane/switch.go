@@ -45,9 +45,8 @@ type Switch struct {
 	ledger  *mmu.Ledger
 	kinds   [mmu.Classes]mmu.Kind
 	router  route.Router
-	routes  map[uint16]int // overrides of a deadlock handler; nil unless used
-	queues  []fifo         // [port*Classes+class]
-	aside   map[int]fifo   // by queue: frames that a deadlock handler keeps apart
+	queues  []fifo       // [port*Classes+class]
+	aside   map[int]fifo // by queue: frames that a deadlock handler keeps apart
 	markers []mark.Marker
 	floor   []units.Bytes // marker's floor, by port
 	ecn     uint8
@@ -113,7 +112,7 @@ func NewSwitch(spec *SwitchSpec, drv Driver) (*Switch, error) {
 		queues: make([]fifo, n*mmu.Classes), rand: rand.NewPCG(spec.Seed, 0),
 		memory: memory{packets: make([]packet.Packet, 1, 64)},
 	}
-	s.node = node{drv: drv, ports: make([]port, n), wakes: newWakes(2*n + 2), sink: spec.Sink, checks: spec.Checks, serve: s.serveData}
+	s.node = node{drv: drv, ports: make([]port, n), wakes: newWakes(2*n + 2), sink: spec.Sink, checks: spec.Checks, watched: spec.Sink != nil || spec.Checks != nil, serve: s.serveData}
 
 	layout := spec.Buffer
 	layout.Ports = n
@@ -190,32 +189,21 @@ func (s *Switch) View() mmu.View { return s.view }
 
 // Arrive takes a frame whose last bit has arrived. The packet is read-only.
 func (s *Switch) Arrive(now units.Time, in int, p *packet.Packet, ext packet.Ext) {
-	if s.sink != nil {
-		s.sink.Arrive(now, in, p)
-	}
-	if s.checks != nil {
-		s.checks.event(now, s.ledger)
+	if s.watched {
+		s.observe(now, in, p)
 	}
 	if p.Control() {
 		s.control(now, in, p, ext)
 		s.settle(now)
 		return
 	}
-	class := p.Class()
 	out := s.router.Route(p)
-	if s.routes != nil {
-		if port, ok := s.routes[p.Dst]; ok {
-			out = port
-		}
-	}
 	ip := &s.ports[in]
-	if ip.hookIn&(1<<class) != 0 {
+	bit := uint8(1) << p.Class()
+	if ip.hookIn&bit != 0 {
 		s.arriveHooked(now, in, out, p, ext)
 		s.settle(now)
 		return
-	}
-	if s.checks != nil {
-		s.checks.in += uint64(s.ledger.Cells(units.Bytes(p.Size)))
 	}
 	if out < 0 {
 		s.drop(now, in, p, probe.NoRoute)
@@ -223,24 +211,26 @@ func (s *Switch) Arrive(now units.Time, in int, p *packet.Packet, ext packet.Ext
 	}
 	a := &s.arrival
 	s.describe(a, in, out, 0, p)
-	if !s.admit(now, ip, a, p) {
-		if len(s.todo) != 0 || s.wakes.dirty {
-			s.settle(now)
+	if seg := s.place(now, ip, a); seg == mmu.Drop {
+		s.refuse(now, a, p)
+	} else if op := &s.ports[out]; op.idle(now, bit) {
+		// Straight through: what is not held need not be counted, unless someone
+		// counts it.
+		if a.Kind == mmu.Lossless && (seg == mmu.Headroom || !ip.passes) || s.watcher != nil {
+			s.charge(now, ip, a, seg)
+			s.release(now, a)
 		}
-		return
-	}
-	op := &s.ports[out]
-	bit := uint8(1) << class
-	if !op.armed && op.busy <= now && op.speaking == 0 && op.nonEmpty&^op.blocked == 0 && (op.nonEmpty|op.blocked|op.metered|op.hookOut)&bit == 0 {
-		// The port is idle and nothing waits: straight through.
-		s.release(now, a)
 		if s.checks != nil {
 			s.checks.leaves(now, op, p)
 			s.checks.out += uint64(a.Bytes)
 		}
-		s.depart(now, op, p)
+		op.busy = now + op.txTime(p.Size)
+		if s.watched {
+			s.depart(now, op, p)
+		}
 		s.drv.Transmit(out, p, ext, op.busy)
 	} else {
+		s.charge(now, ip, a, seg)
 		slot := s.memory.put(p, ext)
 		s.memory.packets[slot].Port = uint16(in)
 		s.join(now, op, slot)
@@ -249,6 +239,25 @@ func (s *Switch) Arrive(now units.Time, in int, p *packet.Packet, ext packet.Ext
 	if len(s.todo) != 0 || s.wakes.dirty {
 		s.settle(now)
 	}
+}
+
+// observe reports an arrival to the probe and the checks.
+func (s *Switch) observe(now units.Time, in int, p *packet.Packet) {
+	if s.sink != nil {
+		s.sink.Arrive(now, in, p)
+	}
+	if s.checks != nil {
+		s.checks.event(now, s.ledger)
+		if !p.Control() {
+			s.checks.in += uint64(s.ledger.Cells(units.Bytes(p.Size)))
+		}
+	}
+}
+
+// idle reports whether a frame of a class can be sent at once: the wire is free,
+// nothing waits that could be sent, and nobody wants to be asked.
+func (p *port) idle(now units.Time, bit uint8) bool {
+	return !p.armed && p.busy <= now && p.speaking == 0 && p.nonEmpty&^p.blocked == 0 && (p.nonEmpty|p.blocked|p.metered|p.hookOut)&bit == 0
 }
 
 // describe fills in what the ledger and the policies see of a frame. Field by
@@ -263,36 +272,43 @@ func (s *Switch) describe(a *mmu.Arrival, in, out int, slot uint32, p *packet.Pa
 	a.Unscheduled = p.Flags&packet.Unscheduled != 0
 }
 
-// admit finds room for a frame and charges it, or drops it. Control classes have
-// no threshold: they take what is left of the shared segment.
-func (s *Switch) admit(now units.Time, ip *port, a *mmu.Arrival, p *packet.Packet) bool {
+// place finds room for a frame. Control classes have no threshold: they take what
+// is left of the shared segment.
+func (s *Switch) place(now units.Time, ip *port, a *mmu.Arrival) mmu.Segment {
 	switch a.Kind {
 	case mmu.Lossless:
-		seg := ip.recv.Place(now, a)
-		if seg == mmu.Drop {
-			s.drop(now, a.In, p, probe.Lossless)
-			return false
-		}
-		s.ledger.Charge(a, seg)
-		ip.recv.Charged(now, a, seg)
+		return ip.recv.Place(now, a)
 	case mmu.Control:
-		if a.Bytes > s.view.SharedFree() {
-			s.drop(now, a.In, p, probe.Overflow)
-			return false
+		if a.Bytes <= s.view.SharedFree() {
+			return mmu.Shared
 		}
-		s.ledger.Charge(a, mmu.Shared)
 	default:
-		if !s.policy.Fits(now, s.view, a) {
-			s.drop(now, a.In, p, probe.Overflow)
-			return false
+		if s.policy.Fits(now, s.view, a) {
+			return mmu.Shared
 		}
-		s.ledger.Charge(a, mmu.Shared)
+	}
+	return mmu.Drop
+}
+
+// refuse drops a frame for which there is no room.
+func (s *Switch) refuse(now units.Time, a *mmu.Arrival, p *packet.Packet) {
+	why := probe.Overflow
+	if a.Kind == mmu.Lossless {
+		why = probe.Lossless
+	}
+	s.drop(now, a.In, p, why)
+}
+
+// charge stores a frame in the books.
+func (s *Switch) charge(now units.Time, ip *port, a *mmu.Arrival, seg mmu.Segment) {
+	s.ledger.Charge(a, seg)
+	if a.Kind == mmu.Lossless {
+		ip.recv.Charged(now, a, seg)
 	}
 	if s.watcher != nil {
 		a.Slot = s.nextSlot()
 		s.watcher.Enqueued(now, s.view, a)
 	}
-	return true
 }
 
 // nextSlot returns the slot that the next stored packet will take; a packet that
@@ -442,7 +458,10 @@ func (s *Switch) send(now units.Time, p *port, at int, slot uint32) {
 	if p.metered&(1<<class) != 0 {
 		p.meter.Sent(now, class, units.Bytes(f.Size))
 	}
-	s.depart(now, p, f)
+	p.busy = now + p.txTime(f.Size)
+	if s.watched {
+		s.depart(now, p, f)
+	}
 	s.drv.Transmit(int(p.index), f, s.memory.extOf(f, slot), p.busy)
 	if p.hookOut != 0 {
 		s.departed(now, p, f)

@@ -40,6 +40,11 @@ type Receiver interface {
 	Reset(now units.Time, up bool)
 }
 
+// Passing is a receiver that only looks at what is stored. It is still asked to
+// Place every frame, but one that the private or shared segment would take and
+// that passes straight through an idle port is neither charged nor reported.
+type Passing interface{ Passing() }
+
 // Gate is the end from which frames leave.
 type Gate interface {
 	// Control takes a PFC or Feedback frame from the peer's receiver.

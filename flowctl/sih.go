@@ -70,6 +70,9 @@ func (r *sihReceiver) Place(now units.Time, a *mmu.Arrival) mmu.Segment {
 	return mmu.Drop
 }
 
+// Passing implements Passing: thresholds are held against stored bytes.
+func (r *sihReceiver) Passing() {}
+
 // Charged implements Receiver: the state machine of dsh.txt Fig. 3, ON to OFF. A
 // frame that the shared segment took was below T(t) when it came, so only the
 // headroom says OFF here.

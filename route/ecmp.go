@@ -16,18 +16,21 @@ func (r *ecmp) Replace(t *Table) { r.table = t }
 
 // Route implements Router.
 func (r *ecmp) Route(p *packet.Packet) int {
-	if port, ok := r.table.pinned(p); ok {
-		return port
+	if p.Flags&packet.Pinned != 0 {
+		if port, ok := r.table.pinned(p); ok {
+			return port
+		}
 	}
-	ports := r.table.Set(p.Dst)
-	if len(ports) == 0 {
+	t := r.table
+	if int(p.Dst) >= len(t.Hops) || t.Hops[p.Dst].Len == 0 {
 		return -1
 	}
 	// The upper half of a 32 x 32 bit product maps the hash to the ports without
 	// a division. A single port takes the same way: whether there is one or many
 	// alternates from frame to frame, and a wrong guess costs more than the
 	// product.
-	return int(ports[uint64(Mix(p.Hash^r.seed))*uint64(len(ports))>>32])
+	h := t.Hops[p.Dst]
+	return int(t.Ports[h.At+uint32(uint64(Mix(p.Hash^r.seed))*uint64(h.Len)>>32)])
 }
 
 // Mix scrambles a 32-bit value (the finalizer of MurmurHash3).

@@ -27,16 +27,16 @@ type Options struct {
 // runs its whole window alone, from the frames on its wires and its own timers:
 // cache-warm, without a global queue, and in parallel for free.
 type Fast struct {
-	spec    *Spec
-	opts    Options
-	nodes   []*fastNode // switches first: they are the larger pieces of work
-	hosts   []*fastNode
-	links   []link
-	nics    []*dataplane.NIC
+	spec     *Spec
+	opts     Options
+	nodes    []*fastNode // switches first: they are the larger pieces of work
+	hosts    []*fastNode
+	links    []link
+	nics     []*dataplane.NIC
 	switches []*dataplane.Switch
-	window  units.Time
-	workers []*worker
-	gate    gate
+	window   units.Time
+	workers  []*worker
+	gate     gate
 
 	now    units.Time // start of the current window
 	end    units.Time

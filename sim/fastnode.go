@@ -65,7 +65,7 @@ type fastNode struct {
 	changes     []change
 	index       int    // in the engine's order
 	pendingWake uint64 // window of a far wake that is on its way
-	hops        uint64
+	frames      uint64 // that arrived, of any kind
 	control     uint64 // control frames that arrived
 	lost        uint64 // frames that a link damaged
 }
@@ -101,8 +101,10 @@ func (n *fastNode) Transmit(port int, p *packet.Packet, ext packet.Ext, done uni
 	if p.Flags&packet.Extended != 0 {
 		e.Link = l.pushExt(ext)
 	}
+	if l.tail == l.flushed {
+		n.touched[uint(port)>>6] |= 1 << (uint(port) & 63)
+	}
 	l.tail++
-	n.touched[uint(port)>>6] |= 1 << (uint(port) & 63)
 }
 
 // ArmTx implements dataplane.Driver.
@@ -185,7 +187,7 @@ func (n *fastNode) releaseAll() {
 	for w, m := range n.consumed {
 		n.consumed[w] = 0
 		for ; m != 0; m &= m - 1 {
-			n.inputs[w<<6+bits.TrailingZeros64(m)].release()
+			n.frames += uint64(n.inputs[w<<6+bits.TrailingZeros64(m)].release())
 		}
 	}
 }
@@ -207,7 +209,9 @@ func (n *fastNode) arrive(port int) {
 	p := &buf[head&uint32(len(buf)-1)]
 	head++
 	in.head = head
-	n.consumed[uint(port)>>6] |= 1 << (uint(port) & 63)
+	if head-1 == in.from {
+		n.consumed[uint(port)>>6] |= 1 << (uint(port) & 63)
+	}
 	if head != in.tail {
 		q := &buf[head&uint32(len(buf)-1)]
 		class := uint64(classArrival)
@@ -227,8 +231,6 @@ func (n *fastNode) arrive(port int) {
 	}
 	if p.Control() {
 		n.control++
-	} else {
-		n.hops++
 	}
 	if in.faults != nil && in.faults.damages(p) {
 		n.lost++

@@ -102,6 +102,7 @@ type input struct {
 	buf    []packet.Packet
 	head   uint32
 	tail   uint32 // as last seen
+	from   uint32 // head at the last publication
 	link   *link
 	faults *faults
 }
@@ -132,5 +133,10 @@ func (in *input) extOf(p *packet.Packet, ext packet.Ext) packet.Ext {
 	return ext
 }
 
-// release publishes how far the consumer is.
-func (in *input) release() { in.link.pubHead.Store(in.head) }
+// release publishes how far the consumer is and returns how many frames it took.
+func (in *input) release() uint32 {
+	n := in.head - in.from
+	in.from = in.head
+	in.link.pubHead.Store(in.head)
+	return n
+}

@@ -32,7 +32,7 @@ type Totals struct {
 func (f *Fast) Totals() Totals {
 	t := totals(f.spec, f.nics, f.switches, f.now)
 	for _, n := range f.nodes {
-		t.Hops += n.hops
+		t.Hops += n.frames - n.control
 		t.Control += n.control
 		t.Lost += n.lost
 	}
