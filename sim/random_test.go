@@ -1,0 +1,385 @@
+package sim_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"math/rand/v2"
+
+	"github.com/xoff-net/xoff/buffer"
+	"github.com/xoff-net/xoff/cc"
+	"github.com/xoff-net/xoff/dataplane"
+	"github.com/xoff-net/xoff/flowctl"
+	"github.com/xoff-net/xoff/mark"
+	"github.com/xoff-net/xoff/scenario"
+	"github.com/xoff-net/xoff/units"
+)
+
+// randomCase is a scenario drawn from an index, and what may go wrong in it.
+type randomCase struct {
+	index  int
+	cfg    *scenario.Config
+	loses  string // why lossless frames may be dropped; empty when they must not
+	faults bool
+	grace  units.Time // simulated after the last flow, so that pauses are withdrawn
+}
+
+func (c *randomCase) String() string {
+	text, err := json.Marshal(c.cfg)
+	if err != nil {
+		return fmt.Sprintf("case %d: %v", c.index, err)
+	}
+	return fmt.Sprintf("case %d: %s", c.index, text)
+}
+
+// drawer draws the parts of a scenario. packets bounds how much traffic there is.
+type drawer struct {
+	*rand.Rand
+	cfg      *scenario.Config
+	packets  int
+	hosts    int
+	leaves   bool
+	longLink bool
+	lossy    bool
+	span     units.Time // in which flows arrive
+}
+
+// drawCase makes the scenario of an index, always the same.
+func drawCase(index, packets int) *randomCase {
+	d := &drawer{Rand: rand.New(rand.NewPCG(20240607, uint64(index))), cfg: scenario.Default(), packets: packets}
+	d.cfg.Name = fmt.Sprintf("case %d", index)
+	d.cfg.Seed = d.Uint64() >> 1
+	d.topology()
+	d.classes()
+	d.hostSide()
+	d.switchSide()
+	d.workload()
+	c := &randomCase{index: index, cfg: d.cfg}
+	if d.chance(0.3) {
+		d.faults()
+		c.faults = true
+	}
+	if d.chance(0.12) {
+		d.slowReceivers()
+	}
+	d.bufferSize()
+	d.stop()
+	c.loses = d.mayLose()
+	c.grace = 10*(d.cfg.Topology.HostLink.Delay+d.cfg.Topology.FabricLink.Delay) + 200*units.Microsecond
+	return c
+}
+
+func (d *drawer) chance(p float64) bool { return d.Float64() < p }
+
+func pick[T any](d *drawer, list ...T) T { return list[d.IntN(len(list))] }
+
+func (d *drawer) between(lo, hi int) int { return lo + d.IntN(hi-lo+1) }
+
+// topology prefers round delays: they make events of different ports meet at
+// the same picosecond, which is where orders can differ.
+func (d *drawer) topology() {
+	t := &d.cfg.Topology
+	rates := []units.Rate{10 * units.Gbps, 25 * units.Gbps, 40 * units.Gbps, 100 * units.Gbps, 200 * units.Gbps, 30 * units.Gbps}
+	t.HostLink = scenario.Cable{Rate: pick(d, rates...), Delay: d.delay()}
+	t.FabricLink = t.HostLink
+	if d.chance(0.4) {
+		t.FabricLink.Rate = pick(d, rates...)
+	}
+	if d.chance(0.4) {
+		t.FabricLink.Delay = d.delay()
+	}
+	d.leaves = d.chance(0.65)
+	if !d.leaves {
+		t.Name, t.Hosts = "one-switch", d.between(3, 7)
+		d.hosts = t.Hosts
+		return
+	}
+	t.Name, t.Leaves, t.Spines, t.HostsPerLeaf = "leaf-spine", d.between(2, 3), d.between(1, 2), d.between(2, 4)
+	d.hosts = t.Leaves * t.HostsPerLeaf
+	if d.chance(0.08) {
+		d.longLink = true
+		t.HostLink.Rate, t.FabricLink.Rate = 10*units.Gbps, 25*units.Gbps
+		t.FabricLink.Delay = units.Time(d.between(100, 1000)) * units.Microsecond
+	}
+}
+
+func (d *drawer) delay() units.Time {
+	if d.chance(0.25) {
+		return units.Time(d.between(20_000, 2_000_000))
+	}
+	return pick[units.Time](d, 20, 50, 100, 500, 1000, 2000) * units.Nanosecond
+}
+
+// classes: the control class, 1 to 3 lossless ones and up to 2 lossy ones.
+func (d *drawer) classes() {
+	lossless, lossy := d.between(1, 3), 0
+	if d.chance(0.45) {
+		lossy = d.between(1, 2)
+	}
+	d.lossy = lossy > 0
+	d.cfg.Classes = map[string]scenario.Class{"control": {IDs: []int{0}, Kind: "control"}}
+	var rdma, tcp []int
+	for i := range lossless {
+		rdma = append(rdma, 1+i)
+	}
+	for i := range lossy {
+		tcp = append(tcp, 5+i)
+	}
+	d.cfg.Classes["rdma"] = scenario.Class{IDs: rdma, Kind: "lossless"}
+	groups := []string{"rdma"}
+	if d.lossy {
+		d.cfg.Classes["tcp"] = scenario.Class{IDs: tcp, Kind: "lossy"}
+		groups = append(groups, "tcp")
+	}
+	s := &d.cfg.Switch.Scheduler
+	*s = scenario.Scheduler{Strict: []string{"control"}, Quantum: 1600}
+	switch d.IntN(4) {
+	case 0:
+		s.RR = groups
+	case 1:
+		s.Strict = append(s.Strict, groups...)
+	default:
+		s.DWRR = groups
+		if d.chance(0.5) {
+			s.Quanta = map[int]units.Bytes{1: units.Bytes(d.between(100, 6000)), 5: units.Bytes(d.between(100, 6000))}
+		}
+	}
+}
+
+func (d *drawer) hostSide() {
+	h := &d.cfg.Hosts
+	h.Payload = pick[units.Bytes](d, 1000, 1000, 1000, 256, 1452, 4000)
+	h.Ack = scenario.Ack{Every: pick(d, 1, 1, 1, 2, 4, 16), Class: "control", Size: pick[units.Bytes](d, 60, 64)}
+	h.CNP.Mode = pick(d, "interval", "ack")
+	h.CNP.Interval = pick[units.Time](d, 0, 4, 50) * units.Microsecond
+	r := &h.Reliability
+	r.Timeout = pick[units.Time](d, 200, 500, 1000) * units.Microsecond
+	if d.longLink {
+		r.Timeout += 5 * d.cfg.Topology.FabricLink.Delay
+	}
+	r.MaxTimeout = 8 * r.Timeout
+	r.NackInterval = pick[units.Time](d, 0, 10, 500) * units.Microsecond
+	switch d.IntN(5) {
+	case 0, 1:
+		h.CC = scenario.Choice{Name: "none"}
+	case 2:
+		// A share of the line rate, at times a window of a few packets.
+		p := &cc.FixedParams{Rate: d.cfg.Topology.HostLink.Rate * units.Rate(d.between(20, 100)) / 100}
+		if d.chance(0.5) {
+			p.Window = h.Payload * units.Bytes(h.Ack.Every*d.between(1, 30))
+		}
+		h.CC = scenario.Choice{Name: "fixed", Params: p}
+	default:
+		p := &cc.DCQCNParams{}
+		if err := p.ApplyPreset(pick(d, "hpcc-sim", "paper")); err != nil {
+			panic(err)
+		}
+		h.CC = scenario.Choice{Name: "dcqcn", Params: p}
+	}
+}
+
+func (d *drawer) switchSide() {
+	s := &d.cfg.Switch
+	mtu := d.cfg.Hosts.Payload + d.cfg.Hosts.Header
+	s.Buffer.PrivatePerQueue = pick[units.Bytes](d, 0, 1000, 3000, 5000)
+	s.Buffer.Cell = pick[units.Bytes](d, 1, 1, 1, 80, 254)
+	ratio := func(list ...buffer.Ratio) buffer.Ratio { return pick(d, list...) }
+	s.Policy = scenario.Choice{Name: "dt", Params: &buffer.DTParams{
+		Alpha:      ratio(buffer.Ratio{Num: 1, Den: 16}, buffer.Ratio{Num: 1, Den: 8}, buffer.Ratio{Num: 1, Den: 3}, buffer.Ratio{Num: 1, Den: 1}, buffer.Ratio{Num: 8, Den: 1}),
+		AlphaLossy: ratio(buffer.Ratio{Num: 1, Den: 4}, buffer.Ratio{Num: 1, Den: 1}, buffer.Ratio{Num: 64, Den: 1}, buffer.Ratio{Num: 64, Den: 1}),
+	}}
+	if d.chance(0.2) {
+		s.Policy = scenario.Choice{Name: "static", Params: &buffer.StaticParams{Limit: mtu * units.Bytes(d.between(2, 60))}}
+	}
+	fc := &flowctl.SIHParams{Headroom: flowctl.Headroom{Rule: flowctl.HeadroomExact}}
+	switch {
+	case d.chance(0.1):
+		fc.Headroom.Rule = flowctl.HeadroomEq1
+	case d.chance(0.1):
+		fc.Headroom = flowctl.Headroom{Rule: flowctl.HeadroomBytes, Bytes: mtu * units.Bytes(d.between(1, 10))}
+	}
+	if d.chance(0.4) {
+		fc.Delta = 2 * mtu
+	}
+	s.FlowControl = scenario.Choice{Name: "pfc", Params: fc}
+	if d.chance(0.1) {
+		s.FlowControl = scenario.Choice{Name: "none"}
+	}
+	s.PFC = scenario.PFC{Hold: "timed", Quanta: pick(d, 65535, 1000, 300, 100, 20), Coalesce: d.chance(0.85)}
+	if d.chance(0.3) {
+		s.PFC.Hold = "indefinite"
+	}
+	if d.chance(0.3) {
+		s.PFC.Processing = units.Time(d.between(1, 300_000))
+	}
+	if d.chance(0.3) {
+		s.WireOverhead = 20
+	}
+	if d.chance(0.3) {
+		s.Latency = pick[units.Time](d, 300, 800) * units.Nanosecond
+	}
+	s.ECN.At = pick(d, "dequeue", "enqueue")
+	switch d.IntN(4) {
+	case 0:
+		s.ECN.Choice = scenario.Choice{Name: "none"}
+	case 1:
+		s.ECN.Choice = scenario.Choice{Name: "step", Params: &mark.StepParams{K: mtu * units.Bytes(d.between(1, 40))}}
+	default:
+		kmin := mtu * units.Bytes(d.between(1, 20))
+		s.ECN.Choice = scenario.Choice{Name: "red", Params: &mark.REDParams{KMin: kmin, KMax: kmin * units.Bytes(d.between(1, 5)), PMax: 0.05 + 0.95*d.Float64()}}
+	}
+	d.cfg.Routing.Name = pick(d, "ecmp", "ecmp", "ecmp", "spray", "static")
+	d.cfg.Routing.RerouteAfter = pick[units.Time](d, 0, 1, 30) * units.Microsecond
+}
+
+// workload spends the packets on bursts, a Poisson load and single flows.
+func (d *drawer) workload() {
+	cfg := d.cfg
+	h := &cfg.Hosts
+	line := cfg.Topology.HostLink.Rate
+	total := h.Payload * units.Bytes(d.packets)
+	share := 0.2 + 0.6*d.Float64()
+	d.span = line.TxTime(total/2) / units.Time(float64(d.hosts)*share+1)
+	cfg.Run.Arrivals = max(d.span, 10*units.Microsecond)
+	pairs := "any"
+	if d.leaves && d.chance(0.5) {
+		pairs = "other_rack"
+	}
+	class := func() scenario.ClassChoice {
+		if d.lossy && d.chance(0.6) {
+			return scenario.ClassChoice{Random: "tcp"}
+		}
+		return scenario.ClassChoice{Random: "rdma"}
+	}
+	cfg.Workload = []scenario.Workload{{
+		Name: "background", Generator: "poisson", Sizes: pick(d, "2KB", "20KB", "100KB", "fb_hadoop"),
+		Load: scenario.Load{Share: share, Of: "host_links"}, Pairs: pairs, Class: class(),
+	}}
+	bursts := d.between(1, 3)
+	for i := range bursts {
+		senders := d.between(2, d.hosts-1)
+		cfg.Workload = append(cfg.Workload, scenario.Workload{
+			Name: fmt.Sprintf("burst%d", i), Generator: "incast", Senders: senders,
+			Size: max(1, total/2/units.Bytes(bursts*senders)-units.Bytes(d.IntN(int(h.Payload)))), Pairs: pairs, Class: class(),
+			At: units.Time(d.Int64N(int64(cfg.Run.Arrivals))), To: fmt.Sprintf("host%d", d.IntN(d.hosts)),
+		})
+	}
+	single := scenario.Workload{Name: "single", Generator: "flows", Class: scenario.ClassChoice{Fixed: "rdma"}}
+	for range d.IntN(4) {
+		from := d.IntN(d.hosts)
+		to := (from + 1 + d.IntN(d.hosts-1)) % d.hosts
+		single.Flows = append(single.Flows, scenario.FlowSpec{
+			From: fmt.Sprintf("host%d", from), To: fmt.Sprintf("host%d", to), Size: units.Bytes(d.between(1, 5000)),
+			Start: pick[units.Time](d, 0, cfg.Run.Arrivals/2),
+		})
+	}
+	if len(single.Flows) > 0 {
+		cfg.Workload = append(cfg.Workload, single)
+	}
+}
+
+// link draws the name of a cable.
+func (d *drawer) link() string {
+	t := &d.cfg.Topology
+	host := d.IntN(d.hosts)
+	switch {
+	case !d.leaves:
+		return fmt.Sprintf("host%d-switch0", host)
+	case d.chance(0.5):
+		return fmt.Sprintf("host%d-leaf%d", host, host/t.HostsPerLeaf)
+	default:
+		return fmt.Sprintf("leaf%d-spine%d", d.IntN(t.Leaves), d.IntN(t.Spines))
+	}
+}
+
+func (d *drawer) faults() {
+	when := func() units.Time { return units.Time(d.Int64N(int64(d.cfg.Run.Arrivals))) }
+	for range d.between(1, 3) {
+		f := scenario.Fault{At: when()}
+		switch d.IntN(4) {
+		case 0:
+			f.Link, f.DownFor = d.link(), units.Time(d.between(1, 60))*units.Microsecond
+		case 1:
+			f.Link, f.DownFor = d.link(), units.Time(d.between(1, 10))*units.Microsecond
+			f.Times, f.Every = d.between(2, 5), 3*f.DownFor
+		case 2:
+			f.Link, f.Corrupt = d.link(), 0.001+0.05*d.Float64()
+			if d.chance(0.5) {
+				f.For = units.Time(d.between(10, 300)) * units.Microsecond
+			}
+		default:
+			f.Host, f.Stuck, f.For = fmt.Sprintf("host%d", d.IntN(d.hosts)), true, units.Time(d.between(5, 150))*units.Microsecond
+		}
+		d.cfg.Faults = append(d.cfg.Faults, f)
+	}
+}
+
+// slowReceivers makes one or all hosts take frames at a part of the line rate,
+// with room for what the pause cannot stop.
+func (d *drawer) slowReceivers() {
+	r := &d.cfg.Hosts.Receive
+	r.Rate = d.cfg.Topology.HostLink.Rate * units.Rate(d.between(20, 95)) / 100
+	r.Xoff = units.Bytes(d.between(2, 50)) * units.KB
+	r.Buffer = 16 * units.MB
+	if d.chance(0.5) {
+		r.Hosts = []string{"host0"}
+	}
+}
+
+// bufferSize gives every switch what its headroom takes and then little, some or
+// much to share.
+func (d *drawer) bufferSize() {
+	b := &d.cfg.Switch.Buffer
+	b.Size = units.GiB
+	built, err := scenario.Build(d.cfg, scenario.BuildOptions{})
+	if err != nil {
+		panic(fmt.Sprintf("%s: %v", d.cfg.Name, err))
+	}
+	taken := units.Bytes(0)
+	for _, s := range built.Spec.Switches {
+		taken = max(taken, b.Size-dataplane.SharedSize(s))
+	}
+	b.Size = taken + units.KB*units.Bytes(pick(d, d.between(5, 30), d.between(30, 200), d.between(30, 200), d.between(200, 3000)))
+}
+
+func (d *drawer) stop() {
+	r := &d.cfg.Run
+	r.Stop.AtMost = r.Arrivals + 3*units.Millisecond
+	r.Stop.When = "all_flows_done"
+	if d.chance(0.2) {
+		r.Stop.When, r.Stop.AtMost = "time", r.Arrivals+units.Time(d.between(1, 400_000_000))
+	}
+	if d.longLink {
+		r.Stop.AtMost += 10 * d.cfg.Topology.FabricLink.Delay
+	}
+}
+
+// mayLose says why lossless frames may be dropped in this scenario: each reason
+// is a promise of the flow control that the scenario takes away.
+func (d *drawer) mayLose() string {
+	s := &d.cfg.Switch
+	mtu := d.cfg.Hosts.Payload + d.cfg.Hosts.Header + s.WireOverhead
+	if s.FlowControl.Name == "none" {
+		return "no flow control"
+	}
+	fc := s.FlowControl.Params.(*flowctl.SIHParams)
+	if fc.Headroom.Rule == flowctl.HeadroomBytes {
+		return "headroom is a number, not what can be in flight"
+	}
+	// Eq. 1 has 3840 B for what exact counts as processing, a third frame and
+	// the PAUSE itself.
+	rate := max(d.cfg.Topology.HostLink.Rate, d.cfg.Topology.FabricLink.Rate)
+	if fc.Headroom.Rule == flowctl.HeadroomEq1 && rate.In(s.PFC.Processing)+1+3*mtu+64+s.WireOverhead > 2*(mtu-s.WireOverhead)+3840 {
+		return "eq. 1 is short of what can be in flight"
+	}
+	// A refresh leaves at half-life and waits for a frame: a pause that is
+	// shorter than twice a frame runs out before.
+	if s.PFC.Hold == "timed" && units.Bytes(s.PFC.Quanta)*64/2 <= 2*mtu {
+		return "pauses run out before they are refreshed"
+	}
+	for _, f := range d.cfg.Faults {
+		if f.Link != "" {
+			return "PAUSE frames are lost, or a pause is forgotten when a link comes up"
+		}
+	}
+	return ""
+}
