@@ -144,9 +144,12 @@ func (s *PauseSender) Want(now units.Time, mask uint8) {
 // Frame implements Receiver.
 func (s *PauseSender) Frame(now units.Time, f *packet.Packet, ext packet.Ext) (packet.Ext, bool) {
 	want := s.want
-	if len(s.changes) > 0 {
+	for len(s.changes) > 0 {
 		want = s.changes[0]
 		s.changes = append(s.changes[:0], s.changes[1:]...)
+		if want != s.told {
+			break // after a Reset the first change may be no news to the peer
+		}
 	}
 	if want^s.told|s.refresh&want == 0 {
 		return ext, false
@@ -167,12 +170,12 @@ func (s *PauseSender) Frame(now units.Time, f *packet.Packet, ext packet.Ext) (p
 // Control implements Receiver: PFC has no frames in that direction.
 func (s *PauseSender) Control(units.Time, *packet.Packet, packet.Ext) {}
 
-// Wake implements Receiver: half of the pause time is over.
+// Wake implements Receiver: half of the pause time is over. What was told is due
+// even if a RESUME of it is on its way out: if that is called off before it
+// leaves, the pause must be repeated all the same.
 func (s *PauseSender) Wake(now units.Time) {
-	if s.want != 0 {
-		s.refresh = s.want
-		s.port.Request(now)
-	}
+	s.refresh = s.told
+	s.port.Request(now)
 }
 
 // Reset implements Receiver: the peer forgot what it was told.
