@@ -171,11 +171,7 @@ func (o *outcome) differs(p *outcome) error {
 
 // sound returns what is wrong with a run as such.
 func (c *randomCase) sound(o *outcome) error {
-	lost := uint64(0)
-	for _, why := range []probe.Reason{probe.Lossless} {
-		lost += o.totals.Drops[why]
-	}
-	if c.loses == "" && lost > 0 {
+	if lost := o.totals.Drops[probe.Lossless]; c.loses == "" && lost > 0 {
 		return fmt.Errorf("%d lossless frames dropped", lost)
 	}
 	for _, k := range o.built.Checks {
@@ -191,6 +187,9 @@ func (c *randomCase) sound(o *outcome) error {
 		if total := uint32((f.Size + payload - 1) / payload); r.Next > total || (r.Delivered != 0) != (r.Next == total) || o.built.Flows.Done(i) && r.Next != total {
 			return fmt.Errorf("flow %d of %d packets: %d delivered, finished at %v", i, total, r.Next, r.Delivered)
 		}
+	}
+	if n := len(o.built.Flows.Flow) - int(o.totals.Finished); c.ends && n > 0 {
+		return fmt.Errorf("%d flows never finish", n)
 	}
 	if o.built.Spec.Done != nil && o.end < o.built.Spec.Until {
 		return c.drained(o)
@@ -330,4 +329,4 @@ func testAgree(t *testing.T, cases, packets int) {
 	v.assert(t)
 }
 
-func TestEnginesAgree(t *testing.T) { testAgree(t, 12, 1500) }
+func TestEnginesAgree(t *testing.T) { testAgree(t, 20, 3000) }

@@ -20,6 +20,7 @@ type randomCase struct {
 	cfg    *scenario.Config
 	loses  string // why lossless frames may be dropped; empty when they must not
 	faults bool
+	ends   bool       // every flow must finish
 	grace  units.Time // simulated after the last flow, so that pauses are withdrawn
 }
 
@@ -40,6 +41,7 @@ type drawer struct {
 	leaves   bool
 	longLink bool
 	lossy    bool
+	flood    bool       // fill the buffer to the brim
 	span     units.Time // in which flows arrive
 }
 
@@ -48,11 +50,15 @@ func drawCase(index, packets int) *randomCase {
 	d := &drawer{Rand: rand.New(rand.NewPCG(20240607, uint64(index))), cfg: scenario.Default(), packets: packets}
 	d.cfg.Name = fmt.Sprintf("case %d", index)
 	d.cfg.Seed = d.Uint64() >> 1
+	d.flood = d.chance(0.3)
 	d.topology()
 	d.classes()
 	d.hostSide()
 	d.switchSide()
 	d.workload()
+	if d.flood {
+		d.flooding()
+	}
 	c := &randomCase{index: index, cfg: d.cfg}
 	if d.chance(0.3) {
 		d.faults()
@@ -64,6 +70,10 @@ func drawCase(index, packets int) *randomCase {
 	d.bufferSize()
 	d.stop()
 	c.loses = d.mayLose()
+	// Slow hosts and rates that congestion control cut may take for ever; so may
+	// a flow whose packets are lost or reordered again and again.
+	c.ends = c.loses == "" && !c.faults && !d.lossy && d.cfg.Hosts.CC.Name != "dcqcn" && d.cfg.Hosts.Receive.Rate == 0 &&
+		d.cfg.Routing.Name != "spray" && d.cfg.Run.Stop.When == "all_flows_done"
 	c.grace = 10*(d.cfg.Topology.HostLink.Delay+d.cfg.Topology.FabricLink.Delay) + 200*units.Microsecond
 	return c
 }
@@ -95,7 +105,7 @@ func (d *drawer) topology() {
 	}
 	t.Name, t.Leaves, t.Spines, t.HostsPerLeaf = "leaf-spine", d.between(2, 3), d.between(1, 2), d.between(2, 4)
 	d.hosts = t.Leaves * t.HostsPerLeaf
-	if d.chance(0.08) {
+	if !d.flood && d.chance(0.08) {
 		d.longLink = true
 		t.HostLink.Rate, t.FabricLink.Rate = 10*units.Gbps, 25*units.Gbps
 		t.FabricLink.Delay = units.Time(d.between(100, 1000)) * units.Microsecond
@@ -114,6 +124,9 @@ func (d *drawer) classes() {
 	lossless, lossy := d.between(1, 3), 0
 	if d.chance(0.45) {
 		lossy = d.between(1, 2)
+	}
+	if d.flood {
+		lossless, lossy = 1, min(lossy, 1)
 	}
 	d.lossy = lossy > 0
 	d.cfg.Classes = map[string]scenario.Class{"control": {IDs: []int{0}, Kind: "control"}}
@@ -255,8 +268,14 @@ func (d *drawer) workload() {
 		Load: scenario.Load{Share: share, Of: "host_links"}, Pairs: pairs, Class: class(),
 	}}
 	bursts := d.between(1, 3)
+	if d.flood {
+		bursts = 1
+	}
 	for i := range bursts {
 		senders := d.between(2, d.hosts-1)
+		if d.flood {
+			senders = d.hosts - 1
+		}
 		cfg.Workload = append(cfg.Workload, scenario.Workload{
 			Name: fmt.Sprintf("burst%d", i), Generator: "incast", Senders: senders,
 			Size: max(1, total/2/units.Bytes(bursts*senders)-units.Bytes(d.IntN(int(h.Payload)))), Pairs: pairs, Class: class(),
@@ -275,6 +294,19 @@ func (d *drawer) workload() {
 	if len(single.Flows) > 0 {
 		cfg.Workload = append(cfg.Workload, single)
 	}
+}
+
+// flooding lets queues take nearly all of a buffer that is mostly shared: short
+// cables need little headroom, high alphas and deaf senders do the rest.
+func (d *drawer) flooding() {
+	t, s := &d.cfg.Topology, &d.cfg.Switch
+	t.HostLink.Delay = min(t.HostLink.Delay, 100*units.Nanosecond)
+	t.FabricLink.Delay = min(t.FabricLink.Delay, 100*units.Nanosecond)
+	t.FabricLink.Rate = max(t.FabricLink.Rate, t.HostLink.Rate)
+	s.Policy = scenario.Choice{Name: "dt", Params: &buffer.DTParams{Alpha: buffer.Ratio{Num: 16, Den: 1}, AlphaLossy: buffer.Ratio{Num: 64, Den: 1}}}
+	s.Buffer.PrivatePerQueue, s.Buffer.Cell = 0, 1
+	s.PFC.Processing, s.Latency = 0, 0
+	d.cfg.Hosts.CC = scenario.Choice{Name: "none"}
 }
 
 // link draws the name of a cable.
@@ -338,12 +370,17 @@ func (d *drawer) bufferSize() {
 	for _, s := range built.Spec.Switches {
 		taken = max(taken, b.Size-dataplane.SharedSize(s))
 	}
+	if d.flood {
+		b.Size = max(taken, 15*units.KB) * units.Bytes(d.between(11, 14))
+		return
+	}
 	b.Size = taken + units.KB*units.Bytes(pick(d, d.between(5, 30), d.between(30, 200), d.between(30, 200), d.between(200, 3000)))
 }
 
 func (d *drawer) stop() {
 	r := &d.cfg.Run
-	r.Stop.AtMost = r.Arrivals + 3*units.Millisecond
+	all := d.cfg.Hosts.Payload * units.Bytes(d.packets)
+	r.Stop.AtMost = r.Arrivals + 3*units.Millisecond + 3*d.cfg.Topology.HostLink.Rate.TxTime(all)
 	r.Stop.When = "all_flows_done"
 	if d.chance(0.2) {
 		r.Stop.When, r.Stop.AtMost = "time", r.Arrivals+units.Time(d.between(1, 400_000_000))

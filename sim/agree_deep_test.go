@@ -1,0 +1,7 @@
+//go:build deep
+
+package sim_test
+
+import "testing"
+
+func TestDeepEnginesAgree(t *testing.T) { testAgree(t, 500, 6000) }

@@ -1,0 +1,147 @@
+package sim_test
+
+import (
+	"testing"
+
+	"github.com/xoff-net/xoff/flowctl"
+	"github.com/xoff-net/xoff/mmu"
+	"github.com/xoff-net/xoff/packet"
+	"github.com/xoff-net/xoff/registry"
+	"github.com/xoff-net/xoff/sim"
+	"github.com/xoff-net/xoff/units"
+)
+
+// Mutants are flow-control schemes and engines with one mistake each. The
+// property test must catch every one of them; if it does not, it is too weak.
+
+// mutantScheme is PFC with a headroom and a receiver of its own.
+type mutantScheme struct {
+	params   flowctl.SIHParams
+	headroom func(*flowctl.PortSpec) units.Bytes
+	wrap     func(flowctl.Port, flowctl.Receiver) flowctl.Receiver
+}
+
+// sih is the real scheme with this mutant's headroom at a port.
+func (m *mutantScheme) sih(p *flowctl.PortSpec) flowctl.Scheme {
+	e, err := flowctl.Schemes.Get("pfc")
+	if err != nil {
+		panic(err)
+	}
+	params := m.params
+	if m.headroom != nil {
+		params.Headroom = flowctl.Headroom{Rule: flowctl.HeadroomBytes, Bytes: m.headroom(p)}
+	}
+	s, err := e.New(&params)
+	if err != nil {
+		panic(err)
+	}
+	return s
+}
+
+func (m *mutantScheme) Reserve(p *flowctl.PortSpec) units.Bytes { return m.sih(p).Reserve(p) }
+
+func (m *mutantScheme) Gate(p flowctl.Port) flowctl.Gate { return flowctl.NewPauseGate(p) }
+
+func (m *mutantScheme) Receiver(p flowctl.Port) flowctl.Receiver {
+	r := m.sih(p.Spec()).Receiver(p)
+	if m.wrap != nil {
+		r = m.wrap(p, r)
+	}
+	return r
+}
+
+// oneShort has a headroom that lacks one full frame.
+func oneShort(p *flowctl.PortSpec) units.Bytes { return flowctl.Exact(p) - p.MTU }
+
+// skipsResume never sends every fourth RESUME.
+type skipsResume struct {
+	flowctl.Receiver
+	n int
+}
+
+func (r *skipsResume) Frame(now units.Time, f *packet.Packet, ext packet.Ext) (packet.Ext, bool) {
+	ext, ok := r.Receiver.Frame(now, f, ext)
+	if ok {
+		if _, pause, _ := f.PFC(); pause == 0 {
+			if r.n++; r.n%4 == 0 {
+				return ext, false
+			}
+		}
+	}
+	return ext, ok
+}
+
+// resumesEarly withdraws a pause at the first release, as if headroom were the
+// last segment to be given back.
+type resumesEarly struct {
+	flowctl.Receiver
+	sender interface {
+		Want(units.Time, uint8)
+		Paused() uint8
+	}
+}
+
+func (r *resumesEarly) Released(now units.Time, a *mmu.Arrival) {
+	r.sender.Want(now, r.sender.Paused()&^(1<<a.Class))
+}
+
+// forgetsRefresh lets its pauses run out.
+type forgetsRefresh struct{ flowctl.Receiver }
+
+func (forgetsRefresh) Wake(units.Time) {}
+
+func init() {
+	for _, m := range []struct {
+		name     string
+		headroom func(*flowctl.PortSpec) units.Bytes
+		wrap     func(flowctl.Port, flowctl.Receiver) flowctl.Receiver
+	}{
+		{"one-short", oneShort, nil},
+		{"skips-resume", nil, func(_ flowctl.Port, r flowctl.Receiver) flowctl.Receiver { return &skipsResume{Receiver: r} }},
+		{"resumes-early", nil, func(_ flowctl.Port, r flowctl.Receiver) flowctl.Receiver {
+			return &resumesEarly{r, r.(interface {
+				Want(units.Time, uint8)
+				Paused() uint8
+			})}
+		}},
+		{"forgets-refresh", nil, func(_ flowctl.Port, r flowctl.Receiver) flowctl.Receiver { return forgetsRefresh{r} }},
+	} {
+		flowctl.Schemes.Register(registry.Entry[flowctl.New]{Name: m.name, New: func(params any) (flowctl.Scheme, error) {
+			return &mutantScheme{*params.(*flowctl.SIHParams), m.headroom, m.wrap}, nil
+		}})
+	}
+}
+
+func TestMutantsAreCaught(t *testing.T) {
+	for _, m := range []struct {
+		name   string
+		scheme string // of the flow control; empty: the real one
+		engine []engine
+	}{
+		{name: "headroom one MTU short", scheme: "one-short"},
+		{name: "a RESUME skipped", scheme: "skips-resume"},
+		{name: "a pause withdrawn while headroom is in use", scheme: "resumes-early"},
+		{name: "a refresh forgotten", scheme: "forgets-refresh"},
+		{name: "an engine without order of classes", engine: []engine{oracle("insertion order", sim.OracleOptions{InsertionOrder: true})}},
+	} {
+		t.Run(m.name, func(t *testing.T) {
+			tried := 0
+			for i := range 150 {
+				c := drawCase(i, 2000)
+				if m.scheme != "" {
+					if c.loses != "" {
+						continue // loss proves nothing there
+					}
+					c.cfg.Switch.FlowControl.Name = m.scheme
+					c.cfg.Switch.Buffer.Cell = 1 // cells would hide a missing frame
+				}
+				tried++
+				if _, err := c.check(m.engine...); err != nil {
+					t.Logf("caught by the %d. case, index %d: %v", tried, i, err)
+					return
+				}
+			}
+			t.Errorf("not caught by %d cases", tried)
+		})
+	}
+}
