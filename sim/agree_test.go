@@ -133,10 +133,11 @@ func (c *randomCase) run(e engine) (*outcome, error) {
 		// Let pauses be withdrawn before the run ends.
 		left := c.grace
 		built.Spec.Done = func() bool {
-			if done() {
-				left -= sim.CheckPeriod
+			if !done() {
+				return false
 			}
-			return left <= 0
+			left -= sim.CheckPeriod
+			return left < 0
 		}
 	}
 	o.end, o.totals, err = e.run(built.Spec)

@@ -1,0 +1,190 @@
+package sim_test
+
+import (
+	"fmt"
+	"math"
+	"slices"
+	"testing"
+
+	"github.com/xoff-net/xoff/buffer"
+	"github.com/xoff-net/xoff/cc"
+	"github.com/xoff-net/xoff/flowctl"
+	"github.com/xoff-net/xoff/mark"
+	"github.com/xoff-net/xoff/packet"
+	"github.com/xoff-net/xoff/scenario"
+	"github.com/xoff-net/xoff/units"
+)
+
+func staticLimit(b units.Bytes) *buffer.StaticParams { return &buffer.StaticParams{Limit: b} }
+
+func fixedRate(r units.Rate) *cc.FixedParams { return &cc.FixedParams{Rate: r} }
+
+func equal[T comparable](a, b []T) bool { return slices.Equal(a, b) }
+
+// Dynamic Threshold lets n equal queues grow to alpha B / (1 + n alpha) each. The
+// receiver is stuck, so nothing leaves, and what the shared segment holds in the
+// end is what is stored less the headroom.
+func TestDynamicThresholdSteadyState(t *testing.T) {
+	const shared, phi = 900_000, 60_000
+	for _, c := range []struct {
+		queues int
+		alpha  buffer.Ratio
+		each   units.Bytes
+	}{
+		{1, buffer.Ratio{Num: 1, Den: 1}, 450_000},  // 900,000 / (1 + 1)
+		{2, buffer.Ratio{Num: 1, Den: 1}, 300_000},  // 900,000 / (1 + 2)
+		{8, buffer.Ratio{Num: 1, Den: 1}, 100_000},  // 900,000 / (1 + 8)
+		{1, buffer.Ratio{Num: 1, Den: 2}, 300_000},  // 450,000 / 1.5
+		{2, buffer.Ratio{Num: 1, Den: 2}, 225_000},  // 450,000 / 2
+		{8, buffer.Ratio{Num: 1, Den: 2}, 90_000},   // 450,000 / 5
+		{8, buffer.Ratio{Num: 1, Den: 16}, 37_500},  // 56,250 / 1.5
+		{1, buffer.Ratio{Num: 8, Den: 1}, 800_000},  // 7,200,000 / 9
+		{2, buffer.Ratio{Num: 1, Den: 16}, 50_000},  // 56,250 / 1.125
+		{8, buffer.Ratio{Num: 7, Den: 4}, 105_000},  // 1,575,000 / 15
+		{1, buffer.Ratio{Num: 1, Den: 16}, 52_941},  // 56,250 / 1.0625
+		{2, buffer.Ratio{Num: 4, Den: 1}, 400_000},  // 3,600,000 / 9
+		{8, buffer.Ratio{Num: 1, Den: 8}, 56_250},   // 112,500 / 2
+		{2, buffer.Ratio{Num: 16, Den: 1}, 436_363}, // 14,400,000 / 33
+	} {
+		t.Run(fmt.Sprintf("%d queues, alpha %d of %d", c.queues, c.alpha.Num, c.alpha.Den), func(t *testing.T) {
+			cfg := star(c.queues+1, units.Microsecond)
+			cfg.Switch.Buffer.Size = shared + phi*units.Bytes(c.queues+1)
+			cfg.Switch.Policy = scenario.Choice{Name: "dt", Params: &buffer.DTParams{Alpha: c.alpha, AlphaLossy: buffer.Ratio{Num: 1, Den: 1}}}
+			cfg.Switch.FlowControl = scenario.Choice{Name: "pfc", Params: &flowctl.SIHParams{Headroom: flowctl.Headroom{Rule: flowctl.HeadroomBytes, Bytes: phi}}}
+			cfg.Faults = []scenario.Fault{{Host: fmt.Sprintf("host%d", c.queues), Stuck: true, For: units.Second}}
+			cfg.Run.Stop = scenario.Stop{When: "time", AtMost: 100 * units.Microsecond}
+			for i := range c.queues {
+				w := scenario.Workload{Name: fmt.Sprint(i), Generator: "flows", Class: scenario.ClassChoice{Fixed: "rdma"}}
+				w.Flows = []scenario.FlowSpec{{From: fmt.Sprintf("host%d", i), To: fmt.Sprintf("host%d", c.queues), Size: 2_000_000}}
+				cfg.Workload = append(cfg.Workload, w)
+			}
+			o := simulate(t, cfg, "")
+			// A queue stops at the first frame that does not fit, and the threshold
+			// does not know yet of the one that just does: a frame of 1048 B of
+			// tolerance on either side.
+			got, n := o.totals.PeakUsed-o.totals.PeakHead, units.Bytes(c.queues)
+			if got >= n*(c.each+1048) || got <= n*(c.each-1048) {
+				t.Errorf("shared segment holds %d B; wanted: %d x %d B, within a frame each", got, n, c.each)
+			}
+		})
+	}
+}
+
+// Three backlogged classes with quanta of 1000, 2000 and 5000 B share the link to
+// host3 as 1:2:5. A class is never more than a quantum and a frame off.
+func TestDWRRShares(t *testing.T) {
+	cfg := star(4, units.Microsecond)
+	cfg.Classes["rdma"] = scenario.Class{IDs: []int{1, 2, 3}, Kind: "lossless"}
+	cfg.Switch.Policy = scenario.Choice{Name: "static", Params: staticLimit(300_000)}
+	quanta := map[int]units.Bytes{1: 1000, 2: 2000, 3: 5000}
+	cfg.Switch.Scheduler.Quanta = quanta
+	cfg.Run.Stop = scenario.Stop{When: "time", AtMost: 600 * units.Microsecond}
+	cfg.Hosts.Reliability.Timeout = 100 * units.Millisecond
+	for class := 1; class <= 3; class++ {
+		flows(cfg, scenario.FlowSpec{From: fmt.Sprintf("host%d", class-1), To: "host3", Size: 20_000_000, Class: fmt.Sprint(class)})
+		cfg.Workload[class-1].Name = fmt.Sprint(class)
+	}
+	o := simulate(t, cfg, "")
+	var sent [8]units.Bytes
+	total := units.Bytes(0)
+	for _, e := range o.nodes[4].log {
+		p := packet.Packet{Meta: e.meta}
+		if e.what == departed && e.port == 3 && e.at >= 200*units.Microsecond && p.Kind() == packet.Data {
+			sent[p.Class()] += units.Bytes(e.size)
+			total += units.Bytes(e.size)
+		}
+	}
+	// 400 us at 100 Gbps are 5,000,000 B, with room for ACKs and PFC frames on the
+	// way back only.
+	if total < 4_990_000 {
+		t.Errorf("only %d B left: the link was idle", total)
+	}
+	for class, q := range quanta {
+		want := total * q / 8000
+		if off := sent[class] - want; off > q+1048 || -off > q+1048 {
+			t.Errorf("class %d sent %d B of %d B; wanted: %d B, within %d B", class, sent[class], total, want, q+1048)
+		}
+	}
+}
+
+// constantQueue keeps an egress queue at 200 frames: host2 adds 200 frames at line
+// rate while host0 and host1 send at 50 Gbps each, a frame per 167,680 ps, which
+// is what the egress can take.
+func constantQueue() *scenario.Config {
+	cfg := star(4, units.Microsecond)
+	cfg.Switch.FlowControl = scenario.Choice{Name: "none"}
+	cfg.Switch.Policy = scenario.Choice{Name: "static", Params: staticLimit(10_000_000)}
+	cfg.Hosts.Reliability.Timeout = 100 * units.Millisecond
+	cfg.Run.Stop = scenario.Stop{When: "time", AtMost: 2 * units.Millisecond}
+	return cfg
+}
+
+// RED marks with probability pmax (q - kmin) / (kmax - kmin). At q = 200 x 1048 =
+// 209,600 B, kmin 100,000 B, kmax 400,000 B, pmax 0.5 that is 0.5 x 109,600 /
+// 300,000 = 0.18267, and 0.00175 more or less for a frame more or less.
+func TestREDProbability(t *testing.T) {
+	cfg := constantQueue()
+	cfg.Switch.ECN.Choice = scenario.Choice{Name: "red", Params: &mark.REDParams{KMin: 100_000, KMax: 400_000, PMax: 0.5}}
+	// Pacing is per flow: two flows of 25 Gbps per host make 50, eight make 200,
+	// which the line cuts to 100.
+	cfg.Hosts.CC = scenario.Choice{Name: "fixed", Params: fixedRate(25 * units.Gbps)}
+	for i := range 12 {
+		host, size := i%2, units.Bytes(20_000_000)
+		if i >= 4 {
+			host, size = 2, 25_000
+		}
+		flows(cfg, scenario.FlowSpec{From: fmt.Sprintf("host%d", host), To: "host3", Size: size})
+		cfg.Workload[i].Name = fmt.Sprint(i)
+	}
+	o := simulate(t, cfg, "")
+	frames, marks := 0, 0
+	for _, e := range o.nodes[4].log {
+		if p := (packet.Packet{Meta: e.meta}); e.what == departed && e.port == 3 && p.Kind() == packet.Data && e.at > 100*units.Microsecond {
+			frames++
+			if e.flags&packet.CE != 0 {
+				marks++
+			}
+		}
+	}
+	// 1900 us / 83,840 ps = 22,662 frames.
+	if frames < 22_600 {
+		t.Fatalf("only %d frames: the queue ran empty", frames)
+	}
+	const p = 0.18267
+	got := float64(marks) / float64(frames)
+	if slack := 4*math.Sqrt(p*(1-p)/float64(frames)) + 0.00175; math.Abs(got-p) > slack {
+		t.Errorf("%d of %d frames marked, %.5f; wanted: %.5f within %.5f", marks, frames, got, p, slack)
+	}
+}
+
+// Ten frames arrive in the same picosecond. The first passes straight through,
+// nine queue up; k is 4 frames of 1048 B.
+func TestStepMarking(t *testing.T) {
+	for _, c := range []struct {
+		at   string
+		want string // of each departure, in order: x when marked
+	}{
+		// At dequeue 8, 7, 6, 5 frames stay behind the first four: more than k.
+		{"dequeue", ".xxxx....."},
+		// At enqueue the fifth to ninth find more than 4 frames, themselves
+		// included.
+		{"enqueue", ".....xxxxx"},
+	} {
+		cfg := star(11, units.Microsecond)
+		cfg.Switch.ECN = scenario.ECN{Choice: scenario.Choice{Name: "step", Params: &mark.StepParams{K: 4 * 1048}}, At: c.at}
+		for i := range 10 {
+			flows(cfg, scenario.FlowSpec{From: fmt.Sprintf("host%d", i), To: "host10", Size: 1000})
+			cfg.Workload[i].Name = fmt.Sprint(i)
+		}
+		o := simulate(t, cfg, "")
+		got := ""
+		for _, e := range o.nodes[11].log {
+			if e.what == departed && e.port == 10 {
+				got += map[bool]string{true: "x", false: "."}[e.flags&packet.CE != 0]
+			}
+		}
+		if got != c.want {
+			t.Errorf("at %s: %s; wanted: %s", c.at, got, c.want)
+		}
+	}
+}
