@@ -171,10 +171,10 @@ func (r *watchedReceiver) Reset(now units.Time, up bool) {
 	r.port.done(now)
 }
 
-// Want keeps dataplane.Storming.
-func (r *watchedReceiver) Want(now units.Time, mask uint8) {
+// Storm keeps dataplane.Storming.
+func (r *watchedReceiver) Storm(now units.Time, mask uint8) {
 	if s, ok := r.r.(dataplane.Storming); ok {
-		s.Want(now, mask)
+		s.Storm(now, mask)
 	}
 	r.port.done(now)
 }

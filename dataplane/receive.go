@@ -64,7 +64,7 @@ func (r *receiver) start() {
 
 // Storming is a receiver that can be told to pause everything: a stuck NIC.
 type Storming interface {
-	Want(now units.Time, mask uint8)
+	Storm(now units.Time, mask uint8)
 }
 
 func (r *receiver) arrive(now units.Time, p *packet.Packet, ext packet.Ext) {
@@ -122,7 +122,7 @@ func (r *receiver) take(now units.Time) {
 	a := &r.arrival
 	*a = mmu.Arrival{Bytes: units.Bytes(p.Size), Class: p.Class(), Kind: r.n.kinds[p.Class()]}
 	r.ledger.Release(a)
-	if a.Kind == mmu.Lossless && !r.storm {
+	if a.Kind == mmu.Lossless {
 		r.n.ports[0].recv.Released(now, a)
 	}
 	r.n.accept(now, &p, ext)
@@ -146,7 +146,7 @@ func (r *receiver) turn(now units.Time) {
 			if stuck {
 				mask = r.n.ports[0].spec.Lossless
 			}
-			s.Want(now, mask)
+			s.Storm(now, mask)
 		}
 		if !stuck && !r.busy {
 			r.next(now)

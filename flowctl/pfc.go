@@ -117,7 +117,8 @@ func (g *PauseGate) Reset(now units.Time, _ bool) {
 // costs nothing. Receivers embed it and call Want.
 type PauseSender struct {
 	port    Port
-	want    uint8   // classes that should be paused
+	want    uint8   // classes that the queues want paused
+	storm   uint8   // classes that are paused whatever the queues want
 	told    uint8   // classes that the last frame paused
 	refresh uint8   // classes whose pause must be repeated
 	changes []uint8 // PFCSpec.Ordered: values of want not yet sent
@@ -126,24 +127,30 @@ type PauseSender struct {
 // NewPauseSender returns a sender that has paused nothing.
 func NewPauseSender(p Port) PauseSender { return PauseSender{port: p} }
 
-// Paused returns the classes that should be paused.
+// Paused returns the classes that the queues want paused.
 func (s *PauseSender) Paused() uint8 { return s.want }
 
-// Want sets the classes that should be paused.
-func (s *PauseSender) Want(now units.Time, mask uint8) {
-	if mask == s.want {
+// Want sets the classes that the queues want paused.
+func (s *PauseSender) Want(now units.Time, mask uint8) { s.set(now, mask, s.storm) }
+
+// Storm sets the classes that are paused on top of that: a stuck host.
+func (s *PauseSender) Storm(now units.Time, mask uint8) { s.set(now, s.want, mask) }
+
+func (s *PauseSender) set(now units.Time, want, storm uint8) {
+	before := s.want | s.storm
+	s.want, s.storm = want, storm
+	if want|storm == before {
 		return
 	}
-	s.want = mask
 	if s.port.Spec().PFC.Ordered {
-		s.changes = append(s.changes, mask)
+		s.changes = append(s.changes, want|storm)
 	}
 	s.port.Request(now)
 }
 
 // Frame implements Receiver.
 func (s *PauseSender) Frame(now units.Time, f *packet.Packet, ext packet.Ext) (packet.Ext, bool) {
-	want := s.want
+	want := s.want | s.storm
 	for len(s.changes) > 0 {
 		want = s.changes[0]
 		s.changes = append(s.changes[:0], s.changes[1:]...)
@@ -182,7 +189,7 @@ func (s *PauseSender) Wake(now units.Time) {
 func (s *PauseSender) Reset(now units.Time, up bool) {
 	s.told, s.refresh, s.changes = 0, 0, s.changes[:0]
 	s.port.WakeAt(units.Never)
-	if up && s.want != 0 {
+	if up && s.want|s.storm != 0 {
 		s.port.Request(now)
 	}
 }

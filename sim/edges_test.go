@@ -1,0 +1,141 @@
+package sim_test
+
+import (
+	"fmt"
+	"testing"
+
+	"github.com/xoff-net/xoff/probe"
+	"github.com/xoff-net/xoff/scenario"
+	"github.com/xoff-net/xoff/units"
+)
+
+// A slow host that gets stuck while its queue is in the headroom must not invite
+// more when it recovers: the headroom has no room for another round trip.
+func TestSlowHostRecoversFromStorm(t *testing.T) {
+	cfg := star(2, units.Microsecond)
+	cfg.Hosts.Receive = scenario.Receive{Rate: 20 * units.Gbps, Buffer: units.MB, Xoff: 20 * units.KB}
+	for k := range 12 {
+		cfg.Faults = append(cfg.Faults, scenario.Fault{Host: "host1", Stuck: true, At: units.Time(30+41*k) * units.Microsecond, For: 20 * units.Microsecond})
+	}
+	o := simulate(t, flows(cfg, scenario.FlowSpec{From: "host0", To: "host1", Size: 2_000_000}), "")
+	if o.totals.Finished != 1 {
+		t.Error("the flow does not finish")
+	}
+}
+
+// storm is a leaf-spine fabric in which host0 gets stuck while others send to it
+// and to its neighbour.
+func storm(t *testing.T, hold string) (*scenario.Config, *outcome) {
+	cfg := star(0, 0)
+	link := scenario.Cable{Rate: 100 * units.Gbps, Delay: 500 * units.Nanosecond}
+	cfg.Topology = scenario.Topology{Name: "leaf-spine", Leaves: 2, Spines: 1, HostsPerLeaf: 2, HostLink: link, FabricLink: link}
+	cfg.Switch.Policy = scenario.Choice{Name: "static", Params: staticLimit(30_000)}
+	cfg.Switch.PFC.Hold, cfg.Switch.PFC.Quanta = hold, 200
+	cfg.Faults = []scenario.Fault{{Host: "host0", Stuck: true, At: 5 * units.Microsecond, For: 100 * units.Microsecond}}
+	flows(cfg,
+		scenario.FlowSpec{From: "host2", To: "host0", Size: 1_000_000},
+		scenario.FlowSpec{From: "host3", To: "host1", Size: 1_000_000},
+	)
+	return cfg, simulate(t, cfg, "")
+}
+
+// A storm spreads from the stuck host over leaf, spine and leaf to the senders,
+// blocks the innocent flow too, and leaves no trace when it ends.
+func TestStormBlocksUpstreamAndEnds(t *testing.T) {
+	for _, hold := range []string{"timed", "indefinite"} {
+		t.Run(hold, func(t *testing.T) {
+			_, o := storm(t, hold)
+			// Nodes: hosts 0-3, leaves 4 and 5, spine 6. Who was blocked by 60 us,
+			// in the middle of the storm, and from when on until after it?
+			for _, n := range []int{2, 4, 5, 6} {
+				mask := uint8(0)
+				for _, e := range o.nodes[n].log {
+					if e.what == blocked && e.at < 60*units.Microsecond {
+						mask = e.to
+					}
+				}
+				if mask != 1<<1 {
+					t.Errorf("node %d was not blocked by the storm", n)
+				}
+			}
+			if !chained(o) {
+				t.Error("no switch passed the pause on")
+			}
+			for i := range 2 {
+				if end := o.built.Flows.Send[i].Acked; end < 105*units.Microsecond || end > units.Millisecond {
+					t.Errorf("flow %d ended at %v; wanted: soon after the storm", i, end)
+				}
+			}
+			if n := o.totals.Drops[probe.Lossless]; n != 0 {
+				t.Errorf("%d frames lost", n)
+			}
+		})
+	}
+}
+
+// Links that flap while pauses are on forget them on both sides: everything is
+// delivered in the end, and nobody stays paused.
+func TestFlapsDuringPauses(t *testing.T) {
+	for _, coalesce := range []bool{true, false} {
+		for _, hold := range []string{"timed", "indefinite"} {
+			for _, link := range []string{"host0-switch0", "host1-switch0"} {
+				t.Run(fmt.Sprint(link, " ", hold, " ", coalesce), func(t *testing.T) {
+					cfg := star(5, units.Microsecond)
+					cfg.Switch.Policy = scenario.Choice{Name: "static", Params: staticLimit(20_000)}
+					cfg.Switch.PFC.Hold, cfg.Switch.PFC.Coalesce = hold, coalesce
+					cfg.Hosts.Reliability.Timeout = 100 * units.Microsecond
+					cfg.Workload = []scenario.Workload{{
+						Name: "burst", Generator: "incast", Senders: 4, Size: 500_000, To: "host0", Class: scenario.ClassChoice{Fixed: "rdma"},
+					}}
+					cfg.Faults = []scenario.Fault{{Link: link, At: 13 * units.Microsecond, DownFor: 3 * units.Microsecond, Times: 8, Every: 9 * units.Microsecond}}
+					o := simulate(t, cfg, "pauses are forgotten when a link comes up")
+					if o.totals.Pauses == 0 || o.totals.Lost == 0 {
+						t.Error("nothing happened")
+					}
+					if o.totals.Finished != 4 {
+						t.Errorf("only %d flows finish", o.totals.Finished)
+					}
+				})
+			}
+		}
+	}
+}
+
+// One frame of a hundred is damaged on every link: every flow completes, each
+// packet is delivered once and in order.
+func TestCompletesUnderCorruption(t *testing.T) {
+	cfg := star(0, 0)
+	link := scenario.Cable{Rate: 100 * units.Gbps, Delay: 500 * units.Nanosecond}
+	cfg.Topology = scenario.Topology{Name: "leaf-spine", Leaves: 2, Spines: 2, HostsPerLeaf: 4, HostLink: link, FabricLink: link}
+	cfg.Hosts.Reliability.Timeout = 100 * units.Microsecond
+	cfg.Hosts.Reliability.NackInterval = 20 * units.Microsecond
+	cfg.Workload = []scenario.Workload{{
+		Name: "all", Generator: "poisson", Sizes: "20500B", Load: scenario.Load{Share: 0.3, Of: "host_links"}, Class: scenario.ClassChoice{Fixed: "rdma"},
+	}}
+	cfg.Run.Arrivals = 200 * units.Microsecond
+	for host := range 8 {
+		cfg.Faults = append(cfg.Faults, scenario.Fault{Link: fmt.Sprintf("host%d-leaf%d", host, host/4), Corrupt: 0.01})
+	}
+	for _, l := range []string{"leaf0-spine0", "leaf0-spine1", "leaf1-spine0", "leaf1-spine1"} {
+		cfg.Faults = append(cfg.Faults, scenario.Fault{Link: l, Corrupt: 0.01})
+	}
+	o := simulate(t, cfg, "PAUSE frames are lost")
+	if n := len(o.built.Flows.Flow); n < 100 || int(o.totals.Finished) != n {
+		t.Errorf("%d of %d flows finish", o.totals.Finished, n)
+	}
+	for i := range o.built.Flows.Recv {
+		// 20,500 B are 21 packets. Next counts deliveries: it moves by one, and
+		// only for the packet that is next.
+		if r := &o.built.Flows.Recv[i]; r.Next != 21 || r.Delivered == 0 {
+			t.Errorf("flow %d: %d packets delivered; wanted: 21", i, r.Next)
+		}
+	}
+	// A frame more or less of 1 % of all hops is lost: 4 sigma of the binomial.
+	hops := float64(o.totals.Hops + o.totals.Control)
+	if lost := float64(o.totals.Lost); lost < 0.008*hops || lost > 0.012*hops {
+		t.Errorf("%v of %v frames damaged; wanted: 1 %%", lost, hops)
+	}
+	if o.totals.Resent == 0 || o.totals.Nacks == 0 || o.totals.Timeouts == 0 {
+		t.Errorf("nothing was recovered: %+v", o.totals)
+	}
+}
