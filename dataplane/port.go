@@ -413,7 +413,8 @@ func (n *node) depart(now units.Time, p *port, f *packet.Packet) {
 // what the peer said.
 func (n *node) LinkChanged(now units.Time, port int, up bool) {
 	p := &n.ports[port]
-	p.told, p.sent = 0, 0
+	n.tell(now, p, 0)
+	p.sent = 0
 	p.gate.Reset(now, up)
 	p.recv.Reset(now, up)
 	n.settle(now)
