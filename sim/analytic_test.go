@@ -1,6 +1,7 @@
 package sim_test
 
 import (
+	"slices"
 	"testing"
 
 	"github.com/xoff-net/xoff/flowctl"
@@ -13,10 +14,7 @@ import (
 
 // The tests of this file compare runs with arithmetic. At 100 Gbps a byte lasts
 // 80 ps: a full frame of 1048 B 83,840 ps, an ACK or PFC frame of 64 B 5,120 ps.
-const (
-	fullTx  = 83_840 * units.Picosecond
-	smallTx = 5_120 * units.Picosecond
-)
+const fullTx = 83_840 * units.Picosecond
 
 // star is a fabric of one switch without anything that blurs arithmetic.
 func star(hosts int, delay units.Time) *scenario.Config {
@@ -40,7 +38,7 @@ func flows(c *scenario.Config, list ...scenario.FlowSpec) *scenario.Config {
 // simulate runs a scenario on both engines, which must agree.
 func simulate(t *testing.T, cfg *scenario.Config, mayLose string) *outcome {
 	t.Helper()
-	c := &randomCase{cfg: cfg, loses: mayLose, faults: len(cfg.Faults) > 0}
+	c := &randomCase{cfg: cfg, loses: mayLose, faults: len(cfg.Faults) > 0, grace: 50 * units.Microsecond}
 	o, err := c.check(fastEngines[0])
 	if err != nil {
 		t.Fatal(err)
@@ -246,7 +244,7 @@ func TestGoBackN(t *testing.T) {
 		}
 	}
 	want := []uint32{0, 1, 2, 3, 4, 5, 6, 2, 3, 4, 5, 6, 7, 8, 9}
-	if !equal(sent, want) {
+	if !slices.Equal(sent, want) {
 		t.Errorf("sent %v; wanted: %v", sent, want)
 	}
 	r := o.built.Flows.Recv[0]

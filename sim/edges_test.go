@@ -23,30 +23,24 @@ func TestSlowHostRecoversFromStorm(t *testing.T) {
 	}
 }
 
-// storm is a leaf-spine fabric in which host0 gets stuck while others send to it
-// and to its neighbour.
-func storm(t *testing.T, hold string) (*scenario.Config, *outcome) {
-	cfg := star(0, 0)
-	link := scenario.Cable{Rate: 100 * units.Gbps, Delay: 500 * units.Nanosecond}
-	cfg.Topology = scenario.Topology{Name: "leaf-spine", Leaves: 2, Spines: 1, HostsPerLeaf: 2, HostLink: link, FabricLink: link}
-	cfg.Switch.Policy = scenario.Choice{Name: "static", Params: staticLimit(30_000)}
-	cfg.Switch.PFC.Hold, cfg.Switch.PFC.Quanta = hold, 200
-	cfg.Faults = []scenario.Fault{{Host: "host0", Stuck: true, At: 5 * units.Microsecond, For: 100 * units.Microsecond}}
-	flows(cfg,
-		scenario.FlowSpec{From: "host2", To: "host0", Size: 1_000_000},
-		scenario.FlowSpec{From: "host3", To: "host1", Size: 1_000_000},
-	)
-	return cfg, simulate(t, cfg, "")
-}
-
-// A storm spreads from the stuck host over leaf, spine and leaf to the senders,
-// blocks the innocent flow too, and leaves no trace when it ends.
+// host0 is stuck while host2 sends to it and host3 to its neighbour. The storm
+// spreads over leaf, spine and leaf to the senders, blocks the innocent flow too,
+// and leaves no trace when it ends.
 func TestStormBlocksUpstreamAndEnds(t *testing.T) {
 	for _, hold := range []string{"timed", "indefinite"} {
 		t.Run(hold, func(t *testing.T) {
-			_, o := storm(t, hold)
-			// Nodes: hosts 0-3, leaves 4 and 5, spine 6. Who was blocked by 60 us,
-			// in the middle of the storm, and from when on until after it?
+			cfg := star(0, 0)
+			link := scenario.Cable{Rate: 100 * units.Gbps, Delay: 500 * units.Nanosecond}
+			cfg.Topology = scenario.Topology{Name: "leaf-spine", Leaves: 2, Spines: 1, HostsPerLeaf: 2, HostLink: link, FabricLink: link}
+			cfg.Switch.Policy = scenario.Choice{Name: "static", Params: staticLimit(30_000)}
+			cfg.Switch.PFC.Hold, cfg.Switch.PFC.Quanta = hold, 200
+			cfg.Faults = []scenario.Fault{{Host: "host0", Stuck: true, At: 5 * units.Microsecond, For: 100 * units.Microsecond}}
+			o := simulate(t, flows(cfg,
+				scenario.FlowSpec{From: "host2", To: "host0", Size: 1_000_000},
+				scenario.FlowSpec{From: "host3", To: "host1", Size: 1_000_000},
+			), "")
+			// Nodes: hosts 0-3, leaves 4 and 5, spine 6. Blocked at 60 us, in the
+			// middle of the storm?
 			for _, n := range []int{2, 4, 5, 6} {
 				mask := uint8(0)
 				for _, e := range o.nodes[n].log {

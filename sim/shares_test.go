@@ -3,7 +3,6 @@ package sim_test
 import (
 	"fmt"
 	"math"
-	"slices"
 	"testing"
 
 	"github.com/xoff-net/xoff/buffer"
@@ -16,10 +15,6 @@ import (
 )
 
 func staticLimit(b units.Bytes) *buffer.StaticParams { return &buffer.StaticParams{Limit: b} }
-
-func fixedRate(r units.Rate) *cc.FixedParams { return &cc.FixedParams{Rate: r} }
-
-func equal[T comparable](a, b []T) bool { return slices.Equal(a, b) }
 
 // Dynamic Threshold lets n equal queues grow to alpha B / (1 + n alpha) each. The
 // receiver is stuck, so nothing leaves, and what the shared segment holds in the
@@ -107,27 +102,22 @@ func TestDWRRShares(t *testing.T) {
 	}
 }
 
-// constantQueue keeps an egress queue at 200 frames: host2 adds 200 frames at line
-// rate while host0 and host1 send at 50 Gbps each, a frame per 167,680 ps, which
-// is what the egress can take.
-func constantQueue() *scenario.Config {
+// RED marks with probability pmax (q - kmin) / (kmax - kmin). At q = 200 x 1048 =
+// 209,600 B, kmin 100,000 B, kmax 400,000 B, pmax 0.5 that is 0.5 x 109,600 /
+// 300,000 = 0.18267, and 0.00175 more or less for a frame more or less.
+//
+// The queue stays at 200 frames because host0 and host1 send at 50 Gbps each, what
+// the egress can take, and host2 adds 200 frames in the beginning.
+func TestREDProbability(t *testing.T) {
 	cfg := star(4, units.Microsecond)
 	cfg.Switch.FlowControl = scenario.Choice{Name: "none"}
 	cfg.Switch.Policy = scenario.Choice{Name: "static", Params: staticLimit(10_000_000)}
 	cfg.Hosts.Reliability.Timeout = 100 * units.Millisecond
 	cfg.Run.Stop = scenario.Stop{When: "time", AtMost: 2 * units.Millisecond}
-	return cfg
-}
-
-// RED marks with probability pmax (q - kmin) / (kmax - kmin). At q = 200 x 1048 =
-// 209,600 B, kmin 100,000 B, kmax 400,000 B, pmax 0.5 that is 0.5 x 109,600 /
-// 300,000 = 0.18267, and 0.00175 more or less for a frame more or less.
-func TestREDProbability(t *testing.T) {
-	cfg := constantQueue()
 	cfg.Switch.ECN.Choice = scenario.Choice{Name: "red", Params: &mark.REDParams{KMin: 100_000, KMax: 400_000, PMax: 0.5}}
 	// Pacing is per flow: two flows of 25 Gbps per host make 50, eight make 200,
 	// which the line cuts to 100.
-	cfg.Hosts.CC = scenario.Choice{Name: "fixed", Params: fixedRate(25 * units.Gbps)}
+	cfg.Hosts.CC = scenario.Choice{Name: "fixed", Params: &cc.FixedParams{Rate: 25 * units.Gbps}}
 	for i := range 12 {
 		host, size := i%2, units.Bytes(20_000_000)
 		if i >= 4 {

@@ -1,0 +1,91 @@
+package sim_test
+
+import (
+	"context"
+	"errors"
+	"testing"
+
+	"github.com/xoff-net/xoff/packet"
+	"github.com/xoff-net/xoff/scenario"
+	"github.com/xoff-net/xoff/sim"
+	"github.com/xoff-net/xoff/units"
+)
+
+// Two frames reach the switch in the same picosecond: 1048 B from host1, sent at
+// 0, and 548 B (43,840 ps) from host0, sent at 40,000. The order of ports puts
+// host0 first, the order of insertion host1.
+func TestTieRules(t *testing.T) {
+	for _, c := range []struct {
+		opts  sim.OracleOptions
+		first uint16 // size of the frame that leaves first
+	}{{sim.OracleOptions{}, 548}, {sim.OracleOptions{InsertionOrder: true}, 1048}} {
+		cfg := flows(star(3, units.Microsecond),
+			scenario.FlowSpec{From: "host1", To: "host2", Size: 1000},
+			scenario.FlowSpec{From: "host0", To: "host2", Size: 500, Start: 40_000},
+		)
+		o, err := (&randomCase{cfg: cfg}).run(oracle("oracle", c.opts))
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, e := range o.nodes[3].log {
+			if p := (packet.Packet{Meta: e.meta}); e.what == departed && p.Kind() == packet.Data {
+				if e.size != c.first || e.at != 1_083_840 {
+					t.Errorf("insertion order %v: %v leaves first", c.opts.InsertionOrder, e)
+				}
+				break
+			}
+		}
+	}
+}
+
+// Both engines stop at the same multiple of the check period, or at Until, and
+// report their progress alike; a context stops both.
+func TestStopRule(t *testing.T) {
+	run := func(t *testing.T, cfg *scenario.Config, ctx context.Context, fastEngine bool) (units.Time, []units.Time, error) {
+		t.Helper()
+		b, err := scenario.Build(cfg, scenario.BuildOptions{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		var seen []units.Time
+		progress := func(now units.Time) { seen = append(seen, now) }
+		if fastEngine {
+			f, err := sim.NewFast(b.Spec, sim.Options{Progress: progress})
+			if err != nil {
+				t.Fatal(err)
+			}
+			end, err := f.Run(ctx)
+			return end, seen, err
+		}
+		o, err := sim.NewOracle(b.Spec, sim.OracleOptions{Progress: progress})
+		if err != nil {
+			t.Fatal(err)
+		}
+		end, err := o.Run(ctx)
+		return end, seen, err
+	}
+	cancelled, cancel := context.WithCancel(context.Background())
+	cancel()
+	us := units.Microsecond
+	for _, c := range []struct {
+		name   string
+		ctx    context.Context
+		stop   scenario.Stop
+		end    units.Time
+		checks int
+	}{
+		// One packet is done at 4.18 us: the next check is at 10 us.
+		{"done", context.Background(), scenario.Stop{When: "all_flows_done", AtMost: units.Second}, 10 * us, 2},
+		{"until", context.Background(), scenario.Stop{When: "time", AtMost: 33*us + 1}, 33*us + 1, 5},
+		{"cancelled", cancelled, scenario.Stop{When: "time", AtMost: 33 * us}, 0, 1},
+	} {
+		for _, fastEngine := range []bool{true, false} {
+			cfg := flows(star(2, us), scenario.FlowSpec{From: "host0", To: "host1", Size: 1000})
+			cfg.Run.Stop = c.stop
+			end, seen, err := run(t, cfg, c.ctx, fastEngine)
+			if end != c.end || len(seen) != c.checks || !errors.Is(err, c.ctx.Err()) {
+				t.Errorf("%s, fast %v: ends at %v after %v, error %v; wanted: %v after %d checks", c.name, fastEngine, end, seen, err, c.end, c.checks)
+			}
+		}
+	}
+}
