@@ -41,8 +41,9 @@ type drawer struct {
 	leaves   bool
 	longLink bool
 	lossy    bool
-	flood    bool       // fill the buffer to the brim
-	span     units.Time // in which flows arrive
+	flood    bool        // fill the buffer to the brim
+	bytes    units.Bytes // of all flows
+	span     units.Time  // in which flows arrive
 }
 
 // drawCase makes the scenario of an index, always the same.
@@ -68,13 +69,17 @@ func drawCase(index, packets int) *randomCase {
 		d.slowReceivers()
 	}
 	d.bufferSize()
-	d.stop()
 	c.loses = d.mayLose()
-	// Slow hosts and rates that congestion control cut may take for ever; so may
-	// a flow whose packets are lost or reordered again and again.
-	c.ends = c.loses == "" && !c.faults && !d.lossy && d.cfg.Hosts.CC.Name != "dcqcn" && d.cfg.Hosts.Receive.Rate == 0 &&
-		d.cfg.Routing.Name != "spray" && d.cfg.Run.Stop.When == "all_flows_done"
-	c.grace = 10*(d.cfg.Topology.HostLink.Delay+d.cfg.Topology.FabricLink.Delay) + 200*units.Microsecond
+	// Hosts, rates and windows that are small may take for ever; so may a flow
+	// whose packets are lost or reordered again and again.
+	c.ends = c.loses == "" && !c.faults && !d.lossy && d.cfg.Hosts.CC.Name == "none" && d.cfg.Hosts.Receive.Rate == 0 && d.cfg.Routing.Name != "spray"
+	d.stop(c.ends)
+	drain := d.cfg.Topology.HostLink.Rate
+	if d.cfg.Hosts.Receive.Rate > 0 {
+		drain = d.cfg.Hosts.Receive.Rate
+	}
+	// What was sent twice may still fill buffers when the last flow is done.
+	c.grace = 10*(d.cfg.Topology.HostLink.Delay+d.cfg.Topology.FabricLink.Delay) + 200*units.Microsecond + drain.TxTime(4*d.cfg.Switch.Buffer.Size)
 	return c
 }
 
@@ -366,6 +371,9 @@ func (d *drawer) bufferSize() {
 	if err != nil {
 		panic(fmt.Sprintf("%s: %v", d.cfg.Name, err))
 	}
+	for _, f := range built.Flows.Flow {
+		d.bytes += f.Size
+	}
 	taken := units.Bytes(0)
 	for _, s := range built.Spec.Switches {
 		taken = max(taken, b.Size-dataplane.SharedSize(s))
@@ -377,12 +385,17 @@ func (d *drawer) bufferSize() {
 	b.Size = taken + units.KB*units.Bytes(pick(d, d.between(5, 30), d.between(30, 200), d.between(30, 200), d.between(200, 3000)))
 }
 
-func (d *drawer) stop() {
+// stop leaves time for everything to pass one host's link three times where all
+// flows must end, else for the planned packets.
+func (d *drawer) stop(ends bool) {
 	r := &d.cfg.Run
-	all := d.cfg.Hosts.Payload * units.Bytes(d.packets)
-	r.Stop.AtMost = r.Arrivals + 3*units.Millisecond + 3*d.cfg.Topology.HostLink.Rate.TxTime(all)
+	bytes := d.cfg.Hosts.Payload * units.Bytes(d.packets)
+	if ends {
+		bytes = max(bytes, d.bytes)
+	}
 	r.Stop.When = "all_flows_done"
-	if d.chance(0.2) {
+	r.Stop.AtMost = r.Arrivals + 3*units.Millisecond + 3*d.cfg.Topology.HostLink.Rate.TxTime(bytes)
+	if !ends && d.chance(0.3) {
 		r.Stop.When, r.Stop.AtMost = "time", r.Arrivals+units.Time(d.between(1, 400_000_000))
 	}
 	if d.longLink {
