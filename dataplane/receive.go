@@ -1,6 +1,8 @@
 package dataplane
 
 import (
+	"math/bits"
+
 	"github.com/xoff-net/xoff/flowctl"
 	"github.com/xoff-net/xoff/mmu"
 	"github.com/xoff-net/xoff/packet"
@@ -44,6 +46,7 @@ type receiver struct {
 	ext     []packet.Ext // beside waiting, in the same order
 	busy    bool         // a frame is being taken
 	storm   bool
+	others  units.Bytes // what other than lossless classes may hold: the rest is promised to those
 	arrival mmu.Arrival
 }
 
@@ -53,7 +56,9 @@ func newReceiver(n *NIC, spec *ReceiveSpec, ledger *mmu.Ledger, scheme flowctl.S
 	if spec.Rate == 0 && len(spec.Stuck) == 0 && !always {
 		return nil
 	}
-	return &receiver{n: n, spec: *spec, ledger: ledger}
+	port := &n.ports[0].spec
+	promised := scheme.Reserve(port) + units.Bytes(bits.OnesCount8(port.Lossless))*spec.Xoff
+	return &receiver{n: n, spec: *spec, ledger: ledger, others: max(0, n.view.Size()-promised)}
 }
 
 func (r *receiver) start() {
@@ -76,7 +81,9 @@ func (r *receiver) arrive(now units.Time, p *packet.Packet, ext packet.Ext) {
 	if a.Kind == mmu.Lossless {
 		seg = port.recv.Place(now, a)
 	}
-	if seg == mmu.Drop || r.n.view.Stored()+a.Bytes > r.n.view.Size() {
+	v := r.n.view
+	full := v.Stored()+a.Bytes > v.Size() || a.Kind != mmu.Lossless && v.SharedOf(mmu.Lossy)+v.SharedOf(mmu.Control)+a.Bytes > r.others
+	if seg == mmu.Drop || full {
 		why := probe.Overflow
 		if a.Kind == mmu.Lossless {
 			why = probe.Lossless

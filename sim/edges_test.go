@@ -23,6 +23,23 @@ func TestSlowHostRecoversFromStorm(t *testing.T) {
 	}
 }
 
+// Lossy frames that a slow host cannot take in time must not use up the room that
+// its lossless class was promised.
+func TestLossyFloodAtSlowHost(t *testing.T) {
+	cfg := star(3, units.Microsecond)
+	cfg.Classes["tcp"] = scenario.Class{IDs: []int{5}, Kind: "lossy"}
+	cfg.Switch.Scheduler.DWRR = []string{"rdma", "tcp"}
+	cfg.Hosts.Receive = scenario.Receive{Rate: 20 * units.Gbps, Buffer: 200 * units.KB, Xoff: 20 * units.KB}
+	cfg.Run.Stop = scenario.Stop{When: "time", AtMost: 300 * units.Microsecond}
+	o := simulate(t, flows(cfg,
+		scenario.FlowSpec{From: "host0", To: "host2", Size: 4_000_000, Class: "5"},
+		scenario.FlowSpec{From: "host1", To: "host2", Size: 1_000_000, Start: 50 * units.Microsecond},
+	), "")
+	if o.totals.Drops[probe.Overflow] == 0 || o.totals.Pauses == 0 {
+		t.Error("the host was not flooded")
+	}
+}
+
 // host0 is stuck while host2 sends to it and host3 to its neighbour. The storm
 // spreads over leaf, spine and leaf to the senders, blocks the innocent flow too,
 // and leaves no trace when it ends.
