@@ -36,6 +36,7 @@ func (f *Fast) parallel(ctx context.Context) {
 // core, and ends in sleep, which is right when it does not.
 type gate struct {
 	size    int32
+	spins   int // bounds the spinning
 	waiting atomic.Int32
 	_       [60]byte
 	round   atomic.Int32
@@ -44,14 +45,14 @@ type gate struct {
 	wakeup  []chan struct{}
 }
 
-// spins bounds the spinning; every yieldEvery spins the scheduler may run others.
+// Every yieldEvery of at most maxSpins spins the scheduler may run others.
 const (
-	spins      = 20000
+	maxSpins   = 20000
 	yieldEvery = 1000
 )
 
 func (g *gate) init(n int) {
-	g.size = int32(n)
+	g.size, g.spins = int32(n), maxSpins
 	g.sleeps = make([]atomic.Int32, n)
 	g.wakeup = make([]chan struct{}, n)
 	for i := range g.wakeup {
@@ -72,7 +73,7 @@ func (g *gate) wait(id int, last func()) {
 		}
 		return
 	}
-	for i := 1; i <= spins; i++ {
+	for i := 1; i <= g.spins; i++ {
 		if g.round.Load() != round {
 			return
 		}
@@ -80,9 +81,13 @@ func (g *gate) wait(id int, last func()) {
 			runtime.Gosched()
 		}
 	}
-	g.sleeps[id].Store(1)
-	if g.round.Load() != round && g.sleeps[id].CompareAndSwap(1, 0) {
-		return
+	// A worker that is slow to wake the others of the last round may wake one that
+	// sleeps in this round already: look again.
+	for g.round.Load() == round {
+		g.sleeps[id].Store(1)
+		if g.round.Load() != round && g.sleeps[id].CompareAndSwap(1, 0) {
+			return
+		}
+		<-g.wakeup[id]
 	}
-	<-g.wakeup[id]
 }
