@@ -25,6 +25,7 @@ func star(hosts int, delay units.Time) *scenario.Config {
 	c.Switch.Buffer.PrivatePerQueue = 0
 	c.Switch.ECN.Choice = scenario.Choice{Name: "none"}
 	c.Hosts.CC = scenario.Choice{Name: "none"}
+	c.Run.Arrivals = 10 * units.Microsecond
 	c.Run.Stop = scenario.Stop{When: "all_flows_done", AtMost: 100 * units.Millisecond}
 	return c
 }

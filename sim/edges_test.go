@@ -30,6 +30,7 @@ func TestLossyFloodAtSlowHost(t *testing.T) {
 	cfg.Classes["tcp"] = scenario.Class{IDs: []int{5}, Kind: "lossy"}
 	cfg.Switch.Scheduler.DWRR = []string{"rdma", "tcp"}
 	cfg.Hosts.Receive = scenario.Receive{Rate: 20 * units.Gbps, Buffer: 200 * units.KB, Xoff: 20 * units.KB}
+	cfg.Run.Arrivals = 100 * units.Microsecond
 	cfg.Run.Stop = scenario.Stop{When: "time", AtMost: 300 * units.Microsecond}
 	o := simulate(t, flows(cfg,
 		scenario.FlowSpec{From: "host0", To: "host2", Size: 4_000_000, Class: "5"},

@@ -158,7 +158,10 @@ func (d *drawer) classes() {
 	default:
 		s.DWRR = groups
 		if d.chance(0.5) {
-			s.Quanta = map[int]units.Bytes{1: units.Bytes(d.between(100, 6000)), 5: units.Bytes(d.between(100, 6000))}
+			s.Quanta = map[int]units.Bytes{1: units.Bytes(d.between(100, 6000))}
+			if d.lossy {
+				s.Quanta[5] = units.Bytes(d.between(100, 6000))
+			}
 		}
 	}
 }
@@ -168,7 +171,7 @@ func (d *drawer) hostSide() {
 	h.Payload = pick[units.Bytes](d, 1000, 1000, 1000, 256, 1452, 4000)
 	h.Ack = scenario.Ack{Every: pick(d, 1, 1, 1, 2, 4, 16), Class: "control", Size: pick[units.Bytes](d, 60, 64)}
 	h.CNP.Mode = pick(d, "interval", "ack")
-	h.CNP.Interval = pick[units.Time](d, 0, 4, 50) * units.Microsecond
+	h.CNP.Interval = pick[units.Time](d, 1, 4, 50) * units.Microsecond
 	r := &h.Reliability
 	r.Timeout = pick[units.Time](d, 200, 500, 1000) * units.Microsecond
 	if d.longLink {
@@ -258,9 +261,9 @@ func (d *drawer) workload() {
 	share := 0.2 + 0.6*d.Float64()
 	d.span = line.TxTime(total/2) / units.Time(float64(d.hosts)*share+1)
 	cfg.Run.Arrivals = max(d.span, 10*units.Microsecond)
-	pairs := "any"
-	if d.leaves && d.chance(0.5) {
-		pairs = "other_rack"
+	pairs, peers := "any", d.hosts-1
+	if d.leaves && !d.flood && d.chance(0.5) {
+		pairs, peers = "other_rack", d.hosts-cfg.Topology.HostsPerLeaf
 	}
 	class := func() scenario.ClassChoice {
 		if d.lossy && d.chance(0.6) {
@@ -277,9 +280,9 @@ func (d *drawer) workload() {
 		bursts = 1
 	}
 	for i := range bursts {
-		senders := d.between(2, d.hosts-1)
+		senders := d.between(2, peers)
 		if d.flood {
-			senders = d.hosts - 1
+			senders = peers
 		}
 		cfg.Workload = append(cfg.Workload, scenario.Workload{
 			Name: fmt.Sprintf("burst%d", i), Generator: "incast", Senders: senders,
@@ -330,6 +333,7 @@ func (d *drawer) link() string {
 
 func (d *drawer) faults() {
 	when := func() units.Time { return units.Time(d.Int64N(int64(d.cfg.Run.Arrivals))) }
+	used := map[string]bool{} // a link cannot fail while it is down
 	for range d.between(1, 3) {
 		f := scenario.Fault{At: when()}
 		switch d.IntN(4) {
@@ -346,6 +350,10 @@ func (d *drawer) faults() {
 		default:
 			f.Host, f.Stuck, f.For = fmt.Sprintf("host%d", d.IntN(d.hosts)), true, units.Time(d.between(5, 150))*units.Microsecond
 		}
+		if f.Link != "" && used[f.Link] {
+			continue
+		}
+		used[f.Link] = true
 		d.cfg.Faults = append(d.cfg.Faults, f)
 	}
 }

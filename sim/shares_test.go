@@ -74,7 +74,7 @@ func TestDWRRShares(t *testing.T) {
 	quanta := map[int]units.Bytes{1: 1000, 2: 2000, 3: 5000}
 	cfg.Switch.Scheduler.Quanta = quanta
 	cfg.Run.Stop = scenario.Stop{When: "time", AtMost: 600 * units.Microsecond}
-	cfg.Hosts.Reliability.Timeout = 100 * units.Millisecond
+	cfg.Hosts.Reliability.Timeout = 50 * units.Millisecond
 	for class := 1; class <= 3; class++ {
 		flows(cfg, scenario.FlowSpec{From: fmt.Sprintf("host%d", class-1), To: "host3", Size: 20_000_000, Class: fmt.Sprint(class)})
 		cfg.Workload[class-1].Name = fmt.Sprint(class)
@@ -112,7 +112,7 @@ func TestREDProbability(t *testing.T) {
 	cfg := star(4, units.Microsecond)
 	cfg.Switch.FlowControl = scenario.Choice{Name: "none"}
 	cfg.Switch.Policy = scenario.Choice{Name: "static", Params: staticLimit(10_000_000)}
-	cfg.Hosts.Reliability.Timeout = 100 * units.Millisecond
+	cfg.Hosts.Reliability.Timeout = 50 * units.Millisecond
 	cfg.Run.Stop = scenario.Stop{When: "time", AtMost: 2 * units.Millisecond}
 	cfg.Switch.ECN.Choice = scenario.Choice{Name: "red", Params: &mark.REDParams{KMin: 100_000, KMax: 400_000, PMax: 0.5}}
 	// Pacing is per flow: two flows of 25 Gbps per host make 50, eight make 200,
