@@ -370,7 +370,15 @@ func testAgree(t *testing.T, cases, packets int) {
 		}
 		v.add(c, o)
 	}
-	v.assert(t)
+	if !testing.Short() {
+		v.assert(t)
+	}
 }
 
-func TestEnginesAgree(t *testing.T) { testAgree(t, 20, 3000) }
+func TestEnginesAgree(t *testing.T) {
+	if testing.Short() { // the race detector's run: a few cases, no claim of coverage
+		testAgree(t, 6, 500)
+		return
+	}
+	testAgree(t, 20, 3000)
+}
