@@ -193,7 +193,7 @@ func (a *app) simulate(cmd *cobra.Command, cfg *scenario.Config, f *runFlags) (*
 // newEngine builds the chosen engine.
 func newEngine(spec *sim.Spec, f *runFlags, workers int, progress func(units.Time)) (engine, error) {
 	if f.engine == "oracle" {
-		return nil, errors.New("--engine oracle is not built in")
+		return sim.NewOracle(spec, sim.OracleOptions{InsertionOrder: f.ties == "insertion", Progress: progress})
 	}
 	return sim.NewFast(spec, sim.Options{Workers: workers, WindowDivisor: f.divisor, Progress: progress})
 }
