@@ -20,7 +20,13 @@ func (r *ring) empty() bool { return r.head == r.tail }
 
 func (r *ring) front() *packet.Packet { return &r.buf[r.head&uint32(len(r.buf)-1)] }
 
-func (r *ring) pop() { r.head++ }
+// pop removes the first packet. An empty ring starts again at its beginning, so
+// that it stays within the same cache lines.
+func (r *ring) pop() {
+	if r.head++; r.head == r.tail {
+		r.head, r.tail = 0, 0
+	}
+}
 
 func (r *ring) push(p *packet.Packet) {
 	if r.tail-r.head == uint32(len(r.buf)) {

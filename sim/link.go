@@ -23,8 +23,9 @@ type link struct {
 	tail    uint32
 	head    uint32 // of the consumer, as last seen
 	flushed uint32 // tail at the last publication
+	peak    uint32 // most frames on the wire since the last trim
+	flushes uint32
 	toPort  uint16
-	_       [8]byte
 
 	// Published, once per window at most, by the producer and by the consumer.
 	pubBuf   atomic.Pointer[[]packet.Packet]
@@ -33,7 +34,9 @@ type link struct {
 	pubWHead atomic.Uint32
 	pubWords atomic.Pointer[[]uint64]
 
-	ext *extRing // the producer's extensions; nil when unused
+	// Rarely used, by the producer.
+	spares []spare  // rings of other sizes
+	ext    *extRing // extensions; nil when unused
 }
 
 // extRing holds the extensions of the frames on a wire.
@@ -45,20 +48,65 @@ type extRing struct {
 // minRing is the first size of a ring.
 const minRing = 32
 
-// makeRoom learns how far the consumer is, or doubles the ring. The consumer may
-// still be reading the old one: it is left as it is.
+// makeRoom learns how far the consumer is, or doubles the ring.
 func (l *link) makeRoom() {
 	l.head = l.pubHead.Load()
-	if l.tail-l.head < uint32(len(l.buf)) {
+	if n := len(l.buf); l.tail-l.head == uint32(n) {
+		l.resize(2 * n)
+	}
+}
+
+// resize moves the frames on the wire to a ring of another size. The consumer may
+// still be reading the old one: it is left as it is until the consumer is past
+// what it holds.
+func (l *link) resize(n int) {
+	next := l.takeSpare(n)
+	if next == nil {
+		buf := make([]packet.Packet, n)
+		next = &buf
+	}
+	bigger := *next
+	for i := l.head; i != l.tail; i++ {
+		bigger[i&uint32(n-1)] = l.buf[i&uint32(len(l.buf)-1)]
+	}
+	l.spares = append(l.spares, spare{l.pubBuf.Load(), l.tail})
+	l.buf = bigger
+	l.pubBuf.Store(next)
+}
+
+// spare is a ring that was given up at a certain tail.
+type spare struct {
+	buf  *[]packet.Packet
+	tail uint32
+}
+
+// takeSpare returns a ring of that size that nobody reads any more.
+func (l *link) takeSpare(n int) *[]packet.Packet {
+	for i, s := range l.spares {
+		if len(*s.buf) == n && int32(l.head-s.tail) >= 0 {
+			l.spares = append(l.spares[:i], l.spares[i+1:]...)
+			return s.buf
+		}
+	}
+	return nil
+}
+
+// trim halves a ring that a burst left too large: all of a ring passes through
+// the cache, used or not. It looks back on the last trimEvery publications.
+func (l *link) trim() {
+	l.head = l.pubHead.Load()
+	l.peak = max(l.peak, l.tail-l.head)
+	if l.flushes++; l.flushes%trimEvery != 0 {
 		return
 	}
-	bigger := make([]packet.Packet, max(minRing, 2*len(l.buf)))
-	for i := l.head; i != l.tail; i++ {
-		bigger[i&uint32(len(bigger)-1)] = l.buf[i&uint32(len(l.buf)-1)]
+	if n := len(l.buf); n > minRing && 4*l.peak <= uint32(n) {
+		l.resize(n / 2)
 	}
-	l.buf = bigger
-	l.pubBuf.Store(&bigger)
+	l.peak = 0
 }
+
+// trimEvery is how many publications pass between two looks at the size of a ring.
+const trimEvery = 16
 
 // pushExt appends an extension, its length before it, and returns its place.
 func (l *link) pushExt(ext packet.Ext) uint32 {
@@ -94,6 +142,7 @@ func (l *link) flush() units.Time {
 	first := l.buf[l.flushed&uint32(len(l.buf)-1)].At
 	l.flushed = l.tail
 	l.pubTail.Store(l.tail)
+	l.trim()
 	return first
 }
 
