@@ -4,6 +4,9 @@ package bench
 import (
 	"fmt"
 
+	"github.com/xoff-net/xoff/buffer"
+	"github.com/xoff-net/xoff/flowctl"
+	"github.com/xoff-net/xoff/mark"
 	"github.com/xoff-net/xoff/scenario"
 	"github.com/xoff-net/xoff/units"
 )
@@ -34,6 +37,19 @@ const (
 	spines       = 16
 )
 
+// yardstick gives the switches the parameters of the program that speed is held
+// against (four lossless classes, 3 MiB to share and headroom beside it, alpha
+// 1/32, marks from 40 to 160 KB), so that both simulate queues of the same
+// length: a deeper queue is more memory, and that is what a hop costs most.
+func yardstick(cfg *scenario.Config) {
+	cfg.Classes["rdma"] = scenario.Class{IDs: []int{1, 2, 3, 4}, Kind: "lossless"}
+	cfg.Switch.Buffer.Size = 7 * units.MB
+	cfg.Switch.Policy.Params = &buffer.DTParams{Alpha: buffer.Ratio{Num: 1, Den: 32}, AlphaLossy: buffer.Ratio{Num: 1, Den: 1}}
+	cfg.Switch.FlowControl.Params = &flowctl.SIHParams{Delta: 2 * units.KB}
+	cfg.Switch.Scheduler.Quantum = 2 * units.KB
+	cfg.Switch.ECN.Params = &mark.REDParams{KMin: 40 * units.KB, KMax: 160 * units.KB, PMax: 0.2}
+}
+
 // Scenario returns the scenario of a case.
 func (c *Case) Scenario() (*scenario.Config, error) {
 	if c.Measured <= 0 || c.WarmUp < 0 || c.LinkDelay <= 0 || c.Workers < 1 {
@@ -50,6 +66,7 @@ func (c *Case) Scenario() (*scenario.Config, error) {
 		Name: "websearch", Generator: "poisson", Sizes: "websearch", Load: scenario.Load{Share: 0.8, Of: "host_links"}, Pairs: "any",
 		Class: scenario.ClassChoice{Random: "rdma"},
 	}}
+	yardstick(cfg)
 	cfg.Seed = c.Seed
 	for _, set := range []struct {
 		kind, name string
