@@ -224,6 +224,20 @@ func (n *fastNode) arrive(port int) {
 	} else {
 		n.arrivals.set(port, none)
 	}
+	if p.Control() || p.Flags&packet.Extended != 0 || in.faults != nil {
+		n.arriveSpecial(port, in, p)
+		return
+	}
+	if n.sw != nil {
+		n.sw.Arrive(p.At, port, p, nil)
+	} else {
+		n.nic.Arrive(p.At, port, p, nil)
+	}
+}
+
+// arriveSpecial takes a control frame, one with an extension, or one that its
+// wire may have damaged.
+func (n *fastNode) arriveSpecial(port int, in *input, p *packet.Packet) {
 	ext := packet.Ext(nil)
 	if p.Flags&packet.Extended != 0 {
 		n.ext = in.extOf(p, n.ext[:0])
