@@ -47,7 +47,7 @@ type port struct {
 	hookIn   uint8      // ingress classes that a deadlock handler armed
 	hookOut  uint8      // egress classes that a deadlock handler armed or opens
 	armed    bool       // a TxDone is pending
-	listed   bool       // in node.todo
+	listed   bool       // in node.visits
 	passes   bool       // recv is a flowctl.Passing
 
 	overhead uint16 // wire overhead of a frame, in bytes
@@ -112,7 +112,7 @@ type node struct {
 	drv     Driver
 	ports   []port
 	wakes   wakes
-	todo    []int32 // ports to look at before the current event ends
+	visits  []int32 // ports to look at before the current event ends
 	view    mmu.View
 	policy  buffer.Policy
 	pauses  buffer.PauseObserver
@@ -210,18 +210,18 @@ func (n *node) push(p *port, f *packet.Packet, ext packet.Ext) {
 func (n *node) look(p *port) {
 	if !p.listed {
 		p.listed = true
-		n.todo = append(n.todo, p.index)
+		n.visits = append(n.visits, p.index)
 	}
 }
 
 // settle ends an event: ports that changed are served, timers are armed anew.
 func (n *node) settle(now units.Time) {
-	for i := 0; i < len(n.todo); i++ {
-		p := &n.ports[n.todo[i]]
+	for i := 0; i < len(n.visits); i++ {
+		p := &n.ports[n.visits[i]]
 		p.listed = false
 		n.start(now, p)
 	}
-	n.todo = n.todo[:0]
+	n.visits = n.visits[:0]
 	if n.wakes.dirty {
 		n.wakes.dirty = false
 		n.drv.ArmWake(n.wakes.next())

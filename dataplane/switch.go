@@ -236,7 +236,7 @@ func (s *Switch) Arrive(now units.Time, in int, p *packet.Packet, ext packet.Ext
 		s.join(now, op, slot)
 		s.start(now, op)
 	}
-	if len(s.todo) != 0 || s.wakes.dirty {
+	if len(s.visits) != 0 || s.wakes.dirty {
 		s.settle(now)
 	}
 }
@@ -388,7 +388,7 @@ func (s *Switch) TxDone(now units.Time, port int) {
 	p := &s.ports[port]
 	p.armed = false
 	s.serveData(now, p)
-	if len(s.todo) != 0 || s.wakes.dirty {
+	if len(s.visits) != 0 || s.wakes.dirty {
 		s.settle(now)
 	}
 }

@@ -1,0 +1,76 @@
+package dataplane
+
+import (
+	"github.com/xoff-net/xoff/packet"
+	"github.com/xoff-net/xoff/route"
+	"github.com/xoff-net/xoff/units"
+)
+
+// This file is the receiving end of flows: what it accepts and what it answers.
+
+// data takes a data packet: go-back-N accepts only the next one in order.
+func (n *NIC) data(now units.Time, p *packet.Packet) {
+	f := &n.flows.Flow[p.Flow]
+	r := &n.flows.Recv[p.Flow]
+	way := &n.ways[f.Transport]
+	if n.checks != nil && (f.Dst != n.id || p.Dst != n.id) {
+		n.checks.fail(now, "host %d got a packet of flow %d for host %d", n.id, p.Flow, f.Dst)
+	}
+	marked := p.Flags&packet.CE != 0
+	if marked {
+		n.notify(now, p, r, way)
+	}
+	switch {
+	case p.Seq == r.Next:
+		r.Next++
+		r.unacked++
+		total := uint32((f.Size + way.Payload - 1) / way.Payload)
+		if r.Next == total {
+			r.Delivered = now
+		}
+		if int(r.unacked) >= way.AckEvery || r.Next == total || marked && way.CNP == CNPInAck {
+			r.unacked = 0
+			n.reply(p, packet.Ack, way, r.Next, marked)
+		}
+	case p.Seq > r.Next:
+		r.Early++
+		if r.nacked != r.Next+1 || now-r.lastNack >= way.NackEvery {
+			r.nacked, r.lastNack = r.Next+1, now
+			n.Stats.Nacks++
+			n.reply(p, packet.Nack, way, r.Next, marked)
+		}
+	default:
+		r.Twice++
+		n.reply(p, packet.Ack, way, r.Next, marked)
+	}
+}
+
+// notify sends the mark of a packet back, in the way the transport says.
+func (n *NIC) notify(now units.Time, p *packet.Packet, r *RecvResult, way *Transport) {
+	if way.CNP == CNPInAck {
+		n.Stats.CNPs++
+		return
+	}
+	if r.lastCNP == 0 || now-(r.lastCNP-1) >= way.CNPEvery {
+		r.lastCNP = now + 1
+		n.Stats.CNPs++
+		n.reply(p, packet.CNP, way, r.Next, false)
+	}
+}
+
+// reply queues an ACK, NACK or CNP for the source of a packet.
+func (n *NIC) reply(p *packet.Packet, kind packet.Kind, way *Transport, seq uint32, marked bool) {
+	f := packet.Packet{
+		Flow: p.Flow, Seq: seq, Hash: route.Mix(p.Hash ^ replySalt), Dst: n.flows.Flow[p.Flow].Src,
+		Size: uint16(way.AckSize), Meta: packet.MakeMeta(kind, way.AckClass), Flags: p.Flags & packet.Pinned,
+	}
+	if marked {
+		f.Flags |= packet.CE
+	}
+	n.replies[way.AckClass].push(&f)
+	n.waiting |= 1 << way.AckClass
+	n.ports[0].nonEmpty |= 1 << way.AckClass
+}
+
+// replySalt makes the ECMP hash of the reverse direction another one.
+const replySalt = 0x9e3779b9
