@@ -55,7 +55,10 @@ type port struct {
 	recv     flowctl.Receiver
 	sched    sched.Scheduler
 
-	// What is above fits a cache line; what is below is used less.
+	// What is above fills a cache line, the queues of a switch the next one; what
+	// is below is used less.
+	queues [mmu.Classes]fifo
+
 	gate  flowctl.Gate
 	meter flowctl.Meter
 	spec  flowctl.PortSpec
@@ -72,6 +75,7 @@ type port struct {
 
 	Stats PortStats
 	since [mmu.Classes]units.Time // start of the current block, per class
+	_     [16]byte                // ports begin at a cache line
 }
 
 // Ends that can have control frames to send.

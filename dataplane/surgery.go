@@ -34,7 +34,7 @@ func (s *Switch) PausedClasses(port int) uint8 { return s.ports[port].told }
 
 // Head implements deadlock.Switch.
 func (s *Switch) Head(port int, class uint8) *packet.Packet {
-	if slot := s.queues[port*mmu.Classes+int(class)].head; slot != 0 {
+	if slot := s.ports[port].queues[class].head; slot != 0 {
 		return &s.memory.packets[slot]
 	}
 	return nil
@@ -242,7 +242,7 @@ func (s *Switch) InsertHead(now units.Time, in, out int, p *packet.Packet) bool 
 	slot := s.memory.put(p, nil)
 	f := &s.memory.packets[slot]
 	f.Port = uint16(in)
-	q := &s.queues[out*mmu.Classes+int(p.Class())]
+	q := &s.ports[out].queues[p.Class()]
 	f.Link = q.head
 	q.head = slot
 	if q.tail == 0 {
@@ -265,7 +265,7 @@ func (s *Switch) Splice(_ units.Time, port int, class uint8) {
 		return
 	}
 	delete(s.aside, at)
-	q := &s.queues[at]
+	q := &s.ports[port].queues[class]
 	if q.tail == 0 {
 		q.head = side.head
 	} else {
@@ -316,7 +316,7 @@ func (s *Switch) Requeue(now units.Time, port int, class uint8, to int, match fu
 // take removes the matching packets from a queue, in order, and gives each to
 // use.
 func (s *Switch) take(port int, class uint8, match func(*packet.Packet) bool, use func(slot uint32)) int {
-	q := &s.queues[port*mmu.Classes+int(class)]
+	q := &s.ports[port].queues[class]
 	n := 0
 	var last uint32
 	for slot := q.head; slot != 0; {

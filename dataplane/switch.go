@@ -45,7 +45,6 @@ type Switch struct {
 	ledger  *mmu.Ledger
 	kinds   [mmu.Classes]mmu.Kind
 	router  route.Router
-	queues  []fifo       // [port*Classes+class]
 	aside   map[int]fifo // by queue: frames that a deadlock handler keeps apart
 	markers []mark.Marker
 	floor   []units.Bytes // marker's floor, by port
@@ -109,7 +108,7 @@ func NewSwitch(spec *SwitchSpec, drv Driver) (*Switch, error) {
 	n := len(spec.Ports)
 	s := &Switch{
 		id: spec.Node, kinds: spec.Buffer.Kinds, router: spec.Router, ecn: spec.ECN, atEnq: spec.AtEnqueue,
-		queues: make([]fifo, n*mmu.Classes), rand: rand.NewPCG(spec.Seed, 0),
+		rand:   rand.NewPCG(spec.Seed, 0),
 		memory: memory{packets: make([]packet.Packet, 1, 64)},
 	}
 	s.node = node{drv: drv, ports: make([]port, n), wakes: newWakes(2*n + 2), sink: spec.Sink, checks: spec.Checks, watched: spec.Sink != nil || spec.Checks != nil, serve: s.serveData}
@@ -337,13 +336,12 @@ func (s *Switch) drop(now units.Time, in int, p *packet.Packet, why probe.Reason
 func (s *Switch) join(_ units.Time, op *port, slot uint32) {
 	p := &s.memory.packets[slot]
 	class := p.Class()
-	at := int(op.index)*mmu.Classes + int(class)
 	if s.atEnq {
 		s.mark(op, p)
 	}
 	// Whether a queue is empty is hard to guess: slot 0 takes the link of a
 	// predecessor that does not exist.
-	q := &s.queues[at]
+	q := &op.queues[class&7]
 	s.memory.packets[q.tail].Link = slot
 	head := q.head
 	if q.tail == 0 {
@@ -352,9 +350,12 @@ func (s *Switch) join(_ units.Time, op *port, slot uint32) {
 	q.head, q.tail = head, slot
 	op.nonEmpty |= 1 << class
 	if s.checks != nil {
-		s.checks.enqueued(at, slot)
+		s.checks.enqueued(op.queueID(class), slot)
 	}
 }
+
+// queueID numbers the egress queues of a switch.
+func (p *port) queueID(class uint8) int { return int(p.index)*mmu.Classes + int(class) }
 
 // mark sets the congestion mark by the length of the egress queue.
 func (s *Switch) mark(op *port, p *packet.Packet) {
@@ -402,8 +403,7 @@ func (s *Switch) serveData(now units.Time, p *port) {
 	eligible := p.nonEmpty &^ p.blocked
 	for eligible != 0 {
 		class := p.sched.Pick(eligible)
-		at := int(p.index)*mmu.Classes + class
-		slot := s.queues[at].head
+		slot := p.queues[class&7].head
 		f := &s.memory.packets[slot]
 		bit := uint8(1) << class
 		if p.metered&bit != 0 && !p.meter.May(now, uint8(class), units.Bytes(f.Size)) {
@@ -414,7 +414,7 @@ func (s *Switch) serveData(now units.Time, p *port) {
 			eligible = eligible &^ bit & p.nonEmpty
 			continue
 		}
-		s.send(now, p, at, slot)
+		s.send(now, p, uint8(class), slot)
 		s.more(p)
 		return
 	}
@@ -429,10 +429,9 @@ func (s *Switch) more(p *port) {
 }
 
 // send dequeues the packet at the head of a queue and puts it on the wire.
-func (s *Switch) send(now units.Time, p *port, at int, slot uint32) {
-	q := &s.queues[at]
+func (s *Switch) send(now units.Time, p *port, class uint8, slot uint32) {
+	q := &p.queues[class&7]
 	f := &s.memory.packets[slot]
-	class := uint8(at & (mmu.Classes - 1))
 	next, tail, gone := f.Link, q.tail, uint8(0)
 	if next == 0 {
 		tail = 0
@@ -451,7 +450,7 @@ func (s *Switch) send(now units.Time, p *port, at int, slot uint32) {
 		s.mark(p, f)
 	}
 	if s.checks != nil {
-		s.checks.dequeued(now, at, slot)
+		s.checks.dequeued(now, p.queueID(class), slot)
 		s.checks.leaves(now, p, f)
 		s.checks.out += uint64(a.Bytes)
 	}

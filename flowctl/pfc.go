@@ -116,11 +116,11 @@ func (g *PauseGate) Reset(now units.Time, _ bool) {
 // built from the state at the moment it leaves, so a change of mind before that
 // costs nothing. Receivers embed it and call Want.
 type PauseSender struct {
+	want    uint8 // classes that the queues want paused
+	storm   uint8 // classes that are paused whatever the queues want
+	told    uint8 // classes that the last frame paused
+	refresh uint8 // classes whose pause must be repeated
 	port    Port
-	want    uint8   // classes that the queues want paused
-	storm   uint8   // classes that are paused whatever the queues want
-	told    uint8   // classes that the last frame paused
-	refresh uint8   // classes whose pause must be repeated
 	changes []uint8 // PFCSpec.Ordered: values of want not yet sent
 }
 

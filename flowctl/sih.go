@@ -47,13 +47,14 @@ func (s *SIH) Receiver(p Port) Receiver {
 }
 
 type sihReceiver struct {
-	PauseSender
+	// What every frame needs, within a cache line.
 	view     mmu.View
 	policy   buffer.Policy
 	index    int
 	private  units.Bytes
 	headroom units.Bytes // PHI
-	delta    units.Bytes
+	PauseSender
+	delta units.Bytes
 }
 
 // Place is dsh.txt Algorithm 1: private, shared, headroom, drop.

@@ -15,7 +15,8 @@ type dwrr struct {
 	deficit [mmu.Classes]int32
 	quantum *[mmu.Classes]int32 // apart: it is read only when a turn ends
 	strict  uint8
-	at      uint8 // class whose turn it is
+	at      uint8    // class whose turn it is
+	_       [14]byte // to a whole cache line: ports are served one after another
 }
 
 // maxQuantum keeps deficits within 32 bits.
