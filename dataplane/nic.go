@@ -80,8 +80,9 @@ type NIC struct {
 	pace    timerHeap         // queue pairs that wait for their send time
 	soft    timerHeap         // queue pairs with a timeout or a timer of their control
 	receive *receiver
-	ack     cc.Ack
-	out     packet.Packet // scratch
+	ack     cc.Ack // scratch, as are the next two
+	about   cc.Flow
+	out     packet.Packet
 	Stats   NICStats
 }
 

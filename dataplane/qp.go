@@ -60,7 +60,8 @@ func (n *NIC) open(now units.Time, flow uint32) {
 	if f.Pinned {
 		q.flags = packet.Pinned
 	}
-	q.ctl.Start(now, &cc.Flow{Line: n.ports[0].spec.Rate, MTU: units.Bytes(q.fullSize), BaseRTT: n.rtt})
+	n.about = cc.Flow{Line: n.ports[0].spec.Rate, MTU: units.Bytes(q.fullSize), BaseRTT: n.rtt}
+	q.ctl.Start(now, &n.about)
 	n.flows.slot[flow] = i
 	if q.timed != nil {
 		n.armSoft(i, q)
