@@ -11,6 +11,7 @@ import (
 	"github.com/xoff-net/xoff/flowctl"
 	"github.com/xoff-net/xoff/mark"
 	"github.com/xoff-net/xoff/mmu"
+	"github.com/xoff-net/xoff/packet"
 	"github.com/xoff-net/xoff/probe"
 	"github.com/xoff-net/xoff/route"
 	"github.com/xoff-net/xoff/sched"
@@ -175,11 +176,13 @@ func (b *builder) portSpecs(node int) []flowctl.PortSpec {
 	return ports
 }
 
+// portSpec describes a port. Its largest frame is a full packet, an ACK or a PFC
+// frame: a PAUSE waits for whichever is on the wire.
 func (b *builder) portSpec(here int, e *portEnd) flowctl.PortSpec {
 	h, s := &b.cfg.Hosts, &b.cfg.Switch
 	return flowctl.PortSpec{
 		Rate: e.rate, DelayIn: e.back, DelayOut: e.delay,
-		MTU: h.Payload + h.Header, MinFrame: h.Header + 1, WireOverhead: s.WireOverhead, Cell: s.Buffer.Cell,
+		MTU: max(h.Payload+h.Header, h.Ack.Size, packet.PFCSize), MinFrame: h.Header + 1, WireOverhead: s.WireOverhead, Cell: s.Buffer.Cell,
 		Lossless: maskOf(b.kinds, mmu.Lossless), Host: here < b.graph.Hosts,
 		PFC: flowctl.PFCSpec{Quanta: uint16(s.PFC.Quanta), Indefinite: s.PFC.Hold == "indefinite", Processing: s.PFC.Processing, Ordered: !s.PFC.Coalesce},
 	}
