@@ -56,9 +56,9 @@ func (f *runFlags) register(cmd *cobra.Command) {
 
 // registerSchemes adds the flags that replace schemes of a scenario.
 func registerSchemes(cmd *cobra.Command, cc, policy, flowControl *string) {
-	cmd.Flags().StringVar(cc, "cc", "", "congestion control to use instead (see `xoff list cc`)")
-	cmd.Flags().StringVar(policy, "policy", "", "buffer policy to use instead (see `xoff list policy`)")
-	cmd.Flags().StringVar(flowControl, "flow-control", "", "flow control to use instead (see `xoff list flow_control`)")
+	cmd.Flags().StringVar(cc, "cc", "", "congestion control to use instead (see xoff list cc)")
+	cmd.Flags().StringVar(policy, "policy", "", "buffer policy to use instead (see xoff list policy)")
+	cmd.Flags().StringVar(flowControl, "flow-control", "", "flow control to use instead (see xoff list flow_control)")
 }
 
 // check rejects values that are not allowed.
