@@ -116,8 +116,8 @@ func printable(s string) bool {
 }
 
 func (c *Config) checkName() error {
-	if c.Name == "" || !printable(c.Name) {
-		return atf("name", "%q is not a name; allowed: printable text without spaces around it", c.Name)
+	if c.Name == "" || !printable(c.Name) || strings.ContainsAny(c.Name, `/\`) { // results go to a folder of that name
+		return atf("name", "%q is not a name; allowed: printable text without slashes and without spaces around it", c.Name)
 	}
 	return nil
 }
