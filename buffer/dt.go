@@ -47,7 +47,7 @@ type DTParams struct {
 	AlphaLossy Ratio `yaml:"alpha_lossy"` // lossy egress queues
 }
 
-// DT is Dynamic Threshold (dsh.txt eq. 2): T(t) = alpha (B_s - used). Lossless
+// DT is Dynamic Threshold (DSH eq. 2): T(t) = alpha (B_s - used). Lossless
 // queues are measured at the ingress, lossy ones at the egress.
 type DT struct {
 	lossless, lossy alpha

@@ -59,7 +59,7 @@ type New = func(params any, env Env) (Policy, error)
 var Policies = registry.NewTable("policy",
 	registry.Entry[New]{
 		Name: "dt", Doc: "Dynamic Threshold: alpha times the free shared buffer",
-		Paper: "Choudhury and Hahne 1998; dsh.txt eq. 2", Promises: registry.Bounded,
+		Paper: "Choudhury and Hahne 1998; DSH eq. 2", Promises: registry.Bounded,
 		Params: func() any { return &DTParams{Alpha: Ratio{1, 16}, AlphaLossy: Ratio{1, 1}} }, New: newDT,
 	},
 	registry.Entry[New]{

@@ -121,7 +121,7 @@ type New = func(params any) (Scheme, error)
 var Schemes = registry.NewTable("flow_control",
 	registry.Entry[New]{
 		Name: "pfc", Doc: "PFC with static, independent headroom per queue (SIH)",
-		Paper: "IEEE 802.1Qbb; dsh.txt section II", Promises: registry.Lossless | registry.InOrder | registry.Bounded,
+		Paper: "IEEE 802.1Qbb; DSH section II", Promises: registry.Lossless | registry.InOrder | registry.Bounded,
 		Params: func() any { return &SIHParams{Headroom: Headroom{Rule: HeadroomExact}} }, New: newSIH,
 	},
 	registry.Entry[New]{

@@ -14,7 +14,7 @@ type HeadroomRule uint8
 // Rules of sizing.
 const (
 	HeadroomExact HeadroomRule = iota // everything that can be in flight in this model
-	HeadroomEq1                       // dsh.txt eq. 1
+	HeadroomEq1                       // DSH eq. 1
 	HeadroomBytes                     // a number
 )
 
@@ -69,10 +69,10 @@ func (h Headroom) Of(p *PortSpec) units.Bytes {
 }
 
 // processingCap is the line time that the standard allows a device for acting
-// on a PAUSE (IEEE 802.1Qbb; dsh.txt eq. 1).
+// on a PAUSE (IEEE 802.1Qbb; DSH eq. 1).
 const processingCap units.Bytes = 3840
 
-// Eq1 is dsh.txt eq. 1: PHI = 2 (C D + MTU) + 3840 B. It forgets the frame that
+// Eq1 is DSH eq. 1: PHI = 2 (C D + MTU) + 3840 B. It forgets the frame that
 // crosses the threshold and the line time of the PAUSE frame, and so falls short
 // of Exact when the upstream really takes the full 3840 B of processing.
 func Eq1(rate units.Rate, delay units.Time, mtu units.Bytes) units.Bytes {

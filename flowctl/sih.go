@@ -15,7 +15,7 @@ type SIHParams struct {
 }
 
 // SIH is PFC as switches run it today: each lossless ingress queue owns its
-// headroom, sized for the worst case (dsh.txt section II).
+// headroom, sized for the worst case (DSH section II).
 type SIH struct{ params SIHParams }
 
 func newSIH(params any) (Scheme, error) {
@@ -57,7 +57,7 @@ type sihReceiver struct {
 	delta units.Bytes
 }
 
-// Place is dsh.txt Algorithm 1: private, shared, headroom, drop.
+// Place is DSH Algorithm 1: private, shared, headroom, drop.
 func (r *sihReceiver) Place(now units.Time, a *mmu.Arrival) mmu.Segment {
 	if r.private > 0 && r.view.In(r.index, a.Class, mmu.Private)+a.Bytes <= r.private {
 		return mmu.Private
@@ -74,7 +74,7 @@ func (r *sihReceiver) Place(now units.Time, a *mmu.Arrival) mmu.Segment {
 // Passing implements Passing: thresholds are held against stored bytes.
 func (r *sihReceiver) Passing() {}
 
-// Charged implements Receiver: the state machine of dsh.txt Fig. 3, ON to OFF. A
+// Charged implements Receiver: the state machine of DSH Fig. 3, ON to OFF. A
 // frame that the shared segment took was below T(t) when it came, so only the
 // headroom says OFF here.
 func (r *sihReceiver) Charged(now units.Time, a *mmu.Arrival, s mmu.Segment) {

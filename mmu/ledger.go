@@ -50,7 +50,7 @@ type Order uint8
 
 // Orders of release.
 const (
-	HeadroomFirst Order = iota // headroom, shared, private: SONiC, reverie.txt 2.2.1
+	HeadroomFirst Order = iota // headroom, shared, private: SONiC, Reverie 2.2.1
 	SharedFirst                // shared, headroom, private: Roundabout as printed
 	numOrders
 )
