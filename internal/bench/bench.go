@@ -43,7 +43,10 @@ const (
 // length: a deeper queue is more memory, and that is what a hop costs most.
 func yardstick(cfg *scenario.Config) {
 	cfg.Classes["rdma"] = scenario.Class{IDs: []int{1, 2, 3, 4}, Kind: "lossless"}
-	cfg.Switch.Buffer.Size = 7 * units.MB
+	link := &cfg.Topology.HostLink
+	headroom := flowctl.Exact(&flowctl.PortSpec{Rate: link.Rate, DelayIn: link.Delay, DelayOut: link.Delay, MTU: cfg.Hosts.Payload + cfg.Hosts.Header})
+	ports := max(hostsPerLeaf+spines, cfg.Topology.Leaves)
+	cfg.Switch.Buffer.Size = 3*units.MiB + units.Bytes(4*ports)*headroom
 	cfg.Switch.Policy.Params = &buffer.DTParams{Alpha: buffer.Ratio{Num: 1, Den: 32}, AlphaLossy: buffer.Ratio{Num: 1, Den: 1}}
 	cfg.Switch.FlowControl.Params = &flowctl.SIHParams{Delta: 2 * units.KB}
 	cfg.Switch.Scheduler.Quantum = 2 * units.KB
