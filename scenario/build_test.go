@@ -65,3 +65,25 @@ faults:
 		t.Errorf("leaf0 gets %d tables, want 2", seen)
 	}
 }
+
+// A PAUSE waits for whatever frame is on the wire: where ACKs are longer than
+// packets, the headroom must be sized for ACKs.
+func TestLongestFrameSizesHeadroom(t *testing.T) {
+	for _, c := range []struct{ payload, ack, want units.Bytes }{
+		{1000, 64, 1048},
+		{1000, 9000, 9000},
+		{10, 58, 64}, // a PFC frame is longer than both
+	} {
+		cfg := Default()
+		cfg.Hosts.Payload, cfg.Hosts.Ack.Size = c.payload, c.ack
+		cfg.Switch.Buffer.Size = 64 * units.MiB
+		cfg.Switch.Scheduler.Quantum = 9 * units.KB
+		b, err := Build(cfg, BuildOptions{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := b.Spec.Switches[0].Ports[0].MTU; got != c.want {
+			t.Errorf("payload %d, ACK %d: headroom is sized for frames of %d B, want %d B", c.payload, c.ack, got, c.want)
+		}
+	}
+}
