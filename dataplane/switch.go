@@ -260,7 +260,7 @@ func (p *port) idle(now units.Time, bit uint8) bool {
 }
 
 // describe fills in what the ledger and the policies see of a frame. Field by
-// field: a composite literal is built aside and copied, which costs 10 ns.
+// field: a composite literal is built aside and copied.
 func (s *Switch) describe(a *mmu.Arrival, in, out int, slot uint32, p *packet.Packet) {
 	a.In, a.Out = in, out
 	a.Bytes = s.ledger.Cells(units.Bytes(p.Size))

@@ -39,8 +39,7 @@ const (
 
 // yardstick gives the switches the parameters of the program that speed is held
 // against (four lossless classes, 3 MiB to share and headroom beside it, alpha
-// 1/32, marks from 40 to 160 KB), so that both simulate queues of the same
-// length: a deeper queue is more memory, and that is what a hop costs most.
+// 1/32, marks from 40 to 160 KB), so that both simulate queues of similar depth.
 func yardstick(cfg *scenario.Config) {
 	cfg.Classes["rdma"] = scenario.Class{IDs: []int{1, 2, 3, 4}, Kind: "lossless"}
 	link := &cfg.Topology.HostLink
