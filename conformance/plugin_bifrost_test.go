@@ -8,6 +8,7 @@ import (
 	"github.com/xoff-net/xoff/packet"
 	"github.com/xoff-net/xoff/registry"
 	"github.com/xoff-net/xoff/scenario"
+	"github.com/xoff-net/xoff/topo"
 	"github.com/xoff-net/xoff/units"
 )
 
@@ -188,7 +189,8 @@ func (g *bifrostGate) Sent(_ units.Time, class uint8, b units.Bytes) {
 // One link of 100 us runs on tokens, all other ports on PFC.
 func TestBifrostEndToEnd(t *testing.T) {
 	cfg := incast(t)
-	cfg.Topology.Leaves, cfg.Topology.Spines = 2, 1
+	tree := cfg.Topology.Params.(*topo.LeafSpineParams)
+	tree.Leaves, tree.Spines = 2, 1
 	cfg.Switch.Buffer.Size = 24 * units.MiB
 	cfg.Workload[0].Senders, cfg.Workload[0].Size = 7, units.MB // three of them beside the receiver
 	granted := uint64(0)

@@ -53,7 +53,7 @@ func TestTimersComeInTime(t *testing.T) {
 	timersLate = 0
 	conformance.CongestionControl(t, timedEntry)
 	// Also of a flow that cannot send yet: its class is paused when it starts.
-	host := topo.Cabling{Rate: 100 * units.Gbps, Delay: units.Microsecond}
+	host := topo.Cable{Rate: 100 * units.Gbps, Delay: units.Microsecond}
 	n := conformance.NewNetwork(topo.OneSwitch(3, host))
 	n.Control, _ = timedEntry.New(nil)
 	n.Receive = func(node int) dataplane.ReceiveSpec {

@@ -12,6 +12,7 @@ import (
 	"github.com/xoff-net/xoff/registry"
 	"github.com/xoff-net/xoff/scenario"
 	"github.com/xoff-net/xoff/sim"
+	"github.com/xoff-net/xoff/topo"
 	"github.com/xoff-net/xoff/units"
 )
 
@@ -32,7 +33,8 @@ func init() {
 func incast(t *testing.T) *scenario.Config {
 	t.Helper()
 	cfg := scenario.Default()
-	cfg.Topology.Leaves, cfg.Topology.Spines, cfg.Topology.HostsPerLeaf = 3, 2, 4
+	tree := cfg.Topology.Params.(*topo.LeafSpineParams)
+	tree.Leaves, tree.Spines, tree.HostsPerLeaf = 3, 2, 4
 	cfg.Hosts.CC.Name, cfg.Hosts.CC.Params = "none", nil
 	cfg.Switch.ECN.Name, cfg.Switch.ECN.Params = "none", nil
 	cfg.Switch.Policy.Params.(*buffer.DTParams).Alpha = buffer.Ratio{Num: 1, Den: 64}

@@ -59,7 +59,7 @@ func Router(t testing.TB, e registry.Entry[route.New]) {
 		t.Errorf("%s: %v allocations per packet", e.Name, n)
 	}
 	replaced(t, e)
-	host := topo.Cabling{Rate: 100 * units.Gbps, Delay: units.Microsecond}
+	host := topo.Cable{Rate: 100 * units.Gbps, Delay: units.Microsecond}
 	name := e.Name + "/network"
 	n := NewNetwork(topo.LeafSpine(2, 3, 3, host, host))
 	n.Flows, n.Until, n.Router = burst(40, 0), 400*units.Millisecond, e.New

@@ -14,7 +14,7 @@ import (
 // once more at 28.005 ms, with everything sent and some ACKs under way: the next
 // timeout is due about 4 ms later, not 16 ms.
 func TestTimeoutShrinksWithProgress(t *testing.T) {
-	n := conformance.NewNetwork(topo.OneSwitch(2, topo.Cabling{Rate: 100 * units.Gbps, Delay: units.Microsecond}))
+	n := conformance.NewNetwork(topo.OneSwitch(2, topo.Cable{Rate: 100 * units.Gbps, Delay: units.Microsecond}))
 	n.Flows = []dataplane.Flow{{Size: 30 * units.KB, Src: 0, Dst: 1, Class: 1}}
 	n.Down = map[int][]dataplane.Interval{0: {{From: 1, To: 20 * units.Millisecond}, {From: 28005 * units.Microsecond, To: 28500 * units.Microsecond}}}
 	n.Until = 100 * units.Millisecond

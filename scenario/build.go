@@ -65,9 +65,13 @@ func Build(cfg *Config, opts BuildOptions) (*Built, error) {
 	return b.out, nil
 }
 
-// newBuilder lays out the fabric of a scenario.
+// newBuilder lays out the fabric of a scenario whose topology is valid.
 func newBuilder(cfg *Config, opts BuildOptions) *builder {
-	b := &builder{cfg: cfg, opts: opts, graph: cfg.graph()}
+	g, err := cfg.graph()
+	if err != nil {
+		panic(err)
+	}
+	b := &builder{cfg: cfg, opts: opts, graph: g}
 	b.out = &Built{Config: cfg, Graph: b.graph}
 	b.kinds, b.masks = cfg.classes()
 	return b
@@ -92,17 +96,6 @@ func (b *builder) build() error {
 	b.out.Ideal = b.idealFCTs()
 	spec.Done = b.done()
 	return nil
-}
-
-// graph generates the topology.
-func (c *Config) graph() *topo.Graph {
-	t := &c.Topology
-	host := topo.Cabling{Rate: t.HostLink.Rate, Delay: t.HostLink.Delay}
-	fabric := topo.Cabling{Rate: t.FabricLink.Rate, Delay: t.FabricLink.Delay}
-	if t.Name == "one-switch" {
-		return topo.OneSwitch(t.Hosts, host)
-	}
-	return topo.LeafSpine(t.Leaves, t.Spines, t.HostsPerLeaf, host, fabric)
 }
 
 // classes returns the kind of each class and the mask of each group.

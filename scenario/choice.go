@@ -111,29 +111,77 @@ func take(entries []entry, key string, use func(entry) error) ([]entry, error) {
 // when the message begins with one, as it does by custom.
 func (c *Choice) wrong(path string, err error) error {
 	word, _, _ := strings.Cut(err.Error(), " ")
+	key := word
+	if i := strings.IndexAny(word, ".["); i >= 0 {
+		key = word[:i] // of a parameter with parts: links[3].rate
+	}
 	if c.Params != nil {
-		if _, ok := keysOf(reflect.TypeOf(c.Params).Elem())[word]; ok {
+		if _, ok := keysOf(reflect.TypeOf(c.Params).Elem())[key]; ok {
 			path = join(path, word)
 		}
 	}
 	return at(path, err)
 }
 
-// ecnKeys are the keys of an ECN that are not the scheme's.
-var ecnKeys = []string{"classes", "at"}
+// Keys of choices that are not the scheme's.
+var (
+	ecnKeys      = []string{"classes", "at"}
+	topologyKeys = []string{"down", "overrides"}
+)
 
 // decodeEntries reads `{name: red, classes: [rdma], kmin: 100KB}`.
 func (e *ECN) decodeEntries(d *decoder, entries []entry, path string) error {
+	return e.Choice.decodeBeside(d, entries, path, reflect.ValueOf(e).Elem(), ecnKeys)
+}
+
+// decodeEntries reads `{name: leaf-spine, leaves: 4, down: [leaf0-spine1]}`.
+func (t *Topology) decodeEntries(d *decoder, entries []entry, path string) error {
+	return t.Choice.decodeBeside(d, entries, path, reflect.ValueOf(t).Elem(), topologyKeys)
+}
+
+// decodeBeside reads a choice that has some keys of its own: fields of the struct
+// that holds it.
+func (c *Choice) decodeBeside(d *decoder, entries []entry, path string, holder reflect.Value, keys []string) error {
 	rest := entries
-	v := reflect.ValueOf(e).Elem()
-	for _, name := range ecnKeys {
+	for _, name := range keys {
 		var err error
-		rest, err = take(rest, name, func(x entry) error { return d.fields([]entry{x}, path, v, nil) })
+		rest, err = take(rest, name, func(x entry) error { return d.fields([]entry{x}, path, holder, nil) })
 		if err != nil {
 			return err
 		}
 	}
-	return e.Choice.decode(d, rest, path, ecnKeys)
+	return c.decode(d, rest, path, keys)
+}
+
+// part returns what a key of a choice stands for, so that a path can lead into it.
+func (c *Choice) part(key string) (reflect.Value, bool) {
+	if c.Params == nil {
+		return reflect.Value{}, false
+	}
+	return field(reflect.ValueOf(c.Params).Elem(), key)
+}
+
+func (e *ECN) part(key string) (reflect.Value, bool) {
+	if v, ok := field(reflect.ValueOf(e).Elem(), key); ok {
+		return v, true
+	}
+	return e.Choice.part(key)
+}
+
+func (t *Topology) part(key string) (reflect.Value, bool) {
+	if v, ok := field(reflect.ValueOf(t).Elem(), key); ok {
+		return v, true
+	}
+	return t.Choice.part(key)
+}
+
+// field returns the field of a struct that a key stands for.
+func field(v reflect.Value, key string) (reflect.Value, bool) {
+	i, ok := keysOf(v.Type())[key]
+	if !ok {
+		return reflect.Value{}, false
+	}
+	return v.Field(i), true
 }
 
 // decodeNode reads `3`, `rdma` or `{random: rdma}`.

@@ -24,22 +24,24 @@ type Config struct {
 	source *source // where the keys were written; nil when no file was read
 }
 
-// Topology names a generator and its parameters.
+// Topology names a generator with its parameters, and says what is different on
+// single links. Links are called by their nodes, in either order, joined by a dash;
+// * stands for any text.
 type Topology struct {
-	Name         string `yaml:"name"` // one-switch | leaf-spine
-	Hosts        int    `yaml:"hosts,omitempty"`
-	Leaves       int    `yaml:"leaves,omitempty"`
-	Spines       int    `yaml:"spines,omitempty"`
-	HostsPerLeaf int    `yaml:"hosts_per_leaf,omitempty"`
-	HostLink     Cable  `yaml:"host_link"`
-	FabricLink   Cable  `yaml:"fabric_link,omitempty"`
+	Choice    `yaml:",inline"`
+	Down      []string       `yaml:"down,omitempty"`      // links that do not exist: names or patterns
+	Overrides []LinkOverride `yaml:"overrides,omitempty"` // in order; the last one wins
 }
 
-// Cable is a kind of link.
-type Cable struct {
-	Rate  units.Rate `yaml:"rate"`
-	Delay units.Time `yaml:"delay"`
+// LinkOverride changes the links whose names match.
+type LinkOverride struct {
+	Match string     `yaml:"match"`
+	Rate  units.Rate `yaml:"rate,omitempty"`
+	Delay units.Time `yaml:"delay,omitempty"`
 }
+
+// Fabric returns a topology without exceptions.
+func Fabric(name string, params any) Topology { return Topology{Choice: choice(name, params)} }
 
 // Class is a group of traffic classes that are treated alike.
 type Class struct {

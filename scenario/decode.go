@@ -42,6 +42,9 @@ func Parse(name string, data []byte, set ...string) (*Config, error) {
 			return nil, err
 		}
 	}
+	if err := c.readTopology(); err != nil {
+		return nil, err
+	}
 	c.settle()
 	c.Resolve()
 	if err := Validate(c); err != nil {

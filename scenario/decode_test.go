@@ -15,6 +15,7 @@ import (
 	"github.com/xoff-net/xoff/flowctl"
 	"github.com/xoff-net/xoff/mark"
 	"github.com/xoff-net/xoff/sim"
+	"github.com/xoff-net/xoff/topo"
 	"github.com/xoff-net/xoff/units"
 )
 
@@ -98,10 +99,10 @@ func TestMissingFile(t *testing.T) {
 // Without a file the message names the key alone.
 func TestInvalidConfig(t *testing.T) {
 	c := Default()
-	c.Topology.Leaves = 0
+	c.Topology.Params.(*topo.LeafSpineParams).Leaves = 0
 	_, err := Build(c, BuildOptions{})
 	var in *InputError
-	if !errors.As(err, &in) || err.Error() != "topology.leaves: 0 is too small; allowed: 1 to 1024" {
+	if !errors.As(err, &in) || err.Error() != "topology.leaves: leaves is 0, which is too small; allowed: 1 to 1024" {
 		t.Errorf("got %v", err)
 	}
 }
@@ -112,7 +113,7 @@ func TestBuildLocates(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	c.Topology.HostLink.Delay = 100 * units.Microsecond
+	c.Topology.Params.(*topo.LeafSpineParams).HostLink.Delay = 100 * units.Microsecond
 	_, err = Build(c, BuildOptions{})
 	if err == nil || !strings.HasPrefix(err.Error(), "a.yaml:4:11: switch.buffer.size: private segments and headroom of leaf0 take ") {
 		t.Errorf("got %v", err)
@@ -258,22 +259,22 @@ workload:
 	if p := c.Switch.Policy.Params.(*buffer.DTParams); p.Alpha != (buffer.Ratio{Num: 1, Den: 2}) {
 		t.Errorf("alpha is %v", p.Alpha)
 	}
-	if c.Workload[0].Load.Share != 0.3 || c.Hosts.CC.Name != "none" || c.Topology.Hosts != 3 || c.Switch.ECN.At != "enqueue" {
+	if c.Workload[0].Load.Share != 0.3 || c.Hosts.CC.Name != "none" || c.Topology.Params.(*topo.OneSwitchParams).Hosts != 3 || c.Switch.ECN.At != "enqueue" {
 		t.Errorf("got %+v", c)
 	}
 	if ids := c.Classes["rdma"].IDs; !reflect.DeepEqual(ids, []int{5}) {
 		t.Errorf("rdma is %v", ids)
 	}
 	for set, want := range map[string]string{
-		"topology.leafs=3":           `--set topology.leafs=3: topology: unknown key "leafs" (did you mean "leaves"?); allowed: name, hosts, leaves, spines, hosts_per_leaf, host_link, fabric_link`,
-		"topology.leaves=0":          `--set topology.leaves=0: topology.leaves: 0 is too small; allowed: 1 to 1024`,
+		"topology.leafs=3":           `--set topology.leafs=3: topology: unknown key "leafs" (did you mean "leaves"?); allowed: name, down, overrides, leaves, spines, hosts_per_leaf, oversubscription, host_link, fabric_link`,
+		"topology.leaves=0":          `--set topology.leaves=0: topology.leaves: leaves is 0, which is too small; allowed: 1 to 1024`,
 		"workload[1].name=x":         `--set workload[1].name=x: workload: there is no item 1; allowed: the items of a list, from 0`,
 		"seed":                       `--set seed: "seed" is not a setting; allowed: path=value, such as switch.policy.alpha=1/8`,
 		"seed.x=1":                   `--set seed.x=1: seed: has no keys of its own, so no "x"; allowed: one value`,
 		"workload[x].name=x":         `--set workload[x].name=x: "workload[x].name" is not a key; allowed: names joined by dots, items of lists as workload[0]`,
 		"seed=":                      `--set seed=: "" is not a value; allowed: YAML`,
 		"hosts.cc.preset=x":          `--set hosts.cc.preset=x: hosts.cc.preset: unknown preset "x"; allowed: hpcc-sim, paper`,
-		"switch.policy.alpha.x=1":    `--set switch.policy.alpha.x=1: switch.policy: has no keys of its own, so no "alpha"; allowed: one value`,
+		"switch.policy.alpha.x=1":    `--set switch.policy.alpha.x=1: switch.policy.alpha: has no keys of its own, so no "x"; allowed: one value`,
 		"switch.flow_control.name=x": `--set switch.flow_control.name=x: switch.flow_control.name: unknown flow_control "x"; allowed: none, pfc`,
 	} {
 		_, err := Parse("a.yaml", []byte(file), set)

@@ -34,6 +34,8 @@ type entry struct {
 // selfDecoder is a type that reads the keys of its mapping itself.
 type selfDecoder interface {
 	decodeEntries(d *decoder, entries []entry, path string) error
+	// part returns what one of the keys stands for.
+	part(key string) (reflect.Value, bool)
 }
 
 // nodeDecoder is a type with a notation of its own.
@@ -425,6 +427,12 @@ func distance(a, b string) int {
 	return row[len(b)]
 }
 
+// isText reports whether a value is written as one word, whatever it is made of.
+func isText(v reflect.Value) bool {
+	_, ok := v.Addr().Interface().(encoding.TextUnmarshaler)
+	return ok
+}
+
 // assign decodes a node into the part of v that a path leads to.
 func (d *decoder) assign(v reflect.Value, path string, steps []step, n ast.Node) error {
 	if len(steps) == 0 {
@@ -443,7 +451,13 @@ func (d *decoder) assign(v reflect.Value, path string, steps []step, n ast.Node)
 	switch {
 	case ok && len(steps) == 1:
 		return self.decodeEntries(d, []entry{e}, path)
-	case v.Kind() == reflect.Struct && !ok:
+	case ok:
+		v, known := self.part(s.key)
+		if !known {
+			return self.decodeEntries(d, []entry{e}, path) // says what is allowed
+		}
+		return d.assign(v, join(path, s.key), steps[1:], n)
+	case v.Kind() == reflect.Struct && !isText(v):
 		i, known := keysOf(v.Type())[s.key]
 		if !known {
 			return d.unknown(e, path, keyNames(v.Type()))

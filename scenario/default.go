@@ -6,19 +6,17 @@ import (
 	"github.com/xoff-net/xoff/deadlock"
 	"github.com/xoff-net/xoff/flowctl"
 	"github.com/xoff-net/xoff/mark"
+	"github.com/xoff-net/xoff/topo"
 	"github.com/xoff-net/xoff/units"
 )
 
 // Default returns a scenario with every default filled in: a small leaf-spine
 // fabric under PFC and DCQCN, without a workload.
 func Default() *Config {
-	link := Cable{Rate: 100 * units.Gbps, Delay: units.Microsecond}
 	return &Config{
-		Name: "unnamed",
-		Seed: 1,
-		Topology: Topology{
-			Name: "leaf-spine", Hosts: 16, Leaves: 4, Spines: 4, HostsPerLeaf: 4, HostLink: link, FabricLink: link,
-		},
+		Name:     "unnamed",
+		Seed:     1,
+		Topology: Fabric("leaf-spine", paramsOf(topo.Topologies, "leaf-spine")),
 		Classes: map[string]Class{
 			"control": {IDs: []int{0}, Kind: "control"},
 			"rdma":    {IDs: []int{1, 2, 3, 4, 5, 6, 7}, Kind: "lossless"},

@@ -4,7 +4,6 @@ import (
 	"encoding"
 	"fmt"
 	"reflect"
-	"slices"
 	"sort"
 	"strings"
 
@@ -31,6 +30,8 @@ func plainOf(v reflect.Value) (any, error) {
 		return t.plain(nil)
 	case ECN:
 		return t.Choice.plain(yaml.MapSlice{{Key: "classes", Value: list(t.Classes)}, {Key: "at", Value: t.At}})
+	case Topology:
+		return t.plain()
 	case ClassChoice:
 		if t.Random != "" {
 			return yaml.MapSlice{{Key: "random", Value: t.Random}}, nil
@@ -66,25 +67,17 @@ func list(words []string) []string { return append([]string{}, words...) }
 // structOf writes the fields of a struct. Those marked omitempty have no meaning
 // when they are zero.
 func structOf(v reflect.Value) (yaml.MapSlice, error) {
-	var unused []string
-	if t, ok := v.Interface().(Topology); ok {
-		unused = t.unused()
-	}
 	out := yaml.MapSlice{}
 	for i := range v.NumField() {
 		f := v.Type().Field(i)
-		if !f.IsExported() || v.Field(i).IsZero() && strings.Contains(f.Tag.Get("yaml"), ",omitempty") {
-			continue
-		}
-		name := keyOf(f)
-		if slices.Contains(unused, name) {
+		if !f.IsExported() || f.Anonymous || v.Field(i).IsZero() && strings.Contains(f.Tag.Get("yaml"), ",omitempty") {
 			continue
 		}
 		item, err := plainOf(v.Field(i))
 		if err != nil {
 			return nil, err
 		}
-		out = append(out, yaml.MapItem{Key: name, Value: item})
+		out = append(out, yaml.MapItem{Key: keyOf(f), Value: item})
 	}
 	return out, nil
 }
@@ -105,7 +98,7 @@ func mapOf(v reflect.Value) (yaml.MapSlice, error) {
 }
 
 // plain writes the name, what stands beside it, and the parameters.
-func (c Choice) plain(beside yaml.MapSlice) (any, error) {
+func (c Choice) plain(beside yaml.MapSlice) (yaml.MapSlice, error) {
 	out := append(yaml.MapSlice{{Key: "name", Value: c.Name}}, beside...)
 	if c.Params == nil {
 		return out, nil
@@ -115,4 +108,14 @@ func (c Choice) plain(beside yaml.MapSlice) (any, error) {
 		return nil, err
 	}
 	return append(out, params...), nil
+}
+
+// plain writes the generator and its parameters, then the exceptions.
+func (t Topology) plain() (any, error) {
+	out, err := t.Choice.plain(nil)
+	if err != nil {
+		return nil, err
+	}
+	beside, err := structOf(reflect.ValueOf(t))
+	return append(out, beside...), err
 }

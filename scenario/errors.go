@@ -76,8 +76,9 @@ func key(list string, i int, name string) string { return fmt.Sprintf("%s[%d].%s
 
 // place is where something was written.
 type place struct {
-	from         string // the --set that it comes from; empty: the file
+	from         string // the --set that it comes from; empty: a file
 	line, column int
+	file         *source // another file than the scenario's; nil: that one
 }
 
 // source remembers where the keys of a scenario were written.
@@ -97,6 +98,9 @@ func (s *source) has(path string) bool {
 func (s *source) errorAt(p place, err error) *InputError {
 	if p.from != "" {
 		return &InputError{File: p.from, Err: err}
+	}
+	if p.file != nil {
+		s = p.file
 	}
 	e := &InputError{File: s.name, Line: p.line, Column: p.column, Err: err}
 	if p.line >= 1 && p.line <= len(s.lines) {

@@ -1,27 +1,12 @@
 package scenario
 
 import (
-	"strings"
-
 	"github.com/xoff-net/xoff/dataplane"
 	"github.com/xoff-net/xoff/route"
 	"github.com/xoff-net/xoff/sim"
 	"github.com/xoff-net/xoff/topo"
 	"github.com/xoff-net/xoff/units"
 )
-
-// linkNamed returns the index of the link between two nodes, written as their
-// names with a dash between; -1 when there is none.
-func linkNamed(g *topo.Graph, name string) int {
-	a, c, _ := strings.Cut(name, "-")
-	for i, l := range g.Links {
-		x, y := g.Names[l.A], g.Names[l.B]
-		if a == x && c == y || a == y && c == x {
-			return i
-		}
-	}
-	return -1
-}
 
 // faults applies link faults to the cables and schedules what routing makes of
 // them.
@@ -30,7 +15,7 @@ func (b *builder) faults(spec *sim.Spec) {
 		if f.Link == "" {
 			continue
 		}
-		c := &spec.Cables[linkNamed(b.graph, f.Link)]
+		c := &spec.Cables[b.link(f.Link)]
 		if f.DownFor > 0 {
 			for k := range max(1, f.Times) {
 				from := f.At + units.Time(k)*f.Every
@@ -90,7 +75,7 @@ func (b *builder) addPins(tables []*route.Table) {
 		src, dst := b.host(p.From), b.host(p.To)
 		stops := []int{}
 		for _, via := range p.Via {
-			stops = append(stops, b.node(via))
+			stops = append(stops, b.graph.Node(via))
 		}
 		stops = append(stops, dst)
 		for i := range b.out.Flows.Flow {
@@ -121,12 +106,8 @@ func (b *builder) portTo(node, neighbour int) int {
 	return -1
 }
 
-// node returns the number of a node, -1 when there is none of that name.
-func (b *builder) node(name string) int {
-	for i, n := range b.graph.Names {
-		if n == name {
-			return i
-		}
-	}
-	return -1
+// link returns the index of a link, -1 when there is none of that name.
+func (b *builder) link(name string) int {
+	i, _ := b.graph.LinkNamed(name)
+	return i
 }

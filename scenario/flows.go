@@ -16,12 +16,7 @@ type originFlow struct {
 
 // flows generates the flows of every workload, in order of their start.
 func (b *builder) flows() ([]dataplane.Flow, error) {
-	fabric := &workload.Fabric{Rack: b.graph.Rack, Rates: make([]units.Rate, b.graph.Hosts)}
-	for _, l := range b.graph.Links {
-		if l.A < b.graph.Hosts {
-			fabric.Rates[l.A] = l.Rate
-		}
-	}
+	fabric := &workload.Fabric{Rack: b.graph.Rack, Rates: b.graph.HostRates()}
 	var all []originFlow
 	for i := range b.cfg.Workload {
 		flows, err := b.generate(i, fabric)
@@ -103,11 +98,4 @@ func (b *builder) classesOf(c ClassChoice) []uint8 {
 }
 
 // host returns the node number of a host, -1 when there is none of that name.
-func (b *builder) host(name string) int {
-	for i := range b.graph.Hosts {
-		if b.graph.Names[i] == name {
-			return i
-		}
-	}
-	return -1
-}
+func (b *builder) host(name string) int { return b.graph.Host(name) }

@@ -9,6 +9,7 @@ import (
 	"github.com/xoff-net/xoff/registry"
 	"github.com/xoff-net/xoff/route"
 	"github.com/xoff-net/xoff/sched"
+	"github.com/xoff-net/xoff/topo"
 )
 
 // Kind is one plug point as help, decoding and documents see it.
@@ -27,7 +28,7 @@ type Scheme struct {
 // Kinds lists every plug point and what is registered there.
 func Kinds() []Kind {
 	return []Kind{
-		kindOf(buffer.Policies), kindOf(flowctl.Schemes), kindOf(deadlock.Handlers), kindOf(sched.Schedulers),
+		kindOf(topo.Topologies), kindOf(buffer.Policies), kindOf(flowctl.Schemes), kindOf(deadlock.Handlers), kindOf(sched.Schedulers),
 		kindOf(mark.Markers), kindOf(route.Routers), kindOf(cc.Algorithms),
 	}
 }

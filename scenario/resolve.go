@@ -19,7 +19,7 @@ func (c *Config) Resolve() {
 		s.ECN.Classes = others
 	}
 	for kind, choice := range map[string]*Choice{
-		"policy": &s.Policy, "flow_control": &s.FlowControl, "ecn": &s.ECN.Choice, "deadlock": &s.Deadlock, "cc": &c.Hosts.CC,
+		"topology": &c.Topology.Choice, "policy": &s.Policy, "flow_control": &s.FlowControl, "ecn": &s.ECN.Choice, "deadlock": &s.Deadlock, "cc": &c.Hosts.CC,
 	} {
 		// A program that changes a name may leave the parameters of the old one.
 		if scheme, err := findScheme(kind, choice.Name); err == nil && scheme.Params == nil {

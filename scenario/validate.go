@@ -10,20 +10,20 @@ import (
 
 	"github.com/xoff-net/xoff/mmu"
 	"github.com/xoff-net/xoff/sim"
+	"github.com/xoff-net/xoff/topo"
 	"github.com/xoff-net/xoff/units"
 )
 
 // Bounds of what can be simulated. They keep every product of the model within
 // 64 bits.
 const (
-	minRate     = units.Mbps
-	maxRate     = 10 * units.Tbps
-	maxDelay    = units.Second
+	minRate     = topo.MinRate
+	maxRate     = topo.MaxRate
+	maxDelay    = topo.MaxDelay
 	maxFrame    = 65535 * units.Byte
 	maxCell     = 4096 * units.Byte
 	maxOverhead = 1000 * units.Byte
 	maxQuantum  = units.GiB
-	maxHosts    = 65535
 	maxFlow     = 100 * units.GB
 	maxFlows    = 50_000_000
 	maxShare    = 10.0
@@ -120,65 +120,6 @@ func (c *Config) checkName() error {
 		return atf("name", "%q is not a name; allowed: printable text without slashes and without spaces around it", c.Name)
 	}
 	return nil
-}
-
-func (c *Config) checkTopology() error {
-	t := &c.Topology
-	if err := oneOf("topology.name", t.Name, "one-switch", "leaf-spine"); err != nil {
-		return err
-	}
-	// A key of the other generator would do nothing.
-	if c.source != nil {
-		for _, k := range t.unused() {
-			if c.source.has("topology." + k) {
-				return atf("topology."+k, "has no meaning for %s; allowed: %s", t.Name, strings.Join(t.used(), ", "))
-			}
-		}
-	}
-	if err := t.HostLink.check("topology.host_link"); err != nil {
-		return err
-	}
-	if t.Name == "one-switch" {
-		return within("topology.hosts", t.Hosts, 2, sim.MaxPorts)
-	}
-	err := first(
-		t.FabricLink.check("topology.fabric_link"),
-		within("topology.leaves", t.Leaves, 1, sim.MaxPorts),
-		within("topology.spines", t.Spines, 1, sim.MaxPorts),
-		within("topology.hosts_per_leaf", t.HostsPerLeaf, 1, sim.MaxPorts),
-	)
-	if err != nil {
-		return err
-	}
-	if ports := t.HostsPerLeaf + t.Spines; ports > sim.MaxPorts {
-		return atf("topology", "a leaf has %d ports; allowed: hosts_per_leaf and spines together at most %d", ports, sim.MaxPorts)
-	}
-	if hosts := t.Leaves * t.HostsPerLeaf; hosts < 2 || hosts > maxHosts {
-		return atf("topology", "%d leaves of %d hosts are %d hosts; allowed: 2 to %d", t.Leaves, t.HostsPerLeaf, hosts, maxHosts)
-	}
-	return nil
-}
-
-// used and unused are the keys that the generator does and does not read.
-func (t *Topology) used() []string {
-	if t.Name == "one-switch" {
-		return []string{"name", "hosts", "host_link"}
-	}
-	return []string{"name", "leaves", "spines", "hosts_per_leaf", "host_link", "fabric_link"}
-}
-
-func (t *Topology) unused() []string {
-	if t.Name == "one-switch" {
-		return []string{"leaves", "spines", "hosts_per_leaf", "fabric_link"}
-	}
-	return []string{"hosts"}
-}
-
-func (k *Cable) check(path string) error {
-	if k.Delay == 0 {
-		return atf(path+".delay", "a link without delay cannot be simulated; allowed: more than 0s, at most %s (5ns is a metre of cable)", maxDelay)
-	}
-	return first(within(path+".rate", k.Rate, minRate, maxRate), within(path+".delay", k.Delay, 1, maxDelay))
 }
 
 func (c *Config) checkClasses() error {

@@ -2,7 +2,6 @@ package scenario
 
 import (
 	"fmt"
-	"strings"
 
 	"github.com/xoff-net/xoff/buffer"
 	"github.com/xoff-net/xoff/cc"
@@ -11,6 +10,7 @@ import (
 	"github.com/xoff-net/xoff/mmu"
 	"github.com/xoff-net/xoff/route"
 	"github.com/xoff-net/xoff/sim"
+	"github.com/xoff-net/xoff/topo"
 	"github.com/xoff-net/xoff/units"
 )
 
@@ -37,7 +37,7 @@ func (b *builder) checkSchemes() error {
 	if err != nil {
 		return at("switch.ecn.name", err)
 	}
-	for _, rate := range [2]units.Rate{b.cfg.Topology.HostLink.Rate, b.cfg.Topology.FabricLink.Rate} {
+	for _, rate := range b.graph.Rates() {
 		if _, err := marker.New(s.ECN.Params, rate); err != nil {
 			return s.ECN.wrong("switch.ecn", err)
 		}
@@ -125,7 +125,8 @@ func (b *builder) checkReceive() error {
 
 // noHost says that a host does not exist.
 func (b *builder) noHost(path, name string) error {
-	return atf(path, "there is no host %q; allowed: host0 to host%d", name, b.graph.Hosts-1)
+	names := b.graph.Names[:b.graph.Hosts]
+	return atf(path, "there is no host %q; allowed: %s to %s", name, names[0], names[len(names)-1])
 }
 
 func (b *builder) checkRouting() error {
@@ -160,10 +161,10 @@ func (b *builder) checkPin(path string, p *Pin) error {
 	here, seen := src, make(map[int]bool)
 	for i, name := range p.Via {
 		at := fmt.Sprintf("%s.via[%d]", path, i)
-		next := b.node(name)
+		next := b.graph.Node(name)
 		switch {
 		case next < b.graph.Hosts:
-			return atf(at, "there is no switch %q; allowed: %s", name, b.switchNames())
+			return atf(at, "there is no switch %q; allowed: %s", name, topo.Brief(b.graph.Names[b.graph.Hosts:]))
 		case seen[next]:
 			return atf(at, "%s is on the route already; allowed: each switch once", name)
 		case b.portTo(here, next) < 0:
@@ -175,15 +176,6 @@ func (b *builder) checkPin(path string, p *Pin) error {
 		return atf(path+".via", "the route ends at %s, which has no link to %s; allowed: switches that lead to it", b.graph.Names[here], p.To)
 	}
 	return nil
-}
-
-// switchNames lists the switches, the long list shortened.
-func (b *builder) switchNames() string {
-	names := b.graph.Names[b.graph.Hosts:]
-	if len(names) > 8 {
-		return strings.Join(names[:3], ", ") + " ... " + names[len(names)-1]
-	}
-	return strings.Join(names, ", ")
 }
 
 func (b *builder) checkFaults() error {
@@ -200,7 +192,7 @@ func (b *builder) checkFaults() error {
 		if f.DownFor == 0 {
 			continue
 		}
-		link := linkNamed(b.graph, f.Link)
+		link := b.link(f.Link)
 		for k := range max(1, f.Times) {
 			from := f.At + units.Time(k)*f.Every
 			for _, d := range down[link] {
@@ -227,9 +219,9 @@ func (b *builder) checkFault(path string, f *Fault) error {
 		return atf(path, "a fault is of a link or of a host; allowed: one of link, host")
 	case f.Host != "":
 		return b.checkHostFault(path, f)
-	case linkNamed(b.graph, f.Link) < 0:
-		l := b.graph.Links[len(b.graph.Links)-1]
-		return atf(path+".link", "there is no link %q; allowed: two neighbours joined by a dash, such as %s-%s", f.Link, b.graph.Names[l.A], b.graph.Names[l.B])
+	case b.link(f.Link) < 0:
+		_, err := b.graph.LinkNamed(f.Link)
+		return at(path+".link", err)
 	case f.Stuck:
 		return atf(path+".stuck", "a link cannot be stuck; allowed: for a host")
 	case f.DownFor == 0 && f.Corrupt == 0:
@@ -284,7 +276,7 @@ func (b *builder) deadLinks() map[int]bool {
 	dead := make(map[int]bool)
 	for _, f := range b.cfg.Faults {
 		if f.DownFor > 0 && f.At == 0 && f.DownFor >= b.cfg.Run.Stop.AtMost {
-			dead[linkNamed(b.graph, f.Link)] = true
+			dead[b.link(f.Link)] = true
 		}
 	}
 	return dead

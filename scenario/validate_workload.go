@@ -124,8 +124,8 @@ func (b *builder) checkPairs(path string, w *Workload) error {
 	if err := oneOf(path+".pairs", w.Pairs, "any", "other_rack"); err != nil {
 		return err
 	}
-	if w.Pairs == "other_rack" && b.graph.Rack[b.graph.Hosts-1] == b.graph.Rack[0] {
-		return atf(path+".pairs", "there is one rack only; allowed: any, or a topology with two leaves")
+	if w.Pairs == "other_rack" && b.largestRack() == b.graph.Hosts {
+		return atf(path+".pairs", "there is one rack only; allowed: any, or a topology with hosts on two switches")
 	}
 	return nil
 }
@@ -189,7 +189,7 @@ func (b *builder) checkFlows(path string, w *Workload) error {
 		case src == dst:
 			return atf(at+".to", "%s sends to itself; allowed: another host", f.To)
 		case parts[src] != parts[dst]:
-			return atf(at+".to", "%s cannot be reached from %s: the links between them are down all the time; allowed: a destination with a path to it", f.To, f.From)
+			return atf(at+".to", "%s cannot be reached from %s: there are no links between them, or they are down all the time; allowed: a destination with a path to it", f.To, f.From)
 		}
 		err := first(b.checkSize(at+".size", f.Size), b.checkStart(at+".start", f.Start))
 		if err == nil && f.Class != "" {
@@ -207,7 +207,7 @@ func (b *builder) checkConnected(path string) error {
 	parts := b.islands()
 	for h := 1; h < b.graph.Hosts; h++ {
 		if parts[h] != parts[0] {
-			return atf(path, "%s cannot be reached from %s: the links between them are down all the time; allowed: destinations with a path to them", b.graph.Names[h], b.graph.Names[0])
+			return atf(path, "%s cannot be reached from %s: there are no links between them, or they are down all the time; allowed: destinations with a path to them", b.graph.Names[h], b.graph.Names[0])
 		}
 	}
 	return nil
@@ -262,6 +262,9 @@ func (b *builder) expectedFlows(w *Workload) float64 {
 		}
 		mean = cdf.Mean()
 	}
-	capacity := float64(b.graph.Hosts) * float64(b.cfg.Topology.HostLink.Rate) / 8
+	capacity := 0.0
+	for _, rate := range b.graph.HostRates() {
+		capacity += float64(rate) / 8
+	}
 	return w.Load.Share * capacity * b.cfg.Run.Arrivals.Seconds() / mean
 }

@@ -9,6 +9,7 @@ import (
 	"github.com/xoff-net/xoff/probe"
 	"github.com/xoff-net/xoff/scenario"
 	"github.com/xoff-net/xoff/sim"
+	"github.com/xoff-net/xoff/topo"
 	"github.com/xoff-net/xoff/units"
 )
 
@@ -19,8 +20,7 @@ const fullTx = 83_840 * units.Picosecond
 // star is a fabric of one switch without anything that blurs arithmetic.
 func star(hosts int, delay units.Time) *scenario.Config {
 	c := scenario.Default()
-	c.Topology.Name, c.Topology.Hosts = "one-switch", hosts
-	c.Topology.HostLink = scenario.Cable{Rate: 100 * units.Gbps, Delay: delay}
+	c.Topology = scenario.Fabric("one-switch", &topo.OneSwitchParams{Hosts: hosts, HostLink: topo.Cable{Rate: 100 * units.Gbps, Delay: delay}})
 	c.Classes = map[string]scenario.Class{"control": {IDs: []int{0}, Kind: "control"}, "rdma": {IDs: []int{1}, Kind: "lossless"}}
 	c.Switch.Buffer.PrivatePerQueue = 0
 	c.Switch.ECN.Choice = scenario.Choice{Name: "none"}
@@ -48,13 +48,13 @@ func simulate(t *testing.T, cfg *scenario.Config, mayLose string) *outcome {
 }
 
 func TestUncontendedFCT(t *testing.T) {
-	leafSpine := func(host, fabric scenario.Cable) *scenario.Config {
+	leafSpine := func(host, fabric topo.Cable) *scenario.Config {
 		c := star(0, 0)
-		c.Topology = scenario.Topology{Name: "leaf-spine", Leaves: 2, Spines: 1, HostsPerLeaf: 2, HostLink: host, FabricLink: fabric}
+		c.Topology = scenario.Fabric("leaf-spine", &topo.LeafSpineParams{Leaves: 2, Spines: 1, HostsPerLeaf: 2, HostLink: host, FabricLink: fabric})
 		return c
 	}
-	at := func(rate units.Rate, delay units.Time) scenario.Cable {
-		return scenario.Cable{Rate: rate, Delay: delay}
+	at := func(rate units.Rate, delay units.Time) topo.Cable {
+		return topo.Cable{Rate: rate, Delay: delay}
 	}
 	us, g100 := units.Microsecond, 100*units.Gbps
 	long := leafSpine(at(g100, 20*units.Nanosecond), at(g100, 15*units.Millisecond))

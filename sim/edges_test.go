@@ -6,6 +6,7 @@ import (
 
 	"github.com/xoff-net/xoff/probe"
 	"github.com/xoff-net/xoff/scenario"
+	"github.com/xoff-net/xoff/topo"
 	"github.com/xoff-net/xoff/units"
 )
 
@@ -48,8 +49,8 @@ func TestStormBlocksUpstreamAndEnds(t *testing.T) {
 	for _, hold := range []string{"timed", "indefinite"} {
 		t.Run(hold, func(t *testing.T) {
 			cfg := star(0, 0)
-			link := scenario.Cable{Rate: 100 * units.Gbps, Delay: 500 * units.Nanosecond}
-			cfg.Topology = scenario.Topology{Name: "leaf-spine", Leaves: 2, Spines: 1, HostsPerLeaf: 2, HostLink: link, FabricLink: link}
+			link := topo.Cable{Rate: 100 * units.Gbps, Delay: 500 * units.Nanosecond}
+			cfg.Topology = scenario.Fabric("leaf-spine", &topo.LeafSpineParams{Leaves: 2, Spines: 1, HostsPerLeaf: 2, HostLink: link, FabricLink: link})
 			cfg.Switch.Policy = scenario.Choice{Name: "static", Params: staticLimit(30_000)}
 			cfg.Switch.PFC.Hold, cfg.Switch.PFC.Quanta = hold, 200
 			cfg.Faults = []scenario.Fault{{Host: "host0", Stuck: true, At: 5 * units.Microsecond, For: 100 * units.Microsecond}}
@@ -117,8 +118,8 @@ func TestFlapsDuringPauses(t *testing.T) {
 // packet is delivered once and in order.
 func TestCompletesUnderCorruption(t *testing.T) {
 	cfg := star(0, 0)
-	link := scenario.Cable{Rate: 100 * units.Gbps, Delay: 500 * units.Nanosecond}
-	cfg.Topology = scenario.Topology{Name: "leaf-spine", Leaves: 2, Spines: 2, HostsPerLeaf: 4, HostLink: link, FabricLink: link}
+	link := topo.Cable{Rate: 100 * units.Gbps, Delay: 500 * units.Nanosecond}
+	cfg.Topology = scenario.Fabric("leaf-spine", &topo.LeafSpineParams{Leaves: 2, Spines: 2, HostsPerLeaf: 4, HostLink: link, FabricLink: link})
 	cfg.Hosts.Reliability.Timeout = 100 * units.Microsecond
 	cfg.Hosts.Reliability.NackInterval = 20 * units.Microsecond
 	cfg.Workload = []scenario.Workload{{

@@ -11,6 +11,7 @@ import (
 	"github.com/xoff-net/xoff/flowctl"
 	"github.com/xoff-net/xoff/mark"
 	"github.com/xoff-net/xoff/scenario"
+	"github.com/xoff-net/xoff/topo"
 	"github.com/xoff-net/xoff/units"
 )
 
@@ -36,6 +37,7 @@ func (c *randomCase) String() string {
 type drawer struct {
 	*rand.Rand
 	cfg      *scenario.Config
+	tree     topo.LeafSpineParams // cables of a star, too
 	packets  int
 	hosts    int
 	leaves   bool
@@ -60,6 +62,7 @@ func drawCase(index, packets int) *randomCase {
 	if d.flood {
 		d.flooding()
 	}
+	d.lay()
 	c := &randomCase{index: index, cfg: d.cfg}
 	if d.chance(0.3) {
 		d.faults()
@@ -74,12 +77,12 @@ func drawCase(index, packets int) *randomCase {
 	// whose packets are lost or reordered again and again.
 	c.ends = c.loses == "" && !c.faults && !d.lossy && d.cfg.Hosts.CC.Name == "none" && d.cfg.Hosts.Receive.Rate == 0 && d.cfg.Routing.Name != "spray"
 	d.stop(c.ends)
-	drain := d.cfg.Topology.HostLink.Rate
+	drain := d.tree.HostLink.Rate
 	if d.cfg.Hosts.Receive.Rate > 0 {
 		drain = d.cfg.Hosts.Receive.Rate
 	}
 	// What was sent twice may still fill buffers when the last flow is done.
-	c.grace = 10*(d.cfg.Topology.HostLink.Delay+d.cfg.Topology.FabricLink.Delay) + 200*units.Microsecond + drain.TxTime(4*d.cfg.Switch.Buffer.Size)
+	c.grace = 10*(d.tree.HostLink.Delay+d.tree.FabricLink.Delay) + 200*units.Microsecond + drain.TxTime(4*d.cfg.Switch.Buffer.Size)
 	return c
 }
 
@@ -92,9 +95,9 @@ func (d *drawer) between(lo, hi int) int { return lo + d.IntN(hi-lo+1) }
 // topology prefers round delays: they make events of different ports meet at
 // the same picosecond, which is where orders can differ.
 func (d *drawer) topology() {
-	t := &d.cfg.Topology
+	t := &d.tree
 	rates := []units.Rate{10 * units.Gbps, 25 * units.Gbps, 40 * units.Gbps, 100 * units.Gbps, 200 * units.Gbps, 30 * units.Gbps}
-	t.HostLink = scenario.Cable{Rate: pick(d, rates...), Delay: d.delay()}
+	t.HostLink = topo.Cable{Rate: pick(d, rates...), Delay: d.delay()}
 	t.FabricLink = t.HostLink
 	if d.chance(0.4) {
 		t.FabricLink.Rate = pick(d, rates...)
@@ -104,16 +107,23 @@ func (d *drawer) topology() {
 	}
 	d.leaves = d.chance(0.65)
 	if !d.leaves {
-		t.Name, t.Hosts = "one-switch", d.between(3, 7)
-		d.hosts = t.Hosts
+		d.hosts = d.between(3, 7)
 		return
 	}
-	t.Name, t.Leaves, t.Spines, t.HostsPerLeaf = "leaf-spine", d.between(2, 3), d.between(1, 2), d.between(2, 4)
+	t.Leaves, t.Spines, t.HostsPerLeaf = d.between(2, 3), d.between(1, 2), d.between(2, 4)
 	d.hosts = t.Leaves * t.HostsPerLeaf
 	if !d.flood && d.chance(0.08) {
 		d.longLink = true
 		t.HostLink.Rate, t.FabricLink.Rate = 10*units.Gbps, 25*units.Gbps
 		t.FabricLink.Delay = units.Time(d.between(100, 1000)) * units.Microsecond
+	}
+}
+
+// lay gives the scenario what was drawn.
+func (d *drawer) lay() {
+	d.cfg.Topology = scenario.Fabric("leaf-spine", &d.tree)
+	if !d.leaves {
+		d.cfg.Topology = scenario.Fabric("one-switch", &topo.OneSwitchParams{Hosts: d.hosts, HostLink: d.tree.HostLink})
 	}
 }
 
@@ -175,7 +185,7 @@ func (d *drawer) hostSide() {
 	r := &h.Reliability
 	r.Timeout = pick[units.Time](d, 200, 500, 1000) * units.Microsecond
 	if d.longLink {
-		r.Timeout += 5 * d.cfg.Topology.FabricLink.Delay
+		r.Timeout += 5 * d.tree.FabricLink.Delay
 	}
 	r.MaxTimeout = 8 * r.Timeout
 	r.NackInterval = pick[units.Time](d, 0, 10, 500) * units.Microsecond
@@ -184,7 +194,7 @@ func (d *drawer) hostSide() {
 		h.CC = scenario.Choice{Name: "none"}
 	case 2:
 		// A share of the line rate, at times a window of a few packets.
-		p := &cc.FixedParams{Rate: d.cfg.Topology.HostLink.Rate * units.Rate(d.between(20, 100)) / 100}
+		p := &cc.FixedParams{Rate: d.tree.HostLink.Rate * units.Rate(d.between(20, 100)) / 100}
 		if d.chance(0.5) {
 			p.Window = h.Payload * units.Bytes(h.Ack.Every*d.between(1, 30))
 		}
@@ -256,14 +266,14 @@ func (d *drawer) switchSide() {
 func (d *drawer) workload() {
 	cfg := d.cfg
 	h := &cfg.Hosts
-	line := cfg.Topology.HostLink.Rate
+	line := d.tree.HostLink.Rate
 	total := h.Payload * units.Bytes(d.packets)
 	share := 0.2 + 0.6*d.Float64()
 	d.span = line.TxTime(total/2) / units.Time(float64(d.hosts)*share+1)
 	cfg.Run.Arrivals = max(d.span, 10*units.Microsecond)
 	pairs, peers := "any", d.hosts-1
 	if d.leaves && !d.flood && d.chance(0.5) {
-		pairs, peers = "other_rack", d.hosts-cfg.Topology.HostsPerLeaf
+		pairs, peers = "other_rack", d.hosts-d.tree.HostsPerLeaf
 	}
 	class := func() scenario.ClassChoice {
 		if d.lossy && d.chance(0.6) {
@@ -307,7 +317,7 @@ func (d *drawer) workload() {
 // flooding lets queues take nearly all of a buffer that is mostly shared: short
 // cables need little headroom, high alphas and deaf senders do the rest.
 func (d *drawer) flooding() {
-	t, s := &d.cfg.Topology, &d.cfg.Switch
+	t, s := &d.tree, &d.cfg.Switch
 	t.HostLink.Delay = min(t.HostLink.Delay, 100*units.Nanosecond)
 	t.FabricLink.Delay = min(t.FabricLink.Delay, 100*units.Nanosecond)
 	t.FabricLink.Rate = max(t.FabricLink.Rate, t.HostLink.Rate)
@@ -319,7 +329,7 @@ func (d *drawer) flooding() {
 
 // link draws the name of a cable.
 func (d *drawer) link() string {
-	t := &d.cfg.Topology
+	t := &d.tree
 	host := d.IntN(d.hosts)
 	switch {
 	case !d.leaves:
@@ -362,7 +372,7 @@ func (d *drawer) faults() {
 // with room for what the pause cannot stop.
 func (d *drawer) slowReceivers() {
 	r := &d.cfg.Hosts.Receive
-	r.Rate = d.cfg.Topology.HostLink.Rate * units.Rate(d.between(20, 95)) / 100
+	r.Rate = d.tree.HostLink.Rate * units.Rate(d.between(20, 95)) / 100
 	r.Xoff = units.Bytes(d.between(2, 50)) * units.KB
 	r.Buffer = 16 * units.MB
 	if d.chance(0.5) {
@@ -402,12 +412,12 @@ func (d *drawer) stop(ends bool) {
 		bytes = max(bytes, d.bytes)
 	}
 	r.Stop.When = "all_flows_done"
-	r.Stop.AtMost = r.Arrivals + 3*units.Millisecond + 3*d.cfg.Topology.HostLink.Rate.TxTime(bytes)
+	r.Stop.AtMost = r.Arrivals + 3*units.Millisecond + 3*d.tree.HostLink.Rate.TxTime(bytes)
 	if !ends && d.chance(0.3) {
 		r.Stop.When, r.Stop.AtMost = "time", r.Arrivals+units.Time(d.between(1, 400_000_000))
 	}
 	if d.longLink {
-		r.Stop.AtMost += 10 * d.cfg.Topology.FabricLink.Delay
+		r.Stop.AtMost += 10 * d.tree.FabricLink.Delay
 	}
 }
 
@@ -425,7 +435,7 @@ func (d *drawer) mayLose() string {
 	}
 	// Eq. 1 has 3840 B for what exact counts as processing, a third frame and
 	// the PAUSE itself.
-	rate := max(d.cfg.Topology.HostLink.Rate, d.cfg.Topology.FabricLink.Rate)
+	rate := max(d.tree.HostLink.Rate, d.tree.FabricLink.Rate)
 	if fc.Headroom.Rule == flowctl.HeadroomEq1 && rate.In(s.PFC.Processing)+1+3*mtu+64+s.WireOverhead > 2*(mtu-s.WireOverhead)+3840 {
 		return "eq. 1 is short of what can be in flight"
 	}

@@ -3,73 +3,103 @@ package topo
 import "github.com/xoff-net/xoff/route"
 
 // Routes computes the shortest-path tables of every switch, with all ports that
-// lie on a shortest path to a host. Links for which down reports true do not
-// exist. The slice is indexed by node; hosts have no table.
+// lie on a shortest path to a host: parallel cables are ports of their own. Links
+// for which down reports true do not exist. The slice is indexed by node; hosts
+// have no table.
 func Routes(g *Graph, down func(link int) bool) []*route.Table {
-	adj := make([][]hop, g.Nodes())
+	switches := g.Nodes() - g.Hosts
+	adj := make([][]hop, switches)     // between switches
+	members := make([][]hop, switches) // hosts of each switch
+	tables := make([]*route.Table, g.Nodes())
+	sets := make([]map[string]route.Hops, switches)
+	for n := range switches {
+		tables[g.Hosts+n] = &route.Table{Hops: make([]route.Hops, g.Hosts)}
+		sets[n] = make(map[string]route.Hops)
+	}
 	for i, l := range g.Links {
 		if down != nil && down(i) {
 			continue
 		}
-		adj[l.A] = append(adj[l.A], hop{l.B, uint16(l.PortA)})
-		adj[l.B] = append(adj[l.B], hop{l.A, uint16(l.PortB)})
+		b := l.B - g.Hosts
+		if l.A < g.Hosts {
+			members[b] = append(members[b], hop{l.A, uint16(l.PortB)})
+			continue
+		}
+		a := l.A - g.Hosts
+		adj[a] = append(adj[a], hop{b, uint16(l.PortA)})
+		adj[b] = append(adj[b], hop{a, uint16(l.PortB)})
 	}
-	tables := make([]*route.Table, g.Nodes())
-	sets := make([]map[string]route.Hops, g.Nodes())
-	for n := g.Hosts; n < g.Nodes(); n++ {
-		tables[n] = &route.Table{Hops: make([]route.Hops, g.Hosts)}
-		sets[n] = make(map[string]route.Hops)
+	// The hosts of a switch are reached alike from all others: one search does for
+	// all of them.
+	search := search{dist: make([]int, switches)}
+	var ports []uint16
+	var name []byte
+	share := func(n int) route.Hops {
+		name = name[:0]
+		for _, p := range ports {
+			name = append(name, byte(p>>8), byte(p))
+		}
+		hops, ok := sets[n][string(name)]
+		if !ok {
+			t := tables[g.Hosts+n]
+			hops = route.Hops{At: uint32(len(t.Ports)), Len: uint32(len(ports))}
+			sets[n][string(name)] = hops
+			t.Ports = append(t.Ports, ports...)
+		}
+		return hops
 	}
-	dist := make([]int, g.Nodes())
-	for dst := range g.Hosts {
-		distances(adj, g.Hosts, dst, dist)
-		for n := g.Hosts; n < g.Nodes(); n++ {
-			if dist[n] < 0 {
-				continue
+	for last, hosts := range members {
+		if len(hosts) == 0 {
+			continue
+		}
+		search.from(adj, last)
+		for n, d := range search.dist {
+			if d <= 0 {
+				continue // not reached, or the last switch itself
 			}
-			var ports []uint16
-			name := make([]byte, 0, 32)
+			ports = ports[:0]
 			for _, h := range adj[n] {
-				if dist[h.to] >= 0 && dist[h.to] == dist[n]-1 {
+				if search.dist[h.to] == d-1 {
 					ports = append(ports, h.port)
-					name = append(name, byte(h.port>>8), byte(h.port))
 				}
 			}
-			hops, ok := sets[n][string(name)]
-			if !ok {
-				hops = route.Hops{At: uint32(len(tables[n].Ports)), Len: uint32(len(ports))}
-				sets[n][string(name)] = hops
-				tables[n].Ports = append(tables[n].Ports, ports...)
+			hops := share(n)
+			for _, h := range hosts {
+				tables[g.Hosts+n].Hops[h.to] = hops
 			}
-			tables[n].Hops[dst] = hops
+		}
+		for _, h := range hosts {
+			ports = append(ports[:0], h.port)
+			tables[g.Hosts+last].Hops[h.to] = share(last)
 		}
 	}
 	return tables
 }
 
+// hop is a neighbour and the port that leads to it.
 type hop struct {
 	to   int
 	port uint16
 }
 
-// distances fills dist with the number of links to dst, -1 where it cannot be
-// reached. Hosts do not forward.
-func distances(adj [][]hop, hosts, dst int, dist []int) {
-	for i := range dist {
-		dist[i] = -1
+// search finds the number of links from every switch to one of them.
+type search struct {
+	dist  []int // -1 where it cannot be reached
+	queue []int
+}
+
+func (s *search) from(adj [][]hop, last int) {
+	for i := range s.dist {
+		s.dist[i] = -1
 	}
-	dist[dst] = 0
-	queue := []int{dst}
-	for len(queue) > 0 {
-		n := queue[0]
-		queue = queue[1:]
-		if n < hosts && n != dst {
-			continue
-		}
+	s.dist[last] = 0
+	s.queue = append(s.queue[:0], last)
+	for i := 0; i < len(s.queue); i++ {
+		n := s.queue[i]
 		for _, h := range adj[n] {
-			if dist[h.to] < 0 {
-				dist[h.to] = dist[n] + 1
-				queue = append(queue, h.to)
+			if s.dist[h.to] < 0 {
+				s.dist[h.to] = s.dist[n] + 1
+				s.queue = append(s.queue, h.to)
 			}
 		}
 	}

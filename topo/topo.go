@@ -1,37 +1,109 @@
-// Package topo generates topologies as plain data: nodes, ports and cables.
+// Package topo generates topologies as plain data: nodes, ports, cables, and
+// groups of hosts. One file per generator, all of them in one table.
 package topo
 
 import (
-	"fmt"
-
+	"github.com/xoff-net/xoff/registry"
 	"github.com/xoff-net/xoff/units"
 )
 
-// Graph is a topology. Hosts are nodes 0 .. Hosts-1, switches follow.
+// New lays out a topology. Params is what the entry's Params returned, changed by
+// the user. An error begins with the key that it is about.
+type New = func(params any) (*Graph, error)
+
+// Topologies is the table of all generators.
+var Topologies = registry.NewTable("topology",
+	registry.Entry[New]{
+		Name: "clos3", Doc: "three tiers: every ToR on every aggregation switch, every aggregation switch on every core",
+		Paper: "set-up of L2BM", Params: func() any { return clos3Defaults() }, New: newClos3,
+	},
+	registry.Entry[New]{
+		Name: "custom", Doc: "hosts, switches and links as listed, here or in a file", Params: func() any { return customDefaults() }, New: newCustom,
+	},
+	registry.Entry[New]{
+		Name: "dumbbell", Doc: "two switches with one or more cables between them", Params: func() any { return dumbbellDefaults() }, New: newDumbbell,
+	},
+	registry.Entry[New]{
+		Name: "fat-tree", Doc: "k pods of k/2 edge and k/2 aggregation switches under (k/2)^2 cores",
+		Paper: "Al-Fares, Loukissas, Vahdat: A Scalable, Commodity Data Center Network Architecture, SIGCOMM 2008", Params: func() any { return fatTreeDefaults() }, New: newFatTree,
+	},
+	registry.Entry[New]{
+		Name: "full-mesh", Doc: "every switch joined to every other", Paper: "set-up of Roundabout", Params: func() any { return fullMeshDefaults() }, New: newFullMesh,
+	},
+	registry.Entry[New]{
+		Name: "leaf-spine", Doc: "two tiers: every leaf on every spine", Params: func() any { return leafSpineDefaults() }, New: newLeafSpine,
+	},
+	registry.Entry[New]{
+		Name: "linear", Doc: "a chain of switches", Params: func() any { return linearDefaults() }, New: newLinear,
+	},
+	registry.Entry[New]{
+		Name: "one-switch", Doc: "a star", Params: func() any { return oneSwitchDefaults() }, New: newOneSwitch,
+	},
+	registry.Entry[New]{
+		Name: "ring", Doc: "a closed chain of switches; shortest paths depend on each other in a circle from four on", Paper: "set-up of Roundabout", Params: func() any { return ringDefaults() }, New: newRing,
+	},
+	registry.Entry[New]{
+		Name: "torus", Doc: "a grid of switches, each row and column a ring; shortest paths depend on each other in circles", Paper: "set-up of Roundabout", Params: func() any { return torusDefaults() }, New: newTorus,
+	},
+	registry.Entry[New]{
+		Name: "two-dc", Doc: "two fat-trees, each under a DCI switch, with a long-haul link between the two",
+		Paper: "set-up of Bifrost", Params: func() any { return twoDCDefaults() }, New: newTwoDC,
+	},
+)
+
+// Graph is a topology. Hosts are nodes 0 .. Hosts-1 and have one link each;
+// switches follow.
 type Graph struct {
-	Hosts int
-	Names []string
-	Links []Link
-	// Groups are sets of hosts that share a rack, by host.
-	Rack []int
+	Hosts  int
+	Names  []string // of the nodes
+	Links  []Link
+	Rack   []int   // of each host: those on one switch share it
+	Groups []Group // hosts that workloads and overrides can name: all, the racks, and what the topology adds
+
+	index map[string]int // node of each name
 }
 
-// Link is a cable between two nodes.
+// Link is a cable between two nodes. When one of them is a host, it is A.
 type Link struct {
 	A, B         int // nodes
 	PortA, PortB int
 	Rate         units.Rate
 	Delay        units.Time
+	// Of several cables between the same nodes, which this is and how many there
+	// are. A single one is 0 of 1.
+	Lane, Lanes int
 }
 
-// Cabling is the rate and delay of a kind of link.
-type Cabling struct {
-	Rate  units.Rate
-	Delay units.Time
+// Group is a named set of hosts, in order of their numbers.
+type Group struct {
+	Name  string
+	Hosts []int
+}
+
+// Cable is the rate and delay of a kind of link.
+type Cable struct {
+	Rate  units.Rate `yaml:"rate"`
+	Delay units.Time `yaml:"delay"`
 }
 
 // Nodes returns the number of nodes.
 func (g *Graph) Nodes() int { return len(g.Names) }
+
+// Node returns the number of the node of a name, -1 when there is none.
+func (g *Graph) Node(name string) int {
+	if i, ok := g.index[name]; ok {
+		return i
+	}
+	return -1
+}
+
+// Host returns the number of the host of a name, -1 when there is none.
+func (g *Graph) Host(name string) int {
+	if i := g.Node(name); i < g.Hosts {
+		return i
+	}
+	return -1
+}
 
 // Ports returns the number of ports in use at each node.
 func (g *Graph) Ports() []int {
@@ -43,62 +115,26 @@ func (g *Graph) Ports() []int {
 	return n
 }
 
-// builder numbers ports in the order of cabling.
-type builder struct {
-	g    Graph
-	next []int
-}
-
-func (b *builder) node(name string) int {
-	b.g.Names = append(b.g.Names, name)
-	b.next = append(b.next, 0)
-	return len(b.g.Names) - 1
-}
-
-func (b *builder) cable(a, c int, k Cabling) {
-	b.g.Links = append(b.g.Links, Link{A: a, B: c, PortA: b.next[a], PortB: b.next[c], Rate: k.Rate, Delay: k.Delay})
-	b.next[a]++
-	b.next[c]++
-}
-
-func (b *builder) hosts(n, perRack int) {
-	for i := range n {
-		b.node(fmt.Sprintf("host%d", i))
-		b.g.Rack = append(b.g.Rack, i/perRack)
-	}
-	b.g.Hosts = n
-}
-
-// OneSwitch is a star: one switch, n hosts. Port i of the switch leads to host i.
-func OneSwitch(n int, k Cabling) *Graph {
-	b := &builder{}
-	b.hosts(n, max(1, n))
-	s := b.node("switch0")
-	for h := range n {
-		b.cable(h, s, k)
-	}
-	return &b.g
-}
-
-// LeafSpine is a two-tier Clos. Ports of a leaf: hosts first, then spines; ports
-// of a spine: leaves.
-func LeafSpine(leaves, spines, hostsPerLeaf int, host, fabric Cabling) *Graph {
-	b := &builder{}
-	b.hosts(leaves*hostsPerLeaf, max(1, hostsPerLeaf))
-	first := b.g.Hosts
-	for l := range leaves {
-		b.node(fmt.Sprintf("leaf%d", l))
-	}
-	for s := range spines {
-		b.node(fmt.Sprintf("spine%d", s))
-	}
-	for h := range b.g.Hosts {
-		b.cable(h, first+h/hostsPerLeaf, host)
-	}
-	for l := range leaves {
-		for s := range spines {
-			b.cable(first+l, first+leaves+s, fabric)
+// HostRates returns the rate of the link of each host.
+func (g *Graph) HostRates() []units.Rate {
+	rates := make([]units.Rate, g.Hosts)
+	for _, l := range g.Links {
+		if l.A < g.Hosts {
+			rates[l.A] = l.Rate
 		}
 	}
-	return &b.g
+	return rates
+}
+
+// Rates returns the different rates of links, in order of their first link.
+func (g *Graph) Rates() []units.Rate {
+	var rates []units.Rate
+	seen := make(map[units.Rate]bool)
+	for _, l := range g.Links {
+		if !seen[l.Rate] {
+			seen[l.Rate] = true
+			rates = append(rates, l.Rate)
+		}
+	}
+	return rates
 }

@@ -8,6 +8,7 @@ import (
 	"github.com/xoff-net/xoff/flowctl"
 	"github.com/xoff-net/xoff/mark"
 	"github.com/xoff-net/xoff/scenario"
+	"github.com/xoff-net/xoff/topo"
 	"github.com/xoff-net/xoff/units"
 )
 
@@ -42,9 +43,10 @@ const (
 // 1/32, marks from 40 to 160 KB), so that both simulate queues of similar depth.
 func yardstick(cfg *scenario.Config) {
 	cfg.Classes["rdma"] = scenario.Class{IDs: []int{1, 2, 3, 4}, Kind: "lossless"}
-	link := &cfg.Topology.HostLink
+	fabric := cfg.Topology.Params.(*topo.LeafSpineParams)
+	link := &fabric.HostLink
 	headroom := flowctl.Exact(&flowctl.PortSpec{Rate: link.Rate, DelayIn: link.Delay, DelayOut: link.Delay, MTU: cfg.Hosts.Payload + cfg.Hosts.Header})
-	ports := max(hostsPerLeaf+spines, cfg.Topology.Leaves)
+	ports := max(hostsPerLeaf+spines, fabric.Leaves)
 	cfg.Switch.Buffer.Size = 3*units.MiB + units.Bytes(4*ports)*headroom
 	cfg.Switch.Policy.Params = &buffer.DTParams{Alpha: buffer.Ratio{Num: 1, Den: 32}, AlphaLossy: buffer.Ratio{Num: 1, Den: 1}}
 	cfg.Switch.FlowControl.Params = &flowctl.SIHParams{Delta: 2 * units.KB}
@@ -62,8 +64,8 @@ func (c *Case) Scenario() (*scenario.Config, error) {
 	}
 	cfg := scenario.Default()
 	cfg.Name = "bench"
-	link := scenario.Cable{Rate: 100 * units.Gbps, Delay: c.LinkDelay}
-	cfg.Topology = scenario.Topology{Name: "leaf-spine", Leaves: c.Hosts / hostsPerLeaf, Spines: spines, HostsPerLeaf: hostsPerLeaf, HostLink: link, FabricLink: link}
+	link := topo.Cable{Rate: 100 * units.Gbps, Delay: c.LinkDelay}
+	cfg.Topology = scenario.Fabric("leaf-spine", &topo.LeafSpineParams{Leaves: c.Hosts / hostsPerLeaf, Spines: spines, HostsPerLeaf: hostsPerLeaf, HostLink: link, FabricLink: link})
 	cfg.Workload = []scenario.Workload{{
 		Name: "websearch", Generator: "poisson", Sizes: "websearch", Load: scenario.Load{Share: 0.8, Of: "host_links"}, Pairs: "any",
 		Class: scenario.ClassChoice{Random: "rdma"},

@@ -3,6 +3,7 @@ package cli
 import (
 	"fmt"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"text/tabwriter"
@@ -12,6 +13,7 @@ import (
 
 	"github.com/xoff-net/xoff/metrics"
 	"github.com/xoff-net/xoff/scenario"
+	"github.com/xoff-net/xoff/topo"
 	"github.com/xoff-net/xoff/units"
 )
 
@@ -58,10 +60,20 @@ func (w *sheet) heading(b *scenario.Built, s *metrics.Summary, wall time.Duratio
 		state = color.YellowString(" (interrupted: partial results)")
 	}
 	w.line("%s, seed %d%s", color.New(color.Bold).Sprint(s.Scenario), s.Seed, state)
-	w.line("  fabric\t%s: %d hosts, %d switches with %s of buffer each, host links of %s", c.Topology.Name, b.Graph.Hosts, len(b.Spec.Switches), c.Switch.Buffer.Size, c.Topology.HostLink.Rate)
+	w.line("  fabric\t%s: %d hosts, %d switches with %s of buffer each, host links of %s", c.Topology.Name, b.Graph.Hosts, len(b.Spec.Switches), c.Switch.Buffer.Size, hostRates(b.Graph))
 	w.line("  schemes\tflow control %s, buffer policy %s, congestion control %s, ECN %s", c.Switch.FlowControl.Name, c.Switch.Policy.Name, c.Hosts.CC.Name, c.Switch.ECN.Name)
 	w.line("  simulated\t%s, %s frame hops, in %s", human(s.End), count(s.Network.Hops), wall.Round(10*time.Millisecond))
 	w.line("")
+}
+
+// hostRates says how fast the links of the hosts are.
+func hostRates(g *topo.Graph) string {
+	rates := g.HostRates()
+	lo, hi := slices.Min(rates), slices.Max(rates)
+	if lo == hi {
+		return lo.String()
+	}
+	return fmt.Sprintf("%s to %s", lo, hi)
 }
 
 func (w *sheet) flows(s *metrics.Summary) {

@@ -1,0 +1,52 @@
+package topo
+
+import "github.com/xoff-net/xoff/units"
+
+// Clos3Params describe three tiers (L2BM section IV): tor0 .. with hosts, agg0 ..
+// and core0 .., each switch on every one of the tier above. The defaults are the
+// paper's. Ports of a ToR: hosts, then aggregation switches; of an aggregation
+// switch: ToRs, then cores; of a core: aggregation switches.
+type Clos3Params struct {
+	Cores       int   `yaml:"cores"`
+	Aggs        int   `yaml:"aggs"`
+	ToRs        int   `yaml:"tors"`
+	HostsPerToR int   `yaml:"hosts_per_tor"`
+	HostLink    Cable `yaml:"host_link"`
+	AggLink     Cable `yaml:"agg_link"`  // from the ToRs to the aggregation switches
+	CoreLink    Cable `yaml:"core_link"` // from there to the cores
+}
+
+func clos3Defaults() *Clos3Params {
+	return &Clos3Params{
+		Cores: 2, Aggs: 4, ToRs: 4, HostsPerToR: 32, HostLink: Cable{Rate: 25 * units.Gbps, Delay: units.Microsecond},
+		AggLink: usual, CoreLink: Cable{Rate: 100 * units.Gbps, Delay: 5 * units.Microsecond},
+	}
+}
+
+func newClos3(params any) (*Graph, error) {
+	p := params.(*Clos3Params)
+	err := first(
+		between("cores", p.Cores, 1, MaxPorts), between("aggs", p.Aggs, 1, MaxPorts), between("tors", p.ToRs, 1, MaxPorts), between("hosts_per_tor", p.HostsPerToR, 1, MaxPorts),
+		p.HostLink.Check("host_link"), p.AggLink.Check("agg_link"), p.CoreLink.Check("core_link"),
+	)
+	if err == nil {
+		err = first(fits(p.ToRs*p.HostsPerToR, p.ToRs+p.Aggs+p.Cores), ports("ToR", p.HostsPerToR+p.Aggs), ports("aggregation switch", p.ToRs+p.Cores))
+	}
+	if err != nil {
+		return nil, err
+	}
+	b := newLayout(p.ToRs * p.HostsPerToR)
+	tor, agg, core := b.switches("tor", p.ToRs), b.switches("agg", p.Aggs), b.switches("core", p.Cores)
+	b.racks(tor, p.ToRs, p.HostsPerToR, p.HostLink)
+	for t := range p.ToRs {
+		for a := range p.Aggs {
+			b.cable(tor+t, agg+a, p.AggLink)
+		}
+	}
+	for a := range p.Aggs {
+		for c := range p.Cores {
+			b.cable(agg+a, core+c, p.CoreLink)
+		}
+	}
+	return b.done(), nil
+}

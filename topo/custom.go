@@ -1,0 +1,207 @@
+package topo
+
+import (
+	"fmt"
+	"sort"
+
+	"github.com/xoff-net/xoff/units"
+)
+
+// CustomParams list a topology. Ports are numbered in the order of the links, and
+// the hosts on one switch are a rack, numbered as the switches are listed.
+type CustomParams struct {
+	Path     string              `yaml:"path,omitempty"` // a file with the other keys, relative to the scenario's folder
+	Hosts    []string            `yaml:"hosts"`
+	Switches []string            `yaml:"switches"`
+	Link     Cable               `yaml:"link"` // of links that state no rate or delay of their own
+	Links    []CustomLink        `yaml:"links"`
+	Groups   map[string][]string `yaml:"groups,omitempty"` // names and patterns of hosts
+}
+
+// CustomLink is a cable between two nodes. The same two may have several.
+type CustomLink struct {
+	Ends  []string   `yaml:"ends"`
+	Rate  units.Rate `yaml:"rate,omitempty"`
+	Delay units.Time `yaml:"delay,omitempty"`
+}
+
+func customDefaults() *CustomParams { return &CustomParams{Link: usual} }
+
+func newCustom(params any) (*Graph, error) {
+	p := params.(*CustomParams)
+	switch {
+	case p.Path != "":
+		return nil, fmt.Errorf("path is read together with a scenario file; allowed: hosts, switches and links in a scenario that is made by a program")
+	case len(p.Hosts) < 2:
+		return nil, fmt.Errorf("hosts has %d names; allowed: at least 2", len(p.Hosts))
+	case len(p.Switches) == 0:
+		return nil, fmt.Errorf("switches has no names; allowed: at least 1")
+	}
+	if err := first(p.Link.Check("link"), fits(len(p.Hosts), len(p.Switches))); err != nil {
+		return nil, err
+	}
+	b, err := p.nodes()
+	if err == nil {
+		err = p.cables(b)
+	}
+	if err != nil {
+		return nil, err
+	}
+	for _, l := range b.g.Links {
+		if l.A < b.g.Hosts {
+			b.g.Rack[l.A] = l.B - b.g.Hosts
+		}
+	}
+	g := b.done()
+	return g, first(p.clash(g), p.groups(g))
+}
+
+// nodes adds hosts and switches.
+func (p *CustomParams) nodes() (*layout, error) {
+	b := &layout{}
+	seen := make(map[string]bool)
+	for _, list := range []struct {
+		key   string
+		names []string
+	}{{"hosts", p.Hosts}, {"switches", p.Switches}} {
+		for i, name := range list.names {
+			if !isName(name) {
+				return nil, fmt.Errorf("%s[%d] is %q; allowed: a letter, then letters, digits, - and _", list.key, i, name)
+			}
+			if seen[name] {
+				return nil, fmt.Errorf("%s[%d] is %s, which is the name of another node; allowed: each name once", list.key, i, name)
+			}
+			seen[name] = true
+			b.node(name)
+		}
+	}
+	b.g.Hosts = len(p.Hosts)
+	b.g.Rack = make([]int, len(p.Hosts))
+	b.g.finish()
+	return b, nil
+}
+
+func isName(s string) bool {
+	for i, r := range s {
+		letter := r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z'
+		if !letter && (i == 0 || !(r >= '0' && r <= '9' || r == '-' || r == '_')) {
+			return false
+		}
+	}
+	return s != "" && len(s) <= 64
+}
+
+// cables adds the links: one for each host, to a switch.
+func (p *CustomParams) cables(b *layout) error {
+	called := make(map[string][2]int) // nodes of each name of a link
+	for i := range p.Links {
+		l := &p.Links[i]
+		key := fmt.Sprintf("links[%d]", i)
+		ends, err := l.nodes(key, &b.g)
+		if err != nil {
+			return err
+		}
+		k := Cable{Rate: l.Rate, Delay: l.Delay}
+		if k.Rate == 0 {
+			k.Rate = p.Link.Rate
+		}
+		if k.Delay == 0 {
+			k.Delay = p.Link.Delay
+		}
+		if err := k.Check(key); err != nil {
+			return err
+		}
+		for k, n := range ends {
+			if n < b.g.Hosts && b.next[n] > 0 {
+				return fmt.Errorf("%s.ends[%d] is %s, which has a link already; allowed: one link for each host", key, k, b.g.Names[n])
+			}
+			if b.next[n] >= MaxPorts {
+				return fmt.Errorf("%s.ends[%d] is %s, which has %d links already; allowed: at most %d", key, k, b.g.Names[n], b.next[n], MaxPorts)
+			}
+		}
+		// Names may have dashes: a-b to c and a to b-c would be called alike.
+		for _, name := range [2]string{l.Ends[0] + "-" + l.Ends[1], l.Ends[1] + "-" + l.Ends[0]} {
+			pair := [2]int{min(ends[0], ends[1]), max(ends[0], ends[1])}
+			if other, ok := called[name]; ok && other != pair {
+				return fmt.Errorf("%s is called %s, as the link from %s to %s is; allowed: names of nodes that leave no doubt", key, name, b.g.Names[other[0]], b.g.Names[other[1]])
+			}
+			called[name] = pair
+		}
+		b.cable(ends[0], ends[1], k)
+	}
+	for i, n := range b.next {
+		if n == 0 && i < b.g.Hosts {
+			return fmt.Errorf("hosts[%d] is %s, which has no link; allowed: one link for each host", i, b.g.Names[i])
+		}
+		if n == 0 {
+			return fmt.Errorf("switches[%d] is %s, which has no link; allowed: at least one", i-b.g.Hosts, b.g.Names[i])
+		}
+	}
+	return nil
+}
+
+// nodes returns the two ends.
+func (l *CustomLink) nodes(key string, g *Graph) (ends [2]int, err error) {
+	if len(l.Ends) != 2 {
+		return ends, fmt.Errorf("%s.ends has %d names; allowed: two nodes, such as [%s, %s]", key, len(l.Ends), g.Names[0], g.Names[g.Hosts])
+	}
+	for i, name := range l.Ends {
+		if ends[i] = g.Node(name); ends[i] < 0 {
+			return ends, fmt.Errorf("%s.ends[%d] is %q, which is no node; allowed: hosts (%s) and switches (%s)", key, i, name, Brief(g.Names[:g.Hosts]), Brief(g.Names[g.Hosts:]))
+		}
+	}
+	switch {
+	case ends[0] == ends[1]:
+		return ends, fmt.Errorf("%s.ends joins %s to itself; allowed: two nodes", key, l.Ends[0])
+	case max(ends[0], ends[1]) < g.Hosts:
+		return ends, fmt.Errorf("%s.ends joins two hosts; allowed: a switch at one end at least", key)
+	}
+	return ends, nil
+}
+
+// clash checks that no node is called as a group of hosts is.
+func (p *CustomParams) clash(g *Graph) error {
+	for _, group := range g.Groups {
+		if n := g.Node(group.Name); n >= g.Hosts {
+			return fmt.Errorf("switches[%d] is %s, which is the name of a group of hosts; allowed: other names", n-g.Hosts, group.Name)
+		} else if n >= 0 {
+			return fmt.Errorf("hosts[%d] is %s, which is the name of a group of hosts; allowed: other names", n, group.Name)
+		}
+	}
+	return nil
+}
+
+// groups adds the groups that were listed, in order of their names. A group may
+// use those that every topology has, not the other ones.
+func (p *CustomParams) groups(g *Graph) error {
+	var names []string
+	for name := range p.Groups {
+		names = append(names, name)
+	}
+	sort.Strings(names)
+	taken := make(map[string]bool)
+	for _, group := range g.Groups {
+		taken[group.Name] = true
+	}
+	var own []Group
+	for _, name := range names {
+		key := "groups." + name
+		if !isName(name) {
+			return fmt.Errorf("groups has %q; allowed: a letter, then letters, digits, - and _", name)
+		}
+		if taken[name] || g.Node(name) >= 0 {
+			return fmt.Errorf("%s is the name of a node or of another group; allowed: other names", key)
+		}
+		hosts, i, err := g.HostsLike(p.Groups[name])
+		if err != nil {
+			return fmt.Errorf("%s[%d] is wrong: %w", key, i, err)
+		}
+		if len(hosts) == 0 {
+			return fmt.Errorf("%s has no host; allowed: names and patterns of hosts, racks and switches", key)
+		}
+		sort.Ints(hosts)
+		own = append(own, Group{name, hosts})
+	}
+	g.Groups = append(g.Groups, own...)
+	return nil
+}

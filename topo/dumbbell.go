@@ -1,0 +1,40 @@
+package topo
+
+// DumbbellParams describe two switches, switch0 with the first hosts and switch1
+// with the others, and the cables between them. The groups left and right are the
+// hosts of each.
+type DumbbellParams struct {
+	Left     int   `yaml:"left"`  // hosts of switch0
+	Right    int   `yaml:"right"` // hosts of switch1
+	HostLink Cable `yaml:"host_link"`
+	Trunk    Cable `yaml:"trunk"`  // between the switches
+	Trunks   int   `yaml:"trunks"` // how many of them
+}
+
+func dumbbellDefaults() *DumbbellParams {
+	return &DumbbellParams{Left: 4, Right: 4, HostLink: usual, Trunk: usual, Trunks: 1}
+}
+
+func newDumbbell(params any) (*Graph, error) {
+	p := params.(*DumbbellParams)
+	err := first(
+		between("left", p.Left, 0, MaxPorts-1), between("right", p.Right, 0, MaxPorts-1), between("trunks", p.Trunks, 1, MaxPorts),
+		p.HostLink.Check("host_link"), p.Trunk.Check("trunk"),
+	)
+	if err == nil {
+		err = first(fits(p.Left+p.Right, 2), ports("switch", max(p.Left, p.Right)+p.Trunks))
+	}
+	if err != nil {
+		return nil, err
+	}
+	b := newLayout(p.Left + p.Right)
+	s := b.switches("switch", 2)
+	b.rack(0, 0, p.Left, s, p.HostLink)
+	b.rack(1, p.Left, p.Right, s+1, p.HostLink)
+	for range p.Trunks {
+		b.cable(s, s+1, p.Trunk)
+	}
+	b.group("left", 0, p.Left)
+	b.group("right", p.Left, p.Right)
+	return b.done(), nil
+}

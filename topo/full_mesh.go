@@ -1,0 +1,38 @@
+package topo
+
+// FullMeshParams describe switches that are all joined to each other. Ports of a
+// switch: hosts, then the other switches in order. Shortest paths take one hop
+// between switches; loops need pinned routes.
+type FullMeshParams struct {
+	Switches       int   `yaml:"switches"`
+	HostsPerSwitch int   `yaml:"hosts_per_switch"`
+	HostLink       Cable `yaml:"host_link"`
+	FabricLink     Cable `yaml:"fabric_link"`
+}
+
+func fullMeshDefaults() *FullMeshParams {
+	return &FullMeshParams{Switches: 16, HostsPerSwitch: 4, HostLink: usual, FabricLink: usual}
+}
+
+func newFullMesh(params any) (*Graph, error) {
+	p := params.(*FullMeshParams)
+	err := first(
+		between("switches", p.Switches, 2, MaxPorts), between("hosts_per_switch", p.HostsPerSwitch, 1, MaxPorts),
+		p.HostLink.Check("host_link"), p.FabricLink.Check("fabric_link"),
+	)
+	if err == nil {
+		err = first(fits(p.Switches*p.HostsPerSwitch, p.Switches), ports("switch", p.HostsPerSwitch+p.Switches-1))
+	}
+	if err != nil {
+		return nil, err
+	}
+	b := newLayout(p.Switches * p.HostsPerSwitch)
+	s := b.switches("switch", p.Switches)
+	b.racks(s, p.Switches, p.HostsPerSwitch, p.HostLink)
+	for i := range p.Switches {
+		for j := i + 1; j < p.Switches; j++ {
+			b.cable(s+i, s+j, p.FabricLink)
+		}
+	}
+	return b.done(), nil
+}

@@ -1,0 +1,136 @@
+package topo
+
+import (
+	"fmt"
+	"slices"
+)
+
+// layout collects nodes and cables. Ports are numbered in the order of cabling.
+type layout struct {
+	g    Graph
+	next []int // free port of each node
+}
+
+// newLayout starts with n hosts, host0 and so on. Hosts come first, so that their
+// numbers are those of workloads.
+func newLayout(n int) *layout {
+	b := &layout{}
+	for i := range n {
+		b.node(fmt.Sprintf("host%d", i))
+	}
+	b.g.Hosts = n
+	b.g.Rack = make([]int, n)
+	return b
+}
+
+func (b *layout) node(name string) int {
+	b.g.Names = append(b.g.Names, name)
+	b.next = append(b.next, 0)
+	return len(b.g.Names) - 1
+}
+
+// switches adds n switches, prefix0 and so on, and returns the first.
+func (b *layout) switches(prefix string, n int) int {
+	first := len(b.g.Names)
+	for i := range n {
+		b.node(fmt.Sprintf("%s%d", prefix, i))
+	}
+	return first
+}
+
+// cable joins two nodes.
+func (b *layout) cable(a, c int, k Cable) {
+	if c < b.g.Hosts {
+		a, c = c, a
+	}
+	b.g.Links = append(b.g.Links, Link{A: a, B: c, PortA: b.next[a], PortB: b.next[c], Rate: k.Rate, Delay: k.Delay})
+	b.next[a]++
+	b.next[c]++
+}
+
+// rack cables n hosts, from first on, to a switch and makes them a rack.
+func (b *layout) rack(number, first, n, to int, k Cable) {
+	for h := first; h < first+n; h++ {
+		b.g.Rack[h] = number
+		b.cable(h, to, k)
+	}
+}
+
+// racks cables hosts in order, perSwitch to each of n switches.
+func (b *layout) racks(first, n, perSwitch int, k Cable) {
+	for i := range n {
+		b.rack(i, i*perSwitch, perSwitch, first+i, k)
+	}
+}
+
+// group names hosts from first on.
+func (b *layout) group(name string, first, n int) {
+	g := Group{Name: name}
+	for h := first; h < first+n; h++ {
+		g.Hosts = append(g.Hosts, h)
+	}
+	b.g.Groups = append(b.g.Groups, g)
+}
+
+// done completes the graph: lanes, the index of names, and the groups that every
+// topology has, before those of its own.
+func (b *layout) done() *Graph {
+	g := &b.g
+	g.finish()
+	own := g.Groups
+	g.Groups = nil
+	b.group("all", 0, g.Hosts)
+	racks := make(map[int]int) // place of each rack among the groups
+	for h, r := range g.Rack {
+		at, ok := racks[r]
+		if !ok {
+			at = len(g.Groups)
+			racks[r] = at
+			g.Groups = append(g.Groups, Group{Name: fmt.Sprintf("rack%d", r)})
+		}
+		g.Groups[at].Hosts = append(g.Groups[at].Hosts, h)
+	}
+	g.Groups = append(g.Groups, own...)
+	return g
+}
+
+// finish fills in what follows from nodes and cables.
+func (g *Graph) finish() {
+	g.index = make(map[string]int, len(g.Names))
+	for i, name := range g.Names {
+		g.index[name] = i
+	}
+	lanes := make(map[[2]int]int, len(g.Links))
+	for i := range g.Links {
+		l := &g.Links[i]
+		l.Lane = lanes[l.ends()]
+		lanes[l.ends()]++
+	}
+	for i := range g.Links {
+		g.Links[i].Lanes = lanes[g.Links[i].ends()]
+	}
+}
+
+// ends returns the two nodes, the smaller one first.
+func (l *Link) ends() [2]int { return [2]int{min(l.A, l.B), max(l.A, l.B)} }
+
+// Remove takes links out of the topology, as if they had never been there: the
+// ports of their nodes close ranks, and the names of the others stay.
+func (g *Graph) Remove(links []int) {
+	gone := make(map[int]bool)
+	for _, i := range links {
+		gone[i] = true
+	}
+	kept := g.Links[:0]
+	next := make([]int, g.Nodes())
+	for i, l := range g.Links {
+		if gone[i] {
+			continue
+		}
+		l.PortA, l.PortB = next[l.A], next[l.B]
+		next[l.A]++
+		next[l.B]++
+		kept = append(kept, l)
+	}
+	g.Links = slices.Clip(kept)
+}

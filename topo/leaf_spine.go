@@ -1,0 +1,86 @@
+package topo
+
+import (
+	"fmt"
+	"math"
+)
+
+// LeafSpineParams describe a two-tier Clos: leaf0 .. with hosts, spine0 .. above,
+// each leaf on every spine. Ports of a leaf: hosts, then spines; of a spine: the
+// leaves.
+type LeafSpineParams struct {
+	Leaves       int `yaml:"leaves"`
+	Spines       int `yaml:"spines,omitempty"`
+	HostsPerLeaf int `yaml:"hosts_per_leaf"`
+	// Oversubscription says how much more the hosts of a leaf can send than its
+	// uplinks carry, and so the number of spines.
+	Oversubscription float64 `yaml:"oversubscription,omitempty"`
+	HostLink         Cable   `yaml:"host_link"`
+	FabricLink       Cable   `yaml:"fabric_link"`
+}
+
+func leafSpineDefaults() *LeafSpineParams {
+	return &LeafSpineParams{Leaves: 4, Spines: 4, HostsPerLeaf: 4, HostLink: usual, FabricLink: usual}
+}
+
+// Stated lets spines and oversubscription replace each other.
+func (p *LeafSpineParams) Stated(key string) {
+	switch key {
+	case "spines":
+		p.Oversubscription = 0
+	case "oversubscription":
+		p.Spines = 0
+	}
+}
+
+// spines returns the number of spines.
+func (p *LeafSpineParams) spines() (int, error) {
+	if p.Oversubscription == 0 {
+		return p.Spines, between("spines", p.Spines, 1, MaxPorts)
+	}
+	if !(p.Oversubscription > 0 && p.Oversubscription <= MaxNodes) {
+		return 0, fmt.Errorf("oversubscription is %v; allowed: more than 0, such as 1 (none) or 4", p.Oversubscription)
+	}
+	down := float64(float64(p.HostsPerLeaf) * float64(p.HostLink.Rate))
+	exact := down / float64(p.Oversubscription*float64(p.FabricLink.Rate))
+	n := math.Round(exact)
+	switch {
+	case math.Abs(exact-n) > 1e-6 || n < 1 || n > MaxPorts:
+		return 0, fmt.Errorf("oversubscription is %v, which takes %.4g spines for %d hosts of %s on uplinks of %s; allowed: what makes a whole number, 1 to %d", p.Oversubscription, exact, p.HostsPerLeaf, p.HostLink.Rate, p.FabricLink.Rate, MaxPorts)
+	case p.Spines != 0 && p.Spines != int(n):
+		return 0, fmt.Errorf("spines is %d, but an oversubscription of %v takes %d; allowed: one of the two keys", p.Spines, p.Oversubscription, int(n))
+	}
+	return int(n), nil
+}
+
+// LeafSpine returns a two-tier Clos, for programs that know what they ask for.
+func LeafSpine(leaves, spines, hostsPerLeaf int, host, fabric Cable) *Graph {
+	return must(newLeafSpine(&LeafSpineParams{Leaves: leaves, Spines: spines, HostsPerLeaf: hostsPerLeaf, HostLink: host, FabricLink: fabric}))
+}
+
+func newLeafSpine(params any) (*Graph, error) {
+	p := params.(*LeafSpineParams)
+	err := first(
+		between("leaves", p.Leaves, 1, MaxPorts), between("hosts_per_leaf", p.HostsPerLeaf, 1, MaxPorts),
+		p.HostLink.Check("host_link"), p.FabricLink.Check("fabric_link"),
+	)
+	if err != nil {
+		return nil, err
+	}
+	spines, err := p.spines()
+	if err == nil {
+		err = first(fits(p.Leaves*p.HostsPerLeaf, p.Leaves+spines), ports("leaf", p.HostsPerLeaf+spines))
+	}
+	if err != nil {
+		return nil, err
+	}
+	b := newLayout(p.Leaves * p.HostsPerLeaf)
+	leaf, spine := b.switches("leaf", p.Leaves), b.switches("spine", spines)
+	b.racks(leaf, p.Leaves, p.HostsPerLeaf, p.HostLink)
+	for l := range p.Leaves {
+		for s := range spines {
+			b.cable(leaf+l, spine+s, p.FabricLink)
+		}
+	}
+	return b.done(), nil
+}

@@ -1,0 +1,29 @@
+package topo
+
+import "github.com/xoff-net/xoff/units"
+
+// OneSwitchParams describe a star: switch0, whose port i leads to host i.
+type OneSwitchParams struct {
+	Hosts    int   `yaml:"hosts"`
+	HostLink Cable `yaml:"host_link"`
+}
+
+// usual is the cable of defaults.
+var usual = Cable{Rate: 100 * units.Gbps, Delay: units.Microsecond}
+
+func oneSwitchDefaults() *OneSwitchParams { return &OneSwitchParams{Hosts: 16, HostLink: usual} }
+
+// OneSwitch returns a star, for programs that know what they ask for.
+func OneSwitch(hosts int, link Cable) *Graph {
+	return must(newOneSwitch(&OneSwitchParams{Hosts: hosts, HostLink: link}))
+}
+
+func newOneSwitch(params any) (*Graph, error) {
+	p := params.(*OneSwitchParams)
+	if err := first(between("hosts", p.Hosts, 2, MaxPorts), p.HostLink.Check("host_link")); err != nil {
+		return nil, err
+	}
+	b := newLayout(p.Hosts)
+	b.rack(0, 0, p.Hosts, b.switches("switch", 1), p.HostLink)
+	return b.done(), nil
+}

@@ -1,0 +1,37 @@
+package topo
+
+// RingParams describe a ring: switch i is joined to switch i+1, the last one to
+// switch0. Ports of a switch: hosts, then the two neighbours. From four switches
+// on, some shortest paths have two hops along the ring, in both directions, and
+// buffers depend on each other in a circle.
+type RingParams struct {
+	Switches       int   `yaml:"switches"`
+	HostsPerSwitch int   `yaml:"hosts_per_switch"`
+	HostLink       Cable `yaml:"host_link"`
+	FabricLink     Cable `yaml:"fabric_link"`
+}
+
+func ringDefaults() *RingParams {
+	return &RingParams{Switches: 4, HostsPerSwitch: 1, HostLink: usual, FabricLink: usual}
+}
+
+func newRing(params any) (*Graph, error) {
+	p := params.(*RingParams)
+	err := first(
+		between("switches", p.Switches, 3, MaxNodes), between("hosts_per_switch", p.HostsPerSwitch, 1, MaxPorts-2),
+		p.HostLink.Check("host_link"), p.FabricLink.Check("fabric_link"),
+	)
+	if err == nil {
+		err = fits(p.Switches*p.HostsPerSwitch, p.Switches)
+	}
+	if err != nil {
+		return nil, err
+	}
+	b := newLayout(p.Switches * p.HostsPerSwitch)
+	s := b.switches("switch", p.Switches)
+	b.racks(s, p.Switches, p.HostsPerSwitch, p.HostLink)
+	for i := range p.Switches {
+		b.cable(s+i, s+(i+1)%p.Switches, p.FabricLink)
+	}
+	return b.done(), nil
+}

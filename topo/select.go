@@ -1,0 +1,169 @@
+package topo
+
+import (
+	"fmt"
+	"path"
+	"strings"
+)
+
+// LinkName returns the name of a link: its nodes joined by a dash, such as
+// leaf0-spine1. Of several cables between the same nodes each has its number
+// behind it: leaf0-spine1#0, leaf0-spine1#1.
+func (g *Graph) LinkName(i int) string {
+	l := &g.Links[i]
+	return g.linkName(l, l.A, l.B)
+}
+
+func (g *Graph) linkName(l *Link, a, b int) string {
+	name := g.Names[a] + "-" + g.Names[b]
+	if l.Lanes > 1 {
+		name += fmt.Sprintf("#%d", l.Lane)
+	}
+	return name
+}
+
+// LinkNamed returns the link of a name, its nodes in either order.
+func (g *Graph) LinkNamed(name string) (int, error) {
+	base, _, _ := strings.Cut(name, "#")
+	lanes := 0
+	for i := range g.Links {
+		l := &g.Links[i]
+		// Lengths first: most names differ there, and building them takes time.
+		if len(base) != len(g.Names[l.A])+1+len(g.Names[l.B]) {
+			continue
+		}
+		for _, full := range [2]string{g.linkName(l, l.A, l.B), g.linkName(l, l.B, l.A)} {
+			if full == name {
+				return i, nil
+			}
+			if l.Lanes > 1 && strings.HasPrefix(full, name+"#") {
+				lanes = l.Lanes
+			}
+		}
+	}
+	if lanes > 0 {
+		return -1, fmt.Errorf("there are %d links %q; allowed: %s#0 to %s#%d", lanes, name, name, name, lanes-1)
+	}
+	return -1, fmt.Errorf("there is no link %q; allowed: two neighbours joined by a dash, such as %s", name, g.LinkName(len(g.Links)-1))
+}
+
+// LinksLike returns the links whose name, with the nodes in either order, matches
+// a pattern in which * stands for any text, ? for any letter and [a-c] for any
+// letter of a set. Without a number behind #, a pattern means every cable between
+// two nodes. It is an error when there is none.
+func (g *Graph) LinksLike(pattern string) ([]int, error) {
+	if _, err := path.Match(pattern, ""); err != nil {
+		return nil, badPattern(pattern)
+	}
+	lane := strings.Contains(pattern, "#")
+	var found []int
+	for i := range g.Links {
+		l := &g.Links[i]
+		there, back := g.linkName(l, l.A, l.B), g.linkName(l, l.B, l.A)
+		if !lane {
+			there, _, _ = strings.Cut(there, "#")
+			back, _, _ = strings.Cut(back, "#")
+		}
+		if Match(pattern, there) || Match(pattern, back) {
+			found = append(found, i)
+		}
+	}
+	if found == nil {
+		return nil, fmt.Errorf("no link matches %q; allowed: two neighbours joined by a dash, such as %s, with * for any text", pattern, g.LinkName(len(g.Links)-1))
+	}
+	return found, nil
+}
+
+// Match reports whether a name matches a pattern. A broken pattern matches
+// nothing.
+func Match(pattern, name string) bool {
+	ok, err := path.Match(pattern, name)
+	return ok && err == nil
+}
+
+func badPattern(pattern string) error {
+	return fmt.Errorf("%q is no pattern; allowed: a name, with * for any text, ? for any letter, [0-3] for a range", pattern)
+}
+
+// HostsLike returns the hosts that a list of patterns means. A pattern matches
+// names of hosts (host1*), of groups (rack3, dc0, all) and of switches, which
+// stand for the hosts on them (leaf0). One that begins with ! takes away what it
+// matches. Hosts come in the order of the list, then of their numbers, each once.
+// Pattern is the index of the one that an error is about.
+func (g *Graph) HostsLike(patterns []string) (hosts []int, pattern int, err error) {
+	in := make([]bool, g.Hosts)
+	for i, p := range patterns {
+		word, without := strings.CutPrefix(p, "!")
+		found, err := g.hostsLike(word)
+		if err != nil {
+			return nil, i, err
+		}
+		for _, h := range found {
+			if !in[h] && !without {
+				hosts = append(hosts, h)
+			}
+			in[h] = !without
+		}
+		if without {
+			kept := hosts[:0]
+			for _, h := range hosts {
+				if in[h] {
+					kept = append(kept, h)
+				}
+			}
+			hosts = kept
+		}
+	}
+	return hosts, 0, nil
+}
+
+// hostsLike returns the hosts of one pattern, in order of their numbers.
+func (g *Graph) hostsLike(pattern string) ([]int, error) {
+	if _, err := path.Match(pattern, ""); err != nil {
+		return nil, badPattern(pattern)
+	}
+	in, matched := make([]bool, g.Hosts), false
+	for h := range g.Hosts {
+		in[h] = Match(pattern, g.Names[h])
+		matched = matched || in[h]
+	}
+	for _, group := range g.Groups {
+		if Match(pattern, group.Name) {
+			matched = true
+			for _, h := range group.Hosts {
+				in[h] = true
+			}
+		}
+	}
+	for _, l := range g.Links {
+		if l.A < g.Hosts && Match(pattern, g.Names[l.B]) {
+			in[l.A], matched = true, true
+		}
+	}
+	if !matched {
+		return nil, fmt.Errorf("%q is no host; allowed: names and patterns of hosts (%s), groups (%s) and switches with hosts", pattern, Brief(g.Names[:g.Hosts]), g.groupNames())
+	}
+	var hosts []int
+	for h, on := range in {
+		if on {
+			hosts = append(hosts, h)
+		}
+	}
+	return hosts, nil
+}
+
+func (g *Graph) groupNames() string {
+	var names []string
+	for _, group := range g.Groups {
+		names = append(names, group.Name)
+	}
+	return Brief(names)
+}
+
+// Brief lists names for a message: all of a few, the ends of many.
+func Brief(names []string) string {
+	if len(names) > 8 {
+		return strings.Join(names[:3], ", ") + " ... " + names[len(names)-1]
+	}
+	return strings.Join(names, ", ")
+}

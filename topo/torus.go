@@ -1,0 +1,63 @@
+package topo
+
+import "fmt"
+
+// TorusParams describe a grid of switches, switchR_C in row R and column C, in
+// which every row and every column is a ring. Ports of a switch: hosts, then its
+// neighbours in the order of cabling: rows first, then columns. A row or column of
+// two switches has one link, not two. Routes are all shortest paths: a packet may
+// go along rows and columns in any order and, half-way around an even ring, in
+// either direction, so buffers depend on each other in circles.
+type TorusParams struct {
+	Rows           int   `yaml:"rows"`
+	Columns        int   `yaml:"columns"`
+	HostsPerSwitch int   `yaml:"hosts_per_switch"`
+	HostLink       Cable `yaml:"host_link"`
+	FabricLink     Cable `yaml:"fabric_link"`
+}
+
+func torusDefaults() *TorusParams {
+	return &TorusParams{Rows: 4, Columns: 4, HostsPerSwitch: 4, HostLink: usual, FabricLink: usual}
+}
+
+func newTorus(params any) (*Graph, error) {
+	p := params.(*TorusParams)
+	err := first(
+		between("rows", p.Rows, 2, MaxPorts), between("columns", p.Columns, 2, MaxPorts), between("hosts_per_switch", p.HostsPerSwitch, 1, MaxPorts-4),
+		p.HostLink.Check("host_link"), p.FabricLink.Check("fabric_link"),
+	)
+	if err == nil {
+		err = fits(p.Rows*p.Columns*p.HostsPerSwitch, p.Rows*p.Columns)
+	}
+	if err != nil {
+		return nil, err
+	}
+	b := newLayout(p.Rows * p.Columns * p.HostsPerSwitch)
+	s := b.g.Hosts
+	for r := range p.Rows {
+		for c := range p.Columns {
+			b.node(fmt.Sprintf("switch%d_%d", r, c))
+		}
+	}
+	b.racks(s, p.Rows*p.Columns, p.HostsPerSwitch, p.HostLink)
+	at := func(r, c int) int { return s + r%p.Rows*p.Columns + c%p.Columns }
+	for r := range p.Rows {
+		for c := range ringLinks(p.Columns) {
+			b.cable(at(r, c), at(r, c+1), p.FabricLink)
+		}
+	}
+	for c := range p.Columns {
+		for r := range ringLinks(p.Rows) {
+			b.cable(at(r, c), at(r+1, c), p.FabricLink)
+		}
+	}
+	return b.done(), nil
+}
+
+// ringLinks is the number of links of a ring of n.
+func ringLinks(n int) int {
+	if n == 2 {
+		return 1
+	}
+	return n
+}

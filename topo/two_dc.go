@@ -1,0 +1,54 @@
+package topo
+
+import (
+	"fmt"
+
+	"github.com/xoff-net/xoff/units"
+)
+
+// TwoDCParams describe two data centres (Bifrost section VI): in each a fat-tree,
+// whose switches are dc0-edge0 .. and so on, and a DCI switch, dci0 and dci1, on
+// every core; the two are joined by the long-haul link. The first half of the
+// hosts is the group dc0, the other is dc1; pods are dc0-pod0 .. and so on. The
+// last port of a DCI switch is the long-haul one.
+type TwoDCParams struct {
+	K            int   `yaml:"k"`
+	HostsPerEdge int   `yaml:"hosts_per_edge,omitempty"` // 0: k/2
+	HostLink     Cable `yaml:"host_link"`
+	FabricLink   Cable `yaml:"fabric_link"`
+	DCILink      Cable `yaml:"dci_link"`  // from the cores to the DCI switch
+	LongLink     Cable `yaml:"long_link"` // between the DCI switches
+}
+
+func twoDCDefaults() *TwoDCParams {
+	return &TwoDCParams{
+		K: 4, HostLink: usual, FabricLink: usual, DCILink: usual, LongLink: Cable{Rate: 400 * units.Gbps, Delay: 3 * units.Millisecond},
+	}
+}
+
+func newTwoDC(params any) (*Graph, error) {
+	p := params.(*TwoDCParams)
+	tree := &FatTreeParams{K: p.K, HostsPerEdge: p.HostsPerEdge, HostLink: p.HostLink, FabricLink: p.FabricLink}
+	err := first(tree.check(), p.DCILink.Check("dci_link"), p.LongLink.Check("long_link"))
+	if err == nil {
+		err = first(fits(2*tree.hosts(), 2*tree.switches()+2), ports("DCI switch", p.K*p.K/4+1))
+	}
+	if err != nil {
+		return nil, err
+	}
+	n := tree.hosts()
+	b := newLayout(2 * n)
+	var cores [2]int
+	for dc := range 2 {
+		b.group(fmt.Sprintf("dc%d", dc), dc*n, n)
+		cores[dc] = tree.grow(b, fmt.Sprintf("dc%d-", dc), dc*n, dc*p.K*p.K/2)
+	}
+	dci := b.switches("dci", 2)
+	for dc := range 2 {
+		for c := range p.K * p.K / 4 {
+			b.cable(cores[dc]+c, dci+dc, p.DCILink)
+		}
+	}
+	b.cable(dci, dci+1, p.LongLink)
+	return b.done(), nil
+}
