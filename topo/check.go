@@ -71,7 +71,7 @@ func fits(hosts, switches int) error {
 // ports checks the size of a kind of switch.
 func ports(kind string, n int) error {
 	if n > MaxPorts {
-		return fmt.Errorf("a %s has %d ports; allowed: at most %d", kind, n, MaxPorts)
+		return fmt.Errorf("%s has %d ports; allowed: at most %d", kind, n, MaxPorts)
 	}
 	return nil
 }

@@ -40,7 +40,7 @@ func (p *FatTreeParams) check() error {
 	case p.K%2 != 0:
 		return fmt.Errorf("k is %d; allowed: even numbers", p.K)
 	}
-	return ports("edge switch", p.perEdge()+p.K/2)
+	return ports("an edge switch", p.perEdge()+p.K/2)
 }
 
 func newFatTree(params any) (*Graph, error) {

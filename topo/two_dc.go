@@ -31,7 +31,7 @@ func newTwoDC(params any) (*Graph, error) {
 	tree := &FatTreeParams{K: p.K, HostsPerEdge: p.HostsPerEdge, HostLink: p.HostLink, FabricLink: p.FabricLink}
 	err := first(tree.check(), p.DCILink.Check("dci_link"), p.LongLink.Check("long_link"))
 	if err == nil {
-		err = first(fits(2*tree.hosts(), 2*tree.switches()+2), ports("DCI switch", p.K*p.K/4+1))
+		err = first(fits(2*tree.hosts(), 2*tree.switches()+2), ports("a DCI switch", p.K*p.K/4+1))
 	}
 	if err != nil {
 		return nil, err

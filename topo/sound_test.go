@@ -1,0 +1,273 @@
+package topo
+
+import (
+	"testing"
+
+	"pgregory.net/rapid"
+
+	"github.com/xoff-net/xoff/route"
+)
+
+// failer is a test, or a draw of a property.
+type failer interface {
+	Helper()
+	Fatalf(format string, args ...any)
+}
+
+// walk counts the links from every node to one of them, the simple way.
+func walk(g *Graph, to int) []int {
+	dist := make([]int, g.Nodes())
+	for i := range dist {
+		dist[i] = g.Nodes()
+	}
+	dist[to] = 0
+	for changed := true; changed; {
+		changed = false
+		for _, l := range g.Links {
+			for _, way := range [2][2]int{{l.A, l.B}, {l.B, l.A}} {
+				// Hosts do not forward.
+				if from, by := way[0], way[1]; (by == to || by >= g.Hosts) && dist[by]+1 < dist[from] {
+					dist[from], changed = dist[by]+1, true
+				}
+			}
+		}
+	}
+	return dist
+}
+
+func diameter(g *Graph) int {
+	most := 0
+	for dst := range g.Hosts {
+		dist := walk(g, dst)
+		for src := range g.Hosts {
+			most = max(most, dist[src])
+		}
+	}
+	return most
+}
+
+// peers returns where each port of each node leads.
+func peers(g *Graph) []map[int]int {
+	at := make([]map[int]int, g.Nodes())
+	for i := range at {
+		at[i] = make(map[int]int)
+	}
+	for _, l := range g.Links {
+		at[l.A][l.PortA], at[l.B][l.PortB] = l.B, l.A
+	}
+	return at
+}
+
+// checkSound checks what holds for every topology that is connected: names and
+// ports are unique, hosts hang on one switch each, groups and racks agree with the
+// cables, and routes are all shortest paths and nothing else.
+func checkSound(t failer, g *Graph) {
+	t.Helper()
+	names := make(map[string]bool)
+	for i, name := range g.Names {
+		if names[name] || g.Node(name) != i || (g.Host(name) == i) != (i < g.Hosts) {
+			t.Fatalf("node %d is called %s", i, name)
+		}
+		names[name] = true
+	}
+	for _, group := range g.Groups {
+		if names[group.Name] || len(group.Hosts) == 0 {
+			t.Fatalf("group %s has %d hosts, or the name of something else", group.Name, len(group.Hosts))
+		}
+		names[group.Name] = true
+	}
+	ends := 0
+	for _, at := range peers(g) {
+		ends += len(at)
+	}
+	total := 0
+	for i, n := range g.Ports() {
+		total += n
+		if i < g.Hosts && n != 1 {
+			t.Fatalf("%s has %d ports", g.Names[i], n)
+		}
+	}
+	if ends != 2*len(g.Links) || total != ends {
+		t.Fatalf("%d ends of %d links at %d ports", ends, len(g.Links), total)
+	}
+	home := make([]int, g.Hosts)
+	for i, l := range g.Links {
+		if l.A == l.B || l.B < g.Hosts {
+			t.Fatalf("link %d goes from %s to %s", i, g.Names[l.A], g.Names[l.B])
+		}
+		if got, err := g.LinkNamed(g.LinkName(i)); err != nil || got != i {
+			t.Fatalf("%s is link %d, found %d, %v", g.LinkName(i), i, got, err)
+		}
+		if l.A < g.Hosts {
+			home[l.A] = l.B
+		}
+	}
+	for h := range g.Hosts {
+		for k := range g.Hosts {
+			if (g.Rack[h] == g.Rack[k]) != (home[h] == home[k]) {
+				t.Fatalf("%s and %s: racks %d, %d on %s, %s", g.Names[h], g.Names[k], g.Rack[h], g.Rack[k], g.Names[home[h]], g.Names[home[k]])
+			}
+		}
+	}
+	checkRoutes(t, g, Routes(g, nil))
+}
+
+func checkRoutes(t failer, g *Graph, tables []*route.Table) {
+	t.Helper()
+	at := peers(g)
+	for dst := range g.Hosts {
+		dist := walk(g, dst)
+		for n := g.Hosts; n < g.Nodes(); n++ {
+			if dist[n] >= g.Nodes() {
+				t.Fatalf("%s cannot be reached from %s", g.Names[dst], g.Names[n])
+			}
+			set := make(map[int]bool)
+			for _, p := range tables[n].Set(uint16(dst)) {
+				set[int(p)] = true
+			}
+			if len(set) != len(tables[n].Set(uint16(dst))) {
+				t.Fatalf("%s to %s: a port twice", g.Names[n], g.Names[dst])
+			}
+			for p, peer := range at[n] {
+				if set[p] != (dist[peer] == dist[n]-1 && (peer >= g.Hosts || peer == dst)) {
+					t.Fatalf("%s to %s: port %d leads to %s, %d links from there instead of %d", g.Names[n], g.Names[dst], p, g.Names[peer], dist[peer], dist[n])
+				}
+			}
+		}
+	}
+}
+
+// circular reports whether the ingress buffers of switches depend on each other in
+// a circle when all routes are used: an arrival by one link waits for the next.
+func circular(g *Graph) bool {
+	tables, at := Routes(g, nil), peers(g)
+	type queue struct{ node, from int } // at a switch, what comes from a neighbour
+	next := make(map[queue]map[queue]bool)
+	for dst := range g.Hosts {
+		dist := walk(g, dst)
+		for n := g.Hosts; n < g.Nodes(); n++ {
+			for _, p := range tables[n].Set(uint16(dst)) {
+				to := at[n][int(p)]
+				if to < g.Hosts {
+					continue
+				}
+				for _, from := range at[n] {
+					// Does traffic to dst come from there?
+					if from < g.Hosts && from != dst || from >= g.Hosts && dist[from] == dist[n]+1 {
+						here := queue{n, from}
+						if next[here] == nil {
+							next[here] = make(map[queue]bool)
+						}
+						next[here][queue{to, n}] = true
+					}
+				}
+			}
+		}
+	}
+	// Take away what waits for nothing until nothing is left, or a circle is.
+	for {
+		removed := false
+		for q, waits := range next {
+			for w := range waits {
+				if next[w] == nil {
+					delete(waits, w)
+				}
+			}
+			if len(waits) == 0 {
+				delete(next, q)
+				removed = true
+			}
+		}
+		if !removed {
+			return len(next) > 0
+		}
+	}
+}
+
+// drawParams draws one of the generated topologies.
+func drawParams(t *rapid.T) (string, any) {
+	n := func(name string, lo, hi int) int { return rapid.IntRange(lo, hi).Draw(t, name) }
+	name := rapid.SampledFrom([]string{"one-switch", "dumbbell", "linear", "leaf-spine", "fat-tree", "clos3", "two-dc", "ring", "full-mesh", "torus"}).Draw(t, "topology")
+	switch name {
+	case "one-switch":
+		return name, &OneSwitchParams{Hosts: n("hosts", 2, 9), HostLink: slow}
+	case "dumbbell":
+		return name, &DumbbellParams{Left: n("left", 1, 5), Right: n("right", 1, 5), HostLink: slow, Trunk: fast, Trunks: n("trunks", 1, 4)}
+	case "linear":
+		return name, &LinearParams{Switches: n("switches", 2, 6), HostsPerSwitch: n("hosts", 1, 3), HostLink: slow, FabricLink: fast}
+	case "leaf-spine":
+		return name, &LeafSpineParams{Leaves: n("leaves", 1, 4), Spines: n("spines", 1, 4), HostsPerLeaf: n("hosts", 2, 4), HostLink: slow, FabricLink: fast}
+	case "fat-tree":
+		return name, &FatTreeParams{K: 2 * n("half", 1, 2), HostsPerEdge: n("hosts", 0, 2), HostLink: slow, FabricLink: fast}
+	case "clos3":
+		return name, &Clos3Params{Cores: n("cores", 1, 3), Aggs: n("aggs", 1, 3), ToRs: n("tors", 1, 3), HostsPerToR: n("hosts", 2, 3), HostLink: slow, AggLink: fast, CoreLink: fast}
+	case "two-dc":
+		return name, &TwoDCParams{K: 2 * n("half", 1, 2), HostsPerEdge: 1, HostLink: slow, FabricLink: fast, DCILink: fast, LongLink: fast}
+	case "ring":
+		return name, &RingParams{Switches: n("switches", 3, 8), HostsPerSwitch: n("hosts", 1, 2), HostLink: slow, FabricLink: fast}
+	case "full-mesh":
+		return name, &FullMeshParams{Switches: n("switches", 2, 6), HostsPerSwitch: n("hosts", 1, 3), HostLink: slow, FabricLink: fast}
+	default:
+		return name, &TorusParams{Rows: n("rows", 2, 5), Columns: n("columns", 2, 5), HostsPerSwitch: n("hosts", 1, 2), HostLink: slow, FabricLink: fast}
+	}
+}
+
+func TestSoundWhateverTheSize(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		name, params := drawParams(t)
+		e, err := Topologies.Get(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		g, err := e.New(params)
+		if err != nil {
+			t.Fatalf("%+v: %v", params, err)
+		}
+		checkSound(t, g)
+	})
+}
+
+// A random graph of switches with parallel cables, some of them down: routes are
+// those of the graph without these.
+func TestRoutesOfAnyGraph(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		switches := rapid.IntRange(1, 7).Draw(t, "switches")
+		b := newLayout(switches + 2)
+		s := b.switches("s", switches)
+		for h := range b.g.Hosts {
+			b.cable(h, s+h%switches, slow)
+		}
+		for i := 1; i < switches; i++ { // a tree, so that all are connected
+			b.cable(s+i, s+rapid.IntRange(0, i-1).Draw(t, "parent"), fast)
+		}
+		more := rapid.IntRange(0, 8).Draw(t, "more")
+		first := len(b.g.Links)
+		for range more {
+			x, y := rapid.IntRange(0, switches-1).Draw(t, "x"), rapid.IntRange(0, switches-1).Draw(t, "y")
+			if x != y {
+				b.cable(s+x, s+y, fast)
+			}
+		}
+		g := b.done()
+		var down []int
+		for i := first; i < len(g.Links); i++ {
+			if rapid.Bool().Draw(t, "down") {
+				down = append(down, i)
+			}
+		}
+		dead := make(map[int]bool)
+		for _, i := range down {
+			dead[i] = true
+		}
+		whole := *g
+		tables := Routes(g, func(i int) bool { return dead[i] })
+		// The ports of the whole graph, but the links of what is left.
+		whole.Links = nil
+		for i, l := range g.Links {
+			if !dead[i] {
+				whole.Links = append(whole.Links, l)
+			}
+		}
+		checkRoutes(t, &whole, tables)
+	})
+}
