@@ -30,7 +30,7 @@ func Parse(name string, data []byte, set ...string) (*Config, error) {
 	c := Default()
 	c.source = &source{name: name, lines: strings.Split(string(data), "\n"), places: make(map[string]place)}
 	d := &decoder{src: c.source}
-	body, err := document(d, data)
+	body, err := document(d, data, "scenario")
 	if err != nil {
 		return nil, err
 	}
@@ -57,8 +57,8 @@ func Parse(name string, data []byte, set ...string) (*Config, error) {
 // text is far below it.
 const maxFile = 8 << 20
 
-// document returns the one document of a file.
-func document(d *decoder, data []byte) (ast.Node, error) {
+// document returns the one document of a file; what says what it holds.
+func document(d *decoder, data []byte, what string) (ast.Node, error) {
 	top := place{line: 1, column: 1}
 	if len(data) > maxFile {
 		return nil, d.src.errorAt(place{}, fmt.Errorf("the file has %d bytes; allowed: at most %d", len(data), maxFile))
@@ -78,11 +78,11 @@ func document(d *decoder, data []byte) (ast.Node, error) {
 	}
 	switch len(bodies) {
 	case 0:
-		return nil, d.src.errorAt(top, errors.New("the file is empty; allowed: a scenario"))
+		return nil, d.src.errorAt(top, fmt.Errorf("the file is empty; allowed: a %s", what))
 	case 1:
 		return bodies[0], nil
 	default:
-		return nil, d.src.errorAt(placeOf(bodies[1]), errors.New("a second document begins here; allowed: one scenario per file"))
+		return nil, d.src.errorAt(placeOf(bodies[1]), fmt.Errorf("a second document begins here; allowed: one %s per file", what))
 	}
 }
 

@@ -162,7 +162,7 @@ func readSmall(name string) ([]byte, error) {
 func parseTopology(name string, data []byte) (*topo.CustomParams, *source, error) {
 	src := &source{name: name, lines: strings.Split(string(data), "\n"), places: make(map[string]place)}
 	d := &decoder{src: src}
-	body, err := document(d, data)
+	body, err := document(d, data, "topology")
 	if err != nil {
 		return nil, nil, err
 	}

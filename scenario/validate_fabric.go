@@ -126,7 +126,11 @@ func (b *builder) checkReceive() error {
 // noHost says that a host does not exist.
 func (b *builder) noHost(path, name string) error {
 	names := b.graph.Names[:b.graph.Hosts]
-	return atf(path, "there is no host %q; allowed: %s to %s", name, names[0], names[len(names)-1])
+	allowed := topo.Brief(names)
+	if last := fmt.Sprintf("host%d", len(names)-1); names[len(names)-1] == last {
+		allowed = names[0] + " to " + last
+	}
+	return atf(path, "there is no host %q; allowed: %s", name, allowed)
 }
 
 func (b *builder) checkRouting() error {
