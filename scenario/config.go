@@ -110,9 +110,9 @@ type Routing struct {
 	Pinned       []Pin      `yaml:"pinned,omitempty"`
 }
 
-// Pin gives the flows between two hosts a route of their own.
+// Pin gives the data of flows from some hosts to others a route of its own.
 type Pin struct {
-	From string   `yaml:"from"`
+	From string   `yaml:"from"` // a host, or a pattern of hosts, groups and switches
 	To   string   `yaml:"to"`
 	Via  []string `yaml:"via"` // switches, in order
 }

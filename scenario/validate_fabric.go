@@ -149,20 +149,22 @@ func (b *builder) checkRouting() error {
 	return nil
 }
 
-// checkPin checks that a pinned route is a way from one host to the other.
+// checkPin checks that a pinned route is a way from all of its hosts to all others.
 func (b *builder) checkPin(path string, p *Pin) error {
-	src, dst := b.host(p.From), b.host(p.To)
+	from, _, err := b.graph.HostsLike([]string{p.From})
+	if err != nil {
+		return at(path+".from", err)
+	}
+	to, _, err := b.graph.HostsLike([]string{p.To})
 	switch {
-	case src < 0:
-		return b.noHost(path+".from", p.From)
-	case dst < 0:
-		return b.noHost(path+".to", p.To)
-	case src == dst:
+	case err != nil:
+		return at(path+".to", err)
+	case len(from) == 1 && len(to) == 1 && from[0] == to[0]:
 		return atf(path+".to", "a host needs no route to itself; allowed: another host")
 	case len(p.Via) == 0:
 		return atf(path+".via", "the route has no switch; allowed: the switches from %s to %s in order", p.From, p.To)
 	}
-	here, seen := src, make(map[int]bool)
+	here, seen := -1, make(map[int]bool)
 	for i, name := range p.Via {
 		at := fmt.Sprintf("%s.via[%d]", path, i)
 		next := b.graph.Node(name)
@@ -171,13 +173,20 @@ func (b *builder) checkPin(path string, p *Pin) error {
 			return atf(at, "there is no switch %q; allowed: %s", name, topo.Brief(b.graph.Names[b.graph.Hosts:]))
 		case seen[next]:
 			return atf(at, "%s is on the route already; allowed: each switch once", name)
-		case b.portTo(here, next) < 0:
+		case here >= 0 && b.portTo(here, next) < 0:
 			return atf(at, "no link leads from %s to %s; allowed: a neighbour of %s", b.graph.Names[here], name, b.graph.Names[here])
 		}
 		here, seen[next] = next, true
 	}
-	if b.portTo(here, dst) < 0 {
-		return atf(path+".via", "the route ends at %s, which has no link to %s; allowed: switches that lead to it", b.graph.Names[here], p.To)
+	for _, h := range from {
+		if b.portTo(b.graph.Node(p.Via[0]), h) < 0 {
+			return atf(path+".via[0]", "no link leads from %s to %s; allowed: a neighbour of %s", b.graph.Names[h], p.Via[0], b.graph.Names[h])
+		}
+	}
+	for _, h := range to {
+		if b.portTo(here, h) < 0 {
+			return atf(path+".via", "the route ends at %s, which has no link to %s; allowed: switches that lead to it", b.graph.Names[here], b.graph.Names[h])
+		}
 	}
 	return nil
 }

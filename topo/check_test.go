@@ -81,7 +81,7 @@ func TestRefused(t *testing.T) {
 		{"custom", custom(func(p *CustomParams) { p.Link.Delay = 0 }), "link.delay is 0s"},
 		{"custom", custom(func(p *CustomParams) { p.Path = "x.yaml" }), "path is read together with a scenario file"},
 		{"custom", custom(func(p *CustomParams) { p.Groups = map[string][]string{"all": {"x"}} }), "groups.all is the name of a node or of another group"},
-		{"custom", custom(func(p *CustomParams) { p.Groups = map[string][]string{"g": {"x", "q"}} }), `groups.g[1] is wrong: "q" is no host`},
+		{"custom", custom(func(p *CustomParams) { p.Groups = map[string][]string{"g": {"x", "q"}} }), `groups.g[1] is wrong: no host matches "q"`},
 		{"custom", custom(func(p *CustomParams) { p.Groups = map[string][]string{"g": {"x", "!x"}} }), "groups.g has no host"},
 		{"custom", custom(func(p *CustomParams) { p.Groups = map[string][]string{"": {"x"}} }), `groups has ""`},
 		{"custom", custom(func(p *CustomParams) { p.Hosts[0], p.Links[0].Ends[0] = "rack0", "rack0" }), "hosts[0] is rack0, which is the name of a group of hosts"},

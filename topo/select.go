@@ -141,7 +141,7 @@ func (g *Graph) hostsLike(pattern string) ([]int, error) {
 		}
 	}
 	if !matched {
-		return nil, fmt.Errorf("%q is no host; allowed: names and patterns of hosts (%s), groups (%s) and switches with hosts", pattern, Brief(g.Names[:g.Hosts]), g.groupNames())
+		return nil, fmt.Errorf("no host matches %q; allowed: names and patterns of hosts (%s), groups (%s) and switches with hosts", pattern, Brief(g.Names[:g.Hosts]), g.groupNames())
 	}
 	var hosts []int
 	for h, on := range in {

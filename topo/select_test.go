@@ -35,10 +35,10 @@ func TestHostsLike(t *testing.T) {
 		}
 	}
 	for _, c := range []struct{ patterns, want string }{
-		{"host12", `"host12" is no host; allowed: names and patterns of hosts (host0, host1, host2 ... host11), groups (all, rack0, rack1, rack2) and switches with hosts`},
-		{"host0 spine0", `"spine0" is no host`},
+		{"host12", `no host matches "host12"; allowed: names and patterns of hosts (host0, host1, host2 ... host11), groups (all, rack0, rack1, rack2) and switches with hosts`},
+		{"host0 spine0", `no host matches "spine0"`},
 		{"host[", `"host[" is no pattern`},
-		{"!x", `"x" is no host`},
+		{"!x", `no host matches "x"`},
 	} {
 		list := strings.Fields(c.patterns)
 		_, at, err := small.HostsLike(list)
