@@ -16,7 +16,7 @@ func FuzzParse(f *testing.F) {
 	for _, c := range readBroken(f) {
 		f.Add([]byte(c.text))
 	}
-	for _, name := range []string{"../examples/incast.yaml", "../examples/websearch.yaml"} {
+	for _, name := range exampleFiles(f) {
 		text, err := os.ReadFile(name)
 		if err != nil {
 			f.Fatal(err)

@@ -45,7 +45,7 @@ func begin(c *Config) error {
 // is refused with a message, or the scenario builds and runs.
 func TestHostileValues(t *testing.T) {
 	base, err := ReadFile("../examples/websearch.yaml", "run.arrivals=20us", "run.measure={from: 0, to: 0}", "workload[2].flows[0].start=1us", "workload[2].flows[1].start=1us",
-		"routing.pinned=[{from: host0, to: host15, via: [leaf0, spine1, leaf1]}]", "hosts.receive={rate: 50Gbps, buffer: 4MB, hosts: [host3]}",
+		"topology.overrides=[{match: leaf1-spine1, rate: 40Gbps, delay: 1us}]", "routing.pinned=[{from: host0, to: host15, via: [leaf0, spine1, leaf1]}]", "hosts.receive={rate: 50Gbps, buffer: 4MB, hosts: [host3]}",
 		"faults=[{at: 1us, link: leaf0-spine0, down_for: 2us, times: 2, every: 5us}, {at: 0, link: host1-leaf0, corrupt: 0.1, for: 5us}, {at: 0, host: host2, stuck: true, for: 1us}]")
 	if err != nil {
 		t.Fatal(err)
