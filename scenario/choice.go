@@ -52,6 +52,11 @@ func (c *Choice) decode(d *decoder, entries []entry, path string, beside []strin
 		if err != nil {
 			return d.fail(placeOf(e.node), at, "%w", err)
 		}
+		if c.Params != nil {
+			for _, key := range keyNames(reflect.TypeOf(c.Params).Elem()) {
+				d.src.forget(join(path, key)) // what was written for another scheme
+			}
+		}
 		c.Params = nil
 		if s.Params != nil {
 			c.Params = s.Params()

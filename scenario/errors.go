@@ -94,6 +94,15 @@ func (s *source) has(path string) bool {
 	return ok
 }
 
+// forget drops a key and what is below it.
+func (s *source) forget(path string) {
+	for p := range s.places {
+		if rest, ok := strings.CutPrefix(p, path); ok && (rest == "" || rest[0] == '.' || rest[0] == '[') {
+			delete(s.places, p)
+		}
+	}
+}
+
 // errorAt makes an error with a place.
 func (s *source) errorAt(p place, err error) *InputError {
 	if p.from != "" {

@@ -117,8 +117,10 @@ func (c *Config) readTopology() error {
 	if !ok || p.Path == "" {
 		return nil
 	}
-	for _, key := range keyNames(reflect.TypeOf(*p)) {
-		if key != "path" && c.source.has("topology."+key) {
+	plain := paramsOf(topo.Topologies, "custom").(*topo.CustomParams)
+	plain.Path = p.Path
+	for i, key := range keyNames(reflect.TypeOf(*p)) {
+		if !reflect.DeepEqual(reflect.ValueOf(p).Elem().Field(i).Interface(), reflect.ValueOf(plain).Elem().Field(i).Interface()) {
 			return c.Locate(atf("topology."+key, "the topology is in %s; allowed: path, or the other keys", p.Path))
 		}
 	}

@@ -196,6 +196,18 @@ func TestSetTopology(t *testing.T) {
 	}
 }
 
+// Places of keys that another topology had are forgotten with it.
+func TestSetOtherTopology(t *testing.T) {
+	const file = "name: a\ntopology:\n  name: one-switch\n  hosts: 4\n"
+	_, err := Parse("a.yaml", []byte(file), "topology.name=custom")
+	if want := "a.yaml:2:1: topology.hosts: hosts has 0 names; allowed: at least 2"; err == nil || err.Error() != want {
+		t.Errorf("got  %v\nwant %s", err, want)
+	}
+	if c := parse(t, file, "topology.name=linear"); graphOf(t, c).Hosts != 2 {
+		t.Errorf("got %+v", c.Topology.Params)
+	}
+}
+
 // A switch may have lost all its links.
 func TestLonelySwitch(t *testing.T) {
 	c := parse(t, "topology: {down: [\"*-spine0\"]}\nworkload: [{name: w, generator: poisson, sizes: 10KB, load: {share: 0.2, of: host_links}}]\nrun: {arrivals: 20us}\n")

@@ -60,7 +60,11 @@ func (w *sheet) heading(b *scenario.Built, s *metrics.Summary, wall time.Duratio
 		state = color.YellowString(" (interrupted: partial results)")
 	}
 	w.line("%s, seed %d%s", color.New(color.Bold).Sprint(s.Scenario), s.Seed, state)
-	w.line("  fabric\t%s: %d hosts, %d switches with %s of buffer each, host links of %s", c.Topology.Name, b.Graph.Hosts, len(b.Spec.Switches), c.Switch.Buffer.Size, hostRates(b.Graph))
+	switches := fmt.Sprintf("%d switches with %s of buffer each", len(b.Spec.Switches), c.Switch.Buffer.Size)
+	if len(b.Spec.Switches) == 1 {
+		switches = fmt.Sprintf("1 switch with %s of buffer", c.Switch.Buffer.Size)
+	}
+	w.line("  fabric\t%s: %d hosts, %s, host links of %s", c.Topology.Name, b.Graph.Hosts, switches, hostRates(b.Graph))
 	w.line("  schemes\tflow control %s, buffer policy %s, congestion control %s, ECN %s", c.Switch.FlowControl.Name, c.Switch.Policy.Name, c.Hosts.CC.Name, c.Switch.ECN.Name)
 	w.line("  simulated\t%s, %s frame hops, in %s", human(s.End), count(s.Network.Hops), wall.Round(10*time.Millisecond))
 	w.line("")
