@@ -8,8 +8,9 @@ import (
 
 // Bounds of what can be simulated.
 const (
-	MaxNodes = 65535 // a packet names hosts in 16 bits
-	MaxPorts = 1024  // of a node
+	MaxNodes = 65535   // a packet names hosts in 16 bits
+	MaxPorts = 1024    // of a node
+	maxHops  = 1 << 27 // entries of all routing tables: 1 GiB
 	MinRate  = units.Mbps
 	MaxRate  = 10 * units.Tbps
 	MaxDelay = units.Second
@@ -61,6 +62,9 @@ func first(errs ...error) error {
 func fits(hosts, switches int) error {
 	if hosts < 2 {
 		return fmt.Errorf("there are %d hosts; allowed: at least 2", hosts)
+	}
+	if hosts*switches > maxHops && hosts+switches <= MaxNodes {
+		return fmt.Errorf("there are %d hosts and %d switches, too many for their routing tables; allowed: a product of at most %d", hosts, switches, maxHops)
 	}
 	if nodes := hosts + switches; nodes > MaxNodes {
 		return fmt.Errorf("there are %d hosts and %d switches; allowed: at most %d nodes", hosts, switches, MaxNodes)

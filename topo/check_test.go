@@ -41,6 +41,7 @@ func TestRefused(t *testing.T) {
 		{"linear", &LinearParams{2, 1, []int{1, -1}, slow, fast}, "hosts[1] is -1"},
 		{"linear", &LinearParams{2, 0, nil, slow, fast}, "there are 0 hosts"},
 		{"linear", &LinearParams{60000, 1, nil, slow, fast}, "there are 60000 hosts and 60000 switches; allowed: at most 65535 nodes"},
+		{"linear", &LinearParams{30000, 1, nil, slow, fast}, "there are 30000 hosts and 30000 switches, too many for their routing tables"},
 		{"leaf-spine", &LeafSpineParams{0, 1, 1, 0, slow, fast}, "leaves is 0"},
 		{"leaf-spine", &LeafSpineParams{2, 0, 1, 0, slow, fast}, "spines is 0"},
 		{"leaf-spine", &LeafSpineParams{2, 1, 0, 0, slow, fast}, "hosts_per_leaf is 0"},

@@ -7,13 +7,13 @@ import "github.com/xoff-net/xoff/units"
 // paper's. Ports of a ToR: hosts, then aggregation switches; of an aggregation
 // switch: ToRs, then cores; of a core: aggregation switches.
 type Clos3Params struct {
-	Cores       int   `yaml:"cores"`
-	Aggs        int   `yaml:"aggs"`
-	ToRs        int   `yaml:"tors"`
-	HostsPerToR int   `yaml:"hosts_per_tor"`
-	HostLink    Cable `yaml:"host_link"`
-	AggLink     Cable `yaml:"agg_link"`  // from the ToRs to the aggregation switches
-	CoreLink    Cable `yaml:"core_link"` // from there to the cores
+	Cores       int   `yaml:"cores"`         // top tier
+	Aggs        int   `yaml:"aggs"`          // middle tier
+	ToRs        int   `yaml:"tors"`          // switches with hosts
+	HostsPerToR int   `yaml:"hosts_per_tor"` // on each ToR
+	HostLink    Cable `yaml:"host_link"`     // from the hosts to their switch
+	AggLink     Cable `yaml:"agg_link"`      // from the ToRs to the aggregation switches
+	CoreLink    Cable `yaml:"core_link"`     // from there to the cores
 }
 
 func clos3Defaults() *Clos3Params {

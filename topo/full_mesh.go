@@ -4,10 +4,10 @@ package topo
 // switch: hosts, then the other switches in order. Shortest paths take one hop
 // between switches; loops need pinned routes.
 type FullMeshParams struct {
-	Switches       int   `yaml:"switches"`
-	HostsPerSwitch int   `yaml:"hosts_per_switch"`
-	HostLink       Cable `yaml:"host_link"`
-	FabricLink     Cable `yaml:"fabric_link"`
+	Switches       int   `yaml:"switches"`         // all joined to each other
+	HostsPerSwitch int   `yaml:"hosts_per_switch"` // on each switch
+	HostLink       Cable `yaml:"host_link"`        // from the hosts to their switch
+	FabricLink     Cable `yaml:"fabric_link"`      // between switches
 }
 
 func fullMeshDefaults() *FullMeshParams {

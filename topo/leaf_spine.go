@@ -9,14 +9,14 @@ import (
 // each leaf on every spine. Ports of a leaf: hosts, then spines; of a spine: the
 // leaves.
 type LeafSpineParams struct {
-	Leaves       int `yaml:"leaves"`
-	Spines       int `yaml:"spines,omitempty"`
-	HostsPerLeaf int `yaml:"hosts_per_leaf"`
+	Leaves       int `yaml:"leaves"`           // switches with hosts
+	Spines       int `yaml:"spines,omitempty"` // switches above, each joined to every leaf
+	HostsPerLeaf int `yaml:"hosts_per_leaf"`   // on each leaf
 	// Oversubscription says how much more the hosts of a leaf can send than its
 	// uplinks carry, and so the number of spines.
 	Oversubscription float64 `yaml:"oversubscription,omitempty"`
-	HostLink         Cable   `yaml:"host_link"`
-	FabricLink       Cable   `yaml:"fabric_link"`
+	HostLink         Cable   `yaml:"host_link"`   // from the hosts to their switch
+	FabricLink       Cable   `yaml:"fabric_link"` // between switches
 }
 
 func leafSpineDefaults() *LeafSpineParams {

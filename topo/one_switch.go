@@ -4,8 +4,8 @@ import "github.com/xoff-net/xoff/units"
 
 // OneSwitchParams describe a star: switch0, whose port i leads to host i.
 type OneSwitchParams struct {
-	Hosts    int   `yaml:"hosts"`
-	HostLink Cable `yaml:"host_link"`
+	Hosts    int   `yaml:"hosts"`     // on the switch
+	HostLink Cable `yaml:"host_link"` // from the hosts to their switch
 }
 
 // usual is the cable of defaults.

@@ -5,10 +5,10 @@ package topo
 // on, some shortest paths have two hops along the ring, in both directions, and
 // buffers depend on each other in a circle.
 type RingParams struct {
-	Switches       int   `yaml:"switches"`
-	HostsPerSwitch int   `yaml:"hosts_per_switch"`
-	HostLink       Cable `yaml:"host_link"`
-	FabricLink     Cable `yaml:"fabric_link"`
+	Switches       int   `yaml:"switches"`         // in the ring
+	HostsPerSwitch int   `yaml:"hosts_per_switch"` // on each switch
+	HostLink       Cable `yaml:"host_link"`        // from the hosts to their switch
+	FabricLink     Cable `yaml:"fabric_link"`      // between switches
 }
 
 func ringDefaults() *RingParams {

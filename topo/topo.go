@@ -82,8 +82,8 @@ type Group struct {
 
 // Cable is the rate and delay of a kind of link.
 type Cable struct {
-	Rate  units.Rate `yaml:"rate"`
-	Delay units.Time `yaml:"delay"`
+	Rate  units.Rate `yaml:"rate"`  // in each direction
+	Delay units.Time `yaml:"delay"` // of one way
 }
 
 // Nodes returns the number of nodes.
