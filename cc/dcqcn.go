@@ -2,8 +2,6 @@ package cc
 
 import (
 	"fmt"
-	"sort"
-	"strings"
 
 	"github.com/xoff-net/xoff/units"
 )
@@ -20,50 +18,44 @@ type DCQCNParams struct {
 	AI            units.Rate  `yaml:"rai"`            // additive step of the target
 	HAI           units.Rate  `yaml:"rhai"`           // hyper-additive step
 	MinRate       units.Rate  `yaml:"min_rate"`
-	ClampTarget   bool        `yaml:"clamp_target"` // every cut moves the target
+	ClampTarget   bool        `yaml:"clamp_target"`    // every cut moves the target
+	FirstCutDelay units.Time  `yaml:"first_cut_delay"` // the first decrease is checked so much later
+	AlphaDelay    units.Time  `yaml:"alpha_delay"`     // updates of alpha are so much later
+	RiseFirst     bool        `yaml:"rise_first"`      // an increase due with a decrease comes before it, not never
+	Truncate      bool        `yaml:"truncate"`        // keep what rounding down loses: half a bit per second, and alpha below 1e-13
 }
 
 // DefaultPreset is the parameter set used unless a scenario names another.
 const DefaultPreset = "hpcc-sim"
 
 // dcqcnPresets are published parameter sets.
-var dcqcnPresets = map[string]DCQCNParams{
+var dcqcnPresets = presets[DCQCNParams]{
 	// The values of the public simulators.
 	"hpcc-sim": {
-		G: 1.0 / 256, AlphaInterval: units.Microsecond, CutInterval: 4 * units.Microsecond,
+		Preset: "hpcc-sim", G: 1.0 / 256, AlphaInterval: units.Microsecond, CutInterval: 4 * units.Microsecond,
 		RiseInterval: 900 * units.Microsecond, FastRecovery: 1, AI: 50 * units.Mbps, HAI: 100 * units.Mbps,
 		MinRate: 100 * units.Mbps,
 	},
 	// Zhu et al. 2015, section 5.
 	"paper": {
-		G: 1.0 / 256, AlphaInterval: 55 * units.Microsecond, CutInterval: 50 * units.Microsecond,
+		Preset: "paper", G: 1.0 / 256, AlphaInterval: 55 * units.Microsecond, CutInterval: 50 * units.Microsecond,
 		RiseInterval: 55 * units.Microsecond, RiseBytes: 10 * units.MB, FastRecovery: 5, AI: 40 * units.Mbps, HAI: 400 * units.Mbps,
 		MinRate: 40 * units.Mbps, ClampTarget: true,
 	},
-}
-
-func dcqcnPreset(name string) *DCQCNParams {
-	p := dcqcnPresets[name]
-	p.Preset = name
-	return &p
+	// hpcc-sim to the bit and nanosecond: with ties as the order of insertion of
+	// events gives them there on cables shorter than the intervals (a CNP that
+	// arrives with an update of alpha counts for it; a decrease is checked 1 ns
+	// after alpha).
+	"ns3": {
+		Preset: "ns3", G: 1.0 / 256, AlphaInterval: units.Microsecond, CutInterval: 4 * units.Microsecond,
+		RiseInterval: 900 * units.Microsecond, FastRecovery: 1, AI: 50 * units.Mbps, HAI: 100 * units.Mbps,
+		MinRate: 100 * units.Mbps, FirstCutDelay: units.Nanosecond, AlphaDelay: units.Picosecond, RiseFirst: true, Truncate: true,
+	},
 }
 
 // ApplyPreset fills the parameters of a named set. Scenario decoding calls it
 // before the other keys are read, which then override it.
-func (p *DCQCNParams) ApplyPreset(name string) error {
-	preset, ok := dcqcnPresets[name]
-	if !ok {
-		var names []string
-		for n := range dcqcnPresets {
-			names = append(names, n)
-		}
-		sort.Strings(names)
-		return fmt.Errorf("unknown preset %q; allowed: %s", name, strings.Join(names, ", "))
-	}
-	*p = preset
-	p.Preset = name
-	return nil
-}
+func (p *DCQCNParams) ApplyPreset(name string) error { return dcqcnPresets.apply(p, name) }
 
 func (p *DCQCNParams) validate() error {
 	switch {
@@ -71,6 +63,8 @@ func (p *DCQCNParams) validate() error {
 		return fmt.Errorf("g is %v; allowed: more than 0, at most 1", p.G)
 	case p.AlphaInterval <= 0 || p.CutInterval <= 0 || p.RiseInterval <= 0:
 		return fmt.Errorf("alpha_interval %s, cut_interval %s and rise_interval %s must be more than 0s", p.AlphaInterval, p.CutInterval, p.RiseInterval)
+	case p.FirstCutDelay < 0 || p.AlphaDelay < 0:
+		return fmt.Errorf("first_cut_delay %s and alpha_delay %s must not be negative", p.FirstCutDelay, p.AlphaDelay)
 	case p.RiseBytes < 0:
 		return fmt.Errorf("rise_bytes is %s; allowed: 0B (no byte counter) or more", p.RiseBytes)
 	case p.FastRecovery < 1:
@@ -120,8 +114,8 @@ func (d *dcqcn) Start(_ units.Time, f *Flow) {
 func (d *dcqcn) OnCNP(now units.Time) {
 	d.advance(now)
 	if d.cutAt == units.Never {
-		d.cutAt = now + d.params.CutInterval
-		d.alphaAt = now + d.params.AlphaInterval
+		d.cutAt = now + d.params.CutInterval + d.params.FirstCutDelay
+		d.alphaAt = now + d.params.AlphaInterval + d.params.AlphaDelay
 		d.cnp = true
 		return
 	}
@@ -135,10 +129,10 @@ func (d *dcqcn) advance(now units.Time) {
 		if t > now {
 			return
 		}
-		switch t {
-		case d.alphaAt:
+		switch {
+		case t == d.alphaAt:
 			d.updateAlpha(now)
-		case d.cutAt:
+		case t == d.cutAt && !(d.params.RiseFirst && t == d.riseAt):
 			d.cutAt += d.params.CutInterval
 			if d.cnp {
 				d.cnp = false
@@ -164,7 +158,11 @@ func (d *dcqcn) updateAlpha(now units.Time) {
 	}
 	d.alpha, d.cnpA = decayed, false
 	d.alphaAt += d.params.AlphaInterval
-	if d.alpha < tinyAlpha && d.alphaAt <= now {
+	tiny := tinyAlpha
+	if d.params.Truncate {
+		tiny = 0
+	}
+	if d.alpha <= tiny && d.alphaAt <= now {
 		d.alphaAt += (now - d.alphaAt) / d.params.AlphaInterval * d.params.AlphaInterval
 	}
 }
@@ -198,7 +196,7 @@ func (d *dcqcn) rise() {
 	}
 	d.target = min(d.target, d.line)
 	d.rate = min(d.rate/2+d.target/2, d.line)
-	if d.target-d.rate <= 1 {
+	if d.target-d.rate <= 1 && !d.params.Truncate {
 		d.rate = d.target // halving integers never quite gets there
 	}
 }

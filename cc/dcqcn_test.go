@@ -61,7 +61,7 @@ func TestDCQCNSteps(t *testing.T) {
 			{900, "send", 10 * units.MB, 75_171_243_567}, // the leading clock decides: + 40 M again, 75,244,418,939
 		}},
 	} {
-		f, err := newDCQCN(dcqcnPreset(c.preset))
+		f, err := newDCQCN(dcqcnPresets.params(c.preset))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -88,7 +88,7 @@ func TestDCQCNSteps(t *testing.T) {
 // However often the rate is asked for, the clocks give the same: asking is not
 // an event.
 func TestDCQCNIsLazy(t *testing.T) {
-	f, err := newDCQCN(dcqcnPreset("paper"))
+	f, err := newDCQCN(dcqcnPresets.params("paper"))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -111,7 +111,7 @@ func TestDCQCNIsLazy(t *testing.T) {
 }
 
 func TestDCQCNFloor(t *testing.T) {
-	p := dcqcnPreset("hpcc-sim")
+	p := dcqcnPresets.params("hpcc-sim")
 	f, err := newDCQCN(p)
 	if err != nil {
 		t.Fatal(err)
@@ -131,14 +131,14 @@ func TestDCQCNPresets(t *testing.T) {
 	if err := p.ApplyPreset("paper"); err != nil || p.RiseBytes != 10*units.MB || p.Preset != "paper" {
 		t.Errorf("%v, %+v", err, p)
 	}
-	if err := p.ApplyPreset("mine"); err == nil || err.Error() != `unknown preset "mine"; allowed: hpcc-sim, paper` {
+	if err := p.ApplyPreset("mine"); err == nil || err.Error() != `unknown preset "mine"; allowed: hpcc-sim, ns3, paper` {
 		t.Errorf("error %v", err)
 	}
 	for _, bad := range []func(*DCQCNParams){
 		func(p *DCQCNParams) { p.G = 0 }, func(p *DCQCNParams) { p.CutInterval = 0 }, func(p *DCQCNParams) { p.RiseBytes = -1 },
 		func(p *DCQCNParams) { p.FastRecovery = 0 }, func(p *DCQCNParams) { p.MinRate = 0 },
 	} {
-		q := *dcqcnPreset("paper")
+		q := *dcqcnPresets.params("paper")
 		bad(&q)
 		if _, err := newDCQCN(&q); err == nil {
 			t.Errorf("%+v is accepted", q)

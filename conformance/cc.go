@@ -6,14 +6,17 @@ import (
 
 	"github.com/xoff-net/xoff/cc"
 	"github.com/xoff-net/xoff/mark"
+	"github.com/xoff-net/xoff/packet"
 	"github.com/xoff-net/xoff/registry"
+	"github.com/xoff-net/xoff/telemetry"
 	"github.com/xoff-net/xoff/units"
 )
 
 // CongestionControl checks a congestion control: rate in (0, line], a window
 // that lets something through, Start sets everything anew, two instances agree,
-// the timer contract, no allocations, and a rate that falls under persistent
-// congestion where promised.
+// CNPs and losses speed nothing up, the timer contract, no allocations, and a
+// rate that falls under persistent congestion where promised. One that reads
+// telemetry gets records of three hops, in the format that it asks for.
 func CongestionControl(t testing.TB, e registry.Entry[cc.New]) {
 	t.Helper()
 	factory, err := e.New(paramsOf(e))
@@ -54,14 +57,17 @@ func ccAllocs(t testing.TB, e registry.Entry[cc.New], c cc.Control) {
 	t.Helper()
 	c.Start(0, ccFlow())
 	now := units.Time(0)
-	ack := cc.Ack{Bytes: 1048, RTT: 10 * units.Microsecond, CE: true}
+	road := newRoad(c)
+	ack := cc.Ack{Bytes: bigPayload, RTT: 10 * units.Microsecond, CE: true}
 	if n := testing.AllocsPerRun(200, func() {
 		now += units.Microsecond
 		ack.Seq++
 		ack.Next = ack.Seq + 10
+		ack.Telemetry = road.records(now, units.Bytes(ack.Seq)*100)
 		c.OnSend(now, 1048)
 		c.OnAck(now, &ack)
 		c.OnCNP(now)
+		c.OnLoss(now, ack.Seq&1 == 0)
 		c.Rate(now)
 		c.Window(now)
 	}); n != 0 {
@@ -70,7 +76,43 @@ func ccAllocs(t testing.TB, e registry.Entry[cc.New], c cc.Control) {
 }
 
 func ccFlow() *cc.Flow {
-	return &cc.Flow{Line: 100 * units.Gbps, MTU: 1048, BaseRTT: 10 * units.Microsecond}
+	return &cc.Flow{Line: 100 * units.Gbps, MTU: bigPayload + header, MSS: bigPayload, BaseRTT: 10 * units.Microsecond}
+}
+
+// road is a path of three hops at the line rate whose middle one is always busy.
+type road struct {
+	spec  telemetry.Spec
+	wants bool
+	ext   packet.Ext
+}
+
+func newRoad(c cc.Control) *road {
+	r := &road{ext: make(packet.Ext, 0, telemetry.MaxWords)}
+	if t, ok := c.(cc.Telemetry); ok {
+		r.spec, r.wants = t.NeedsTelemetry(), true
+	}
+	return r
+}
+
+// records returns what the hops wrote into a packet that was acknowledged now:
+// the middle one has a queue of that length, the others none.
+func (r *road) records(now units.Time, queue units.Bytes) packet.Ext {
+	if !r.wants {
+		return nil
+	}
+	r.ext = r.ext[:0]
+	for hop := range units.Bytes(3) {
+		at := now + units.Time(hop)*units.Microsecond
+		h := telemetry.Record{Time: at, Rate: 100 * units.Gbps, Bytes: ccFlow().Line.In(at) / 4, Tag: uint32(hop)}
+		if hop == 1 {
+			h.Bytes, h.Queue = h.Bytes*4, queue
+			if r.spec.Counter == telemetry.Queued {
+				h.Bytes += queue
+			}
+		}
+		r.ext = r.spec.Format.Append(r.ext, &h)
+	}
+	return r.ext
 }
 
 type ccDrive struct {
@@ -106,6 +148,7 @@ func (d *ccDrive) play(c cc.Control, seed uint64, losses bool) []sample {
 	now := units.Time(seed) * units.Microsecond
 	c.Start(now, f)
 	timed, _ := c.(cc.Timed)
+	road := newRoad(c)
 	var out []sample
 	ack := cc.Ack{}
 	for range 4000 {
@@ -126,18 +169,22 @@ func (d *ccDrive) play(c cc.Control, seed uint64, losses bool) []sample {
 			}
 		}
 		now = next
+		rate, window, worse := c.Rate(now), c.Window(now), false
 		switch k := r.IntN(20); {
 		case k < 8:
 			ack.Next++
 			c.OnSend(now, 1048)
 		case k < 16:
-			ack.Seq, ack.Bytes, ack.RTT = min(ack.Seq+1, ack.Next), 1048, f.BaseRTT+units.Time(r.IntN(5_000_000))
+			ack.Seq, ack.Bytes, ack.RTT = min(ack.Seq+1, ack.Next), bigPayload, f.BaseRTT+units.Time(r.IntN(5_000_000))
 			ack.CE = r.IntN(3) == 0
+			ack.Telemetry = road.records(now, units.Bytes(r.IntN(100_000)))
 			c.OnAck(now, &ack)
 		case k < 19:
 			c.OnCNP(now)
+			worse = true
 		case losses:
 			c.OnLoss(now, r.IntN(2) == 0)
+			worse = true
 		}
 		s := sample{rate: c.Rate(now), window: c.Window(now), timer: units.Never}
 		if timed != nil {
@@ -151,14 +198,19 @@ func (d *ccDrive) play(c cc.Control, seed uint64, losses bool) []sample {
 			d.t.Errorf("%s: window %d B at %s", d.name, s.window, now)
 			return nil
 		}
+		if worse && (s.rate > rate || s.window > window) {
+			d.t.Errorf("%s: speeds up at a CNP or loss: rate %s to %s, window %d B to %d B", d.name, rate, s.rate, window, s.window)
+			return nil
+		}
 		out = append(out, s)
 	}
 	return out
 }
 
-// falls keeps the congestion on for 5 ms: every ACK echoes a mark and comes late,
-// every 10 us there is a CNP. What may be sent in a round trip, by rate or by
-// window, must fall below half of what it was.
+// falls keeps the congestion on for 5 ms: every ACK echoes a mark, every 10 us
+// there is a CNP, and a queue grows at the bottleneck and with it the round-trip
+// time. What may be sent in a round trip, by rate or by window, must fall below
+// half of what it was.
 func (d *ccDrive) falls(c cc.Control) {
 	d.t.Helper()
 	f := ccFlow()
@@ -166,14 +218,18 @@ func (d *ccDrive) falls(c cc.Control) {
 	timed, _ := c.(cc.Timed)
 	speed := func(now units.Time) units.Bytes { return min(c.Rate(now).In(f.BaseRTT), c.Window(now)) }
 	before := speed(0)
-	ack := cc.Ack{Bytes: 1048, RTT: 10 * f.BaseRTT, CE: true}
+	road := newRoad(c)
+	ack := cc.Ack{Bytes: bigPayload, CE: true}
 	for now := units.Microsecond; now <= 5*units.Millisecond; now += units.Microsecond {
 		for timed != nil && timed.NextTimer() <= now {
 			timed.OnTimer(timed.NextTimer())
 		}
+		queue := f.Line.In(now / 10)
 		ack.Seq++
 		ack.Next = ack.Seq + 20
-		c.OnSend(now, 1048)
+		ack.RTT = f.BaseRTT + f.Line.TxTime(queue)
+		ack.Telemetry = road.records(now, queue)
+		c.OnSend(now, f.MTU)
 		c.OnAck(now, &ack)
 		if now%(10*units.Microsecond) == 0 {
 			c.OnCNP(now)

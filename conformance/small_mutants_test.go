@@ -143,8 +143,12 @@ func (c *badControl) OnAck(units.Time, *cc.Ack) {
 		garbage = new([4]int)
 	}
 }
-func (c *badControl) OnCNP(units.Time)        { c.cnps++ }
-func (c *badControl) OnLoss(units.Time, bool) {}
+func (c *badControl) OnCNP(units.Time) { c.cnps++ }
+func (c *badControl) OnLoss(units.Time, bool) {
+	if c.how == "cheered" {
+		c.cnps = 0
+	}
+}
 func (c *badControl) Rate(units.Time) units.Rate {
 	switch c.how {
 	case "too fast":
@@ -170,7 +174,7 @@ func (c *badTimed) OnTimer(units.Time)    {}
 
 func TestCongestionControlRejects(t *testing.T) {
 	for _, c := range []struct{ how, about string }{
-		{"too fast", "line rate"}, {"stops", "rate 0"}, {"deaf", "reactive"}, {"shut", "window 0"}, {"remembers", "set everything anew"}, {"allocates", "allocations"},
+		{"too fast", "line rate"}, {"stops", "rate 0"}, {"deaf", "reactive"}, {"shut", "window 0"}, {"remembers", "set everything anew"}, {"cheered", "speeds up"}, {"allocates", "allocations"},
 	} {
 		t.Run(c.how, func(t *testing.T) {
 			e := registry.Entry[cc.New]{Name: "mutant", Promises: registry.Reactive, New: func(any) (cc.Factory, error) {

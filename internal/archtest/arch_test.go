@@ -22,7 +22,8 @@ var layers = map[string]int{
 	"probe":    1,
 	"registry": 1,
 
-	"mmu": 2,
+	"mmu":       2,
+	"telemetry": 2,
 
 	"buffer":   3,
 	"cc":       3,

@@ -1,0 +1,147 @@
+package cc
+
+import (
+	"fmt"
+
+	"github.com/xoff-net/xoff/telemetry"
+	"github.com/xoff-net/xoff/units"
+)
+
+// HPCCParams are the parameters of HPCC.
+type HPCCParams struct {
+	Preset    string     `yaml:"preset"`    // named set that fills the others
+	Eta       float64    `yaml:"eta"`       // load to aim at
+	MaxStage  int        `yaml:"max_stage"` // additive steps in a row before the rate follows the load again
+	AI        units.Rate `yaml:"rai"`       // additive step, as a rate: W_AI / T
+	MinRate   units.Rate `yaml:"min_rate"`
+	Telemetry string     `yaml:"telemetry"` // format of records: exact or hpcc
+	MaxAge    units.Time `yaml:"max_age"`   // records further apart, or of another path, are not compared; 0s: always
+}
+
+var hpccPresets = presets[HPCCParams]{
+	// Li et al. 2019, section 5.1: eta 0.95, maxStage 5, W_AI 80 B at T 13 us, which
+	// is 49 Mbps.
+	"paper": {
+		Preset: "paper", Eta: 0.95, MaxStage: 5, AI: 50 * units.Mbps, MinRate: 100 * units.Mbps,
+		Telemetry: "exact", MaxAge: 50 * units.Millisecond,
+	},
+	// The public simulator: the same control on records of 64 bits.
+	"hpcc-sim": {
+		Preset: "hpcc-sim", Eta: 0.95, MaxStage: 5, AI: 50 * units.Mbps, MinRate: 100 * units.Mbps,
+		Telemetry: "hpcc",
+	},
+}
+
+// ApplyPreset fills the parameters of a named set.
+func (p *HPCCParams) ApplyPreset(name string) error { return hpccPresets.apply(p, name) }
+
+func newHPCC(params any) (Factory, error) {
+	p := *params.(*HPCCParams)
+	switch {
+	case !(p.Eta > 0 && p.Eta <= 1):
+		return nil, fmt.Errorf("eta is %v; allowed: more than 0, at most 1", p.Eta)
+	case p.MaxStage < 0:
+		return nil, fmt.Errorf("max_stage is %d; allowed: 0 or more", p.MaxStage)
+	case p.AI <= 0 || p.MinRate <= 0:
+		return nil, fmt.Errorf("rai %s and min_rate %s must be more than 0bps", p.AI, p.MinRate)
+	}
+	spec, err := telemetrySpec(p.Telemetry, telemetry.Sent.String(), p.MaxAge)
+	if err != nil {
+		return nil, err
+	}
+	return func() Control {
+		return &hpcc{params: &p, spec: spec, tick: spec.Format.Tick().Seconds()}
+	}, nil
+}
+
+// hpcc is the sender of HPCC, Algorithm 1 of the paper. Its window is kept as a
+// rate: W = R x T, and W_AI = rai x T.
+type hpcc struct {
+	rounds
+	params *HPCCParams
+	spec   telemetry.Spec
+	tick   float64 // seconds
+	w0     units.Bytes
+	window units.Bytes
+	stage  int // additive steps since the rate followed the load
+	hops   hops
+}
+
+// NeedsTelemetry implements Telemetry.
+func (h *hpcc) NeedsTelemetry() telemetry.Spec { return h.spec }
+
+// Repaces implements Repacer.
+func (h *hpcc) Repaces() {}
+
+// Start implements Control.
+func (h *hpcc) Start(_ units.Time, f *Flow) {
+	h.rounds = startRounds(f, h.params.MinRate, h.spec.Format.Tick())
+	h.w0 = max(1, f.Line.In(f.BaseRTT))
+	h.window, h.stage, h.hops = h.w0, 0, hops{}
+}
+
+// OnAck implements Control: NewAck of the paper.
+func (h *hpcc) OnAck(now units.Time, a *Ack) {
+	if len(a.Telemetry) == 0 {
+		return
+	}
+	if h.last == 0 {
+		h.last = a.Next
+		h.hops.keep(now, a.Telemetry)
+		return
+	}
+	full := a.Seq > h.last
+	if h.hops.fresh(now, h.spec.Format, a.Telemetry, h.params.MaxAge) {
+		h.blend(h.load(a))
+		h.react(full, a.Next)
+	}
+	h.hops.keep(now, a.Telemetry)
+}
+
+// load is MeasureInflight of the paper for this ACK alone: the largest of the
+// loads of the hops, and the time over which it was measured.
+func (h *hpcc) load(a *Ack) (most float64, dt uint64) {
+	format, before := h.spec.Format, h.hops.words[:]
+	line, w0 := float64(h.line), float64(h.w0)
+	for i := range format.Hops(a.Telemetry) {
+		d := format.Delta(a.Telemetry, before, i)
+		if d.Ticks == 0 {
+			continue // the same record again
+		}
+		b := float64(d.Rate)
+		sent := float64(d.Bytes*8) / float64(float64(d.Ticks)*h.tick)
+		u := sent/b + float64(float64(min(d.Queue, d.Before))*line)/b/w0
+		if u > most {
+			most, dt = u, d.Ticks
+		}
+	}
+	return most, dt
+}
+
+// react is ComputeWind of the paper.
+func (h *hpcc) react(full bool, next uint32) {
+	rate, stage := h.cur, h.stage+1
+	if c := h.u / h.params.Eta; c >= 1 || h.stage >= h.params.MaxStage {
+		rate, stage = h.over(c), 0
+	}
+	h.set(rate+h.params.AI, full, next)
+	if full {
+		h.stage = stage
+	}
+	h.window = h.share(h.w0)
+}
+
+// Rate implements Control.
+func (h *hpcc) Rate(units.Time) units.Rate { return h.rate }
+
+// Window implements Control.
+func (h *hpcc) Window(units.Time) units.Bytes { return h.window }
+
+// OnSend implements Control.
+func (h *hpcc) OnSend(units.Time, units.Bytes) {}
+
+// OnCNP implements Control: marks say nothing that telemetry does not.
+func (h *hpcc) OnCNP(units.Time) {}
+
+// OnLoss implements Control: HPCC leaves losses to the reliability of the NIC.
+func (h *hpcc) OnLoss(units.Time, bool) {}

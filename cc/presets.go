@@ -1,0 +1,42 @@
+package cc
+
+import (
+	"fmt"
+	"sort"
+	"strings"
+)
+
+// presets are the published parameter sets of an algorithm, by name. Each has
+// its name in its own Preset field.
+type presets[P any] map[string]P
+
+// params returns a copy of a set that exists.
+func (s presets[P]) params(name string) *P {
+	p := s[name]
+	return &p
+}
+
+// apply fills p with the set of that name.
+func (s presets[P]) apply(p *P, name string) error {
+	set, ok := s[name]
+	if !ok {
+		var names []string
+		for n := range s {
+			names = append(names, n)
+		}
+		sort.Strings(names)
+		return fmt.Errorf("unknown preset %q; allowed: %s", name, strings.Join(names, ", "))
+	}
+	*p = set
+	return nil
+}
+
+// oneOf returns the place of a word among those that a parameter allows.
+func oneOf(key, word string, allowed ...string) (int, error) {
+	for i, a := range allowed {
+		if a == word {
+			return i, nil
+		}
+	}
+	return 0, fmt.Errorf("%s is %q; allowed: %s", key, word, strings.Join(allowed, ", "))
+}
