@@ -85,6 +85,56 @@ func TestDCQCNSteps(t *testing.T) {
 	}
 }
 
+// The public simulator to the bit and nanosecond: alpha every 1 us from the first
+// CNP on, decreases checked every 4 us from 4.001 us after it on, the increase
+// every 900 us from a decrease on; rates are whole bits per second, rounded down
+// after each operation.
+func TestDCQCNLikeNs3(t *testing.T) {
+	d := build(t, "dcqcn", "ns3")
+	d.Start(0, &Flow{Line: 100 * units.Gbps, MTU: 1048})
+	cnps := []units.Time{
+		100_000,   // starts the clocks; counts for the first decrease, not for the first alpha
+		101_000,   // with the first update of alpha: counts for it, alpha stays 1
+		104_001,   // with the first decrease: counts for the second
+		104_500,   //
+		112_002,   //
+		1_008_000, //
+		1_008_001, // with a decrease: counts for the next
+		1_909_000, // its decrease comes with the increase, which is first
+	}
+	for _, s := range []struct {
+		ns   units.Time
+		rate units.Rate
+	}{
+		{100000, 100000000000}, // target 100000000000, alpha 1.000000000, stage 0
+		{104000, 100000000000}, // target 100000000000, alpha 0.988326967, stage 0
+		{104001, 50583651661}, // target 100000000000, alpha 0.988326967, stage 0
+		{108000, 50583651661}, // target 100000000000, alpha 0.976835259, stage 0
+		{108001, 25877704431}, // target 100000000000, alpha 0.976835259, stage 0
+		{112001, 25877704431}, // target 100000000000, alpha 0.961661407, stage 0
+		{116000, 25877704431}, // target 100000000000, alpha 0.950583914, stage 0
+		{116001, 13578239655}, // target 100000000000, alpha 0.950583914, stage 0
+		{1008000, 13578239655}, // target 100000000000, alpha 0.032865169, stage 0
+		{1008001, 13355114083}, // target 100000000000, alpha 0.032865169, stage 0
+		{1012001, 13113284323}, // target 100000000000, alpha 0.036215304, stage 0
+		{1912000, 13113284323}, // target 100000000000, alpha 0.004929918, stage 0
+		{1912001, 56417232351}, // target 56556642161, alpha 0.004929918, stage 0
+		{2812001, 56486937255}, // target 56556642161, alpha 0.000145557, stage 1
+		{3712001, 56546789707}, // target 56606642161, alpha 0.000004298, stage 2
+		{4612001, 56626715933}, // target 56706642161, alpha 0.000000127, stage 3
+		{5512001, 56716679046}, // target 56806642161, alpha 0.000000004, stage 4
+	} {
+		now := s.ns * units.Nanosecond
+		for len(cnps) > 0 && cnps[0] <= s.ns {
+			d.OnCNP(cnps[0] * units.Nanosecond)
+			cnps = cnps[1:]
+		}
+		if got := d.Rate(now); got != s.rate {
+			t.Errorf("at %d ns: rate %d, want %d", s.ns, got, s.rate)
+		}
+	}
+}
+
 // However often the rate is asked for, the clocks give the same: asking is not
 // an event.
 func TestDCQCNIsLazy(t *testing.T) {
@@ -136,6 +186,7 @@ func TestDCQCNPresets(t *testing.T) {
 	}
 	for _, bad := range []func(*DCQCNParams){
 		func(p *DCQCNParams) { p.G = 0 }, func(p *DCQCNParams) { p.CutInterval = 0 }, func(p *DCQCNParams) { p.RiseBytes = -1 },
+		func(p *DCQCNParams) { p.FirstCutDelay = -1 }, func(p *DCQCNParams) { p.AlphaDelay = -1 },
 		func(p *DCQCNParams) { p.FastRecovery = 0 }, func(p *DCQCNParams) { p.MinRate = 0 },
 	} {
 		q := *dcqcnPresets.params("paper")

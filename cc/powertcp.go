@@ -136,8 +136,10 @@ func (p *powerTCP) OnAck(now units.Time, a *Ack) {
 
 // power is NormPower of the paper for this ACK alone: the largest of the powers
 // of the hops, relative to that of a full link without queue. Power is current,
-// the rate of arrivals, times voltage, the bytes of a full link and its queue.
+// the rate of arrivals, times voltage, the bytes of a full link and its queue. No
+// arrivals are a measurement too: averages over a round trip need the zeros.
 func (p *powerTCP) power(a *Ack) (most float64, dt uint64) {
+	most = -1
 	format, before := p.spec.Format, p.hops.words[:]
 	trip := float64(float64(p.t) * p.tick)
 	for i := range format.Hops(a.Telemetry) {
@@ -157,7 +159,7 @@ func (p *powerTCP) power(a *Ack) (most float64, dt uint64) {
 			most, dt = u, d.Ticks
 		}
 	}
-	return most, dt
+	return max(most, 0), dt
 }
 
 // Rate implements Control.

@@ -1,0 +1,89 @@
+package cc
+
+import (
+	"testing"
+
+	"github.com/xoff-net/xoff/units"
+)
+
+// Mittal et al. 2015, Algorithm 1: the difference of round-trip times is averaged
+// with weight 0.875, the gradient is that over 20 us. Below 50 us the rate rises;
+// above 500 us it is multiplied by 1 - 0.8 (1 - 500 us / rtt); between, it rises
+// when the gradient is not positive and is else multiplied by 1 - 0.8 gradient, at
+// least by 0. In the simulator all increases count as stages, in the paper only
+// those above 50 us; from the sixth in a row on, they are large.
+func TestTimelySteps(t *testing.T) {
+	type step struct {
+		seq, next uint32
+		rtt       units.Time // ns
+		rate      units.Rate
+	}
+	for _, c := range []struct {
+		preset string
+		steps  []step
+	}{
+		{"hpcc-sim", []step{
+			{1, 40, 10000, 100000000000},  // stored
+			{20, 45, 20000, 100000000000}, // same round trip
+			{41, 60, 30000, 100000000000}, // difference 17500.0 ns, gradient 0.875000: +50 Mbps
+			{61, 80, 60000, 100000000},    // difference 28437.5 ns, gradient 1.421875: x 0.000000
+			{81, 100, 55000, 150000000},   // difference -820.3 ns, gradient -0.041016: +50 Mbps
+			{82, 101, 90000, 150000000},   // same round trip
+			{101, 120, 40000, 200000000},  // difference -13227.5 ns, gradient -0.661377: +50 Mbps
+			{121, 140, 40000, 250000000},  // difference -1653.4 ns, gradient -0.082672: +50 Mbps
+			{141, 160, 40000, 300000000},  // difference -206.7 ns, gradient -0.010334: +50 Mbps
+			{161, 180, 40000, 350000000},  // difference -25.8 ns, gradient -0.001292: +50 Mbps
+			{181, 200, 40000, 450000000},  // difference -3.2 ns, gradient -0.000161: +100 Mbps
+			{201, 220, 40000, 550000000},  // difference -0.4 ns, gradient -0.000020: +100 Mbps
+			{221, 240, 700000, 424285714}, // difference 577499.9 ns, gradient 28.874997: x 0.771429
+			{241, 260, 450000, 474285714}, // difference -146562.5 ns, gradient -7.328125: +50 Mbps
+			{261, 280, 440000, 524285714}, // difference -27070.3 ns, gradient -1.353516: +50 Mbps
+			{281, 300, 900000, 337873015}, // difference 399116.2 ns, gradient 19.955811: x 0.644444
+			{301, 320, 60000, 387873015},  // difference -685110.5 ns, gradient -34.255524: +50 Mbps
+			{321, 340, 60000, 437873015},  // difference -85638.8 ns, gradient -4.281940: +50 Mbps
+			{341, 360, 60000, 487873015},  // difference -10704.9 ns, gradient -0.535243: +50 Mbps
+			{361, 380, 60000, 537873015},  // difference -1338.1 ns, gradient -0.066905: +50 Mbps
+			{381, 400, 60000, 587873015},  // difference -167.3 ns, gradient -0.008363: +50 Mbps
+			{401, 420, 60000, 687873015},  // difference -20.9 ns, gradient -0.001045: +100 Mbps
+			{421, 440, 60000, 787873015},  // difference -2.6 ns, gradient -0.000131: +100 Mbps
+		}},
+		{"paper", []step{
+			{1, 40, 10000, 100000000000},  // stored
+			{20, 45, 20000, 100000000000}, // same round trip
+			{41, 60, 30000, 100000000000}, // difference 17500.0 ns, gradient 0.875000: +10 Mbps
+			{61, 80, 60000, 10000000},     // difference 28437.5 ns, gradient 1.421875: x 0.000000
+			{81, 100, 55000, 20000000},    // difference -820.3 ns, gradient -0.041016: +10 Mbps
+			{82, 101, 90000, 20000000},    // same round trip
+			{101, 120, 40000, 30000000},   // difference -13227.5 ns, gradient -0.661377: +10 Mbps
+			{121, 140, 40000, 40000000},   // difference -1653.4 ns, gradient -0.082672: +10 Mbps
+			{141, 160, 40000, 50000000},   // difference -206.7 ns, gradient -0.010334: +10 Mbps
+			{161, 180, 40000, 60000000},   // difference -25.8 ns, gradient -0.001292: +10 Mbps
+			{181, 200, 40000, 70000000},   // difference -3.2 ns, gradient -0.000161: +10 Mbps
+			{201, 220, 40000, 80000000},   // difference -0.4 ns, gradient -0.000020: +10 Mbps
+			{221, 240, 700000, 61714285},  // difference 577499.9 ns, gradient 28.874997: x 0.771429
+			{241, 260, 450000, 71714285},  // difference -146562.5 ns, gradient -7.328125: +10 Mbps
+			{261, 280, 440000, 81714285},  // difference -27070.3 ns, gradient -1.353516: +10 Mbps
+			{281, 300, 900000, 52660316},  // difference 399116.2 ns, gradient 19.955811: x 0.644444
+			{301, 320, 60000, 62660316},   // difference -685110.5 ns, gradient -34.255524: +10 Mbps
+			{321, 340, 60000, 72660316},   // difference -85638.8 ns, gradient -4.281940: +10 Mbps
+			{341, 360, 60000, 82660316},   // difference -10704.9 ns, gradient -0.535243: +10 Mbps
+			{361, 380, 60000, 92660316},   // difference -1338.1 ns, gradient -0.066905: +10 Mbps
+			{381, 400, 60000, 102660316},  // difference -167.3 ns, gradient -0.008363: +10 Mbps
+			{401, 420, 60000, 152660316},  // difference -20.9 ns, gradient -0.001045: +50 Mbps
+			{421, 440, 60000, 202660316},  // difference -2.6 ns, gradient -0.000131: +50 Mbps
+		}},
+	} {
+		ctl := build(t, "timely", c.preset)
+		ctl.Start(0, rack())
+		for i, s := range c.steps {
+			now := units.Time(i) * units.Millisecond
+			ctl.OnAck(now, &Ack{Seq: s.seq, Next: s.next, Bytes: 1000, RTT: s.rtt * units.Nanosecond})
+			if rate := ctl.Rate(now); rate != s.rate {
+				t.Errorf("%s, ACK %d: rate %d, want %d", c.preset, i, rate, s.rate)
+			}
+			if ctl.Window(now) != Unlimited {
+				t.Errorf("%s has a window", c.preset)
+			}
+		}
+	}
+}
