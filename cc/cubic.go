@@ -95,7 +95,7 @@ func (c *cubic) climb(now units.Time, b units.Bytes) {
 		c.window = max(c.window, c.reno) // section 4.3: no slower than Reno
 	} else {
 		target := min(max(c.curve(now-c.epoch+c.srtt), c.window), float64(1.5*c.window))
-		c.window += float64((target - c.window) * share)
+		c.window += float64((target - c.window) * min(share, 1))
 	}
 	c.window = min(c.window, float64(maxWindow))
 	c.cwnd = units.Bytes(c.window)
@@ -148,8 +148,7 @@ func (c *cubic) OnLoss(_ units.Time, timeout bool) {
 			c.timeout(c.ssthresh)
 		}
 		c.epoch, c.flat = units.Never, true
-	} else if c.newLoss() {
-		c.markEnd = c.lossEnd // a mark of the same window is the same congestion
+	} else if c.newLoss() && c.unmarked() {
 		c.cut(c.outstanding(), 2*c.mss)
 	}
 }

@@ -42,8 +42,7 @@ func (n *newReno) OnAck(_ units.Time, a *Ack) {
 func (n *newReno) OnLoss(_ units.Time, timeout bool) {
 	if timeout {
 		n.timeout(n.half())
-	} else if n.newLoss() {
-		n.markEnd = n.lossEnd // a mark of the same window is the same congestion
+	} else if n.newLoss() && n.unmarked() {
 		to := n.half()
 		n.lower(to, to)
 	}

@@ -64,10 +64,12 @@ func (t *tcp) Window(units.Time) units.Bytes { return t.cwnd }
 
 // take brings the books up to date with an ACK. It reports whether the window
 // may grow: something new arrived, without a mark that counts, outside of
-// recovery, while the window was in use (RFC 7661: a window that does not bind
-// says nothing about the network). In slow start half of it is use enough.
+// recovery, which it also did not end, while the window was in use (RFC 7661: a
+// window that does not bind says nothing about the network). In slow start half
+// of it is use enough.
 func (t *tcp) take(a *Ack, marked bool) bool {
 	t.used = t.outstanding()
+	held := t.halted
 	if a.Seq > t.una {
 		t.una, t.expired = a.Seq, false
 	}
@@ -81,7 +83,7 @@ func (t *tcp) take(a *Ack, marked bool) bool {
 	if t.slow() {
 		need *= 2
 	}
-	return a.Bytes > 0 && !marked && !t.halted && need+t.mss > t.cwnd
+	return a.Bytes > 0 && !marked && !held && need+t.mss > t.cwnd
 }
 
 // outstanding returns what is sent and not acknowledged (FlightSize of RFC 5681).
@@ -132,6 +134,15 @@ func (t *tcp) newMark(a *Ack) bool {
 	}
 	t.markEnd = t.sentSoFar()
 	return true
+}
+
+// unmarked reports, at a new loss, whether its window of data was not answered
+// for a mark already; marks of the recovery that begins are not answered again.
+// Together with newMark this makes one reaction per window of both (RFC 3168).
+func (t *tcp) unmarked() bool {
+	answered := t.una < t.markEnd
+	t.markEnd = t.lossEnd
+	return !answered
 }
 
 // sentSoFar returns the number after that of the last packet sent. Packets sent

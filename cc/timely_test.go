@@ -3,6 +3,8 @@ package cc
 import (
 	"testing"
 
+	"pgregory.net/rapid"
+
 	"github.com/xoff-net/xoff/units"
 )
 
@@ -84,6 +86,58 @@ func TestTimelySteps(t *testing.T) {
 			if ctl.Window(now) != Unlimited {
 				t.Errorf("%s has a window", c.preset)
 			}
+		}
+	}
+}
+
+// Whatever the round-trip times, rates stay between the least and the line, and
+// among two flows that differ in the last round-trip time only, the one that saw
+// the longer is not faster.
+func TestDelayBounds(t *testing.T) {
+	for _, name := range []string{"timely", "theta-powertcp"} {
+		for _, preset := range []string{"paper", "hpcc-sim"} {
+			a, b := build(t, name, preset), build(t, name, preset)
+			lowest := 100 * units.Mbps
+			if name == "timely" && preset == "paper" {
+				lowest = 10 * units.Mbps
+			}
+			rapid.Check(t, func(t *rapid.T) {
+				a.Start(0, rack())
+				b.Start(0, rack())
+				seq, now := uint32(0), units.Time(0)
+				events := rapid.IntRange(1, 60).Draw(t, "events")
+				for i := range events {
+					now += units.Time(rapid.Int64Range(0, int64(100*units.Microsecond)).Draw(t, "later"))
+					seq += rapid.Uint32Range(0, 20).Draw(t, "acked")
+					ack := Ack{Seq: seq, Next: seq + rapid.Uint32Range(1, 60).Draw(t, "flight"), Bytes: 1000}
+					ack.RTT = units.Time(rapid.Int64Range(int64(4160*units.Nanosecond), int64(units.Millisecond)).Draw(t, "rtt"))
+					a.OnAck(now, &ack)
+					if i == events-1 {
+						ack.RTT += units.Time(rapid.Int64Range(0, int64(units.Millisecond)).Draw(t, "longer"))
+					}
+					b.OnAck(now, &ack)
+					if a.Rate(0) < lowest || a.Rate(0) > 100*units.Gbps || a.Window(0) < 1 {
+						t.Fatalf("%s: rate %s, window %d", name, a.Rate(0), a.Window(0))
+					}
+				}
+				if b.Rate(0) > a.Rate(0) {
+					t.Fatalf("%s, %s: a longer round trip makes it faster: %s against %s", name, preset, b.Rate(0), a.Rate(0))
+				}
+			})
+		}
+	}
+}
+
+func TestTimelyParams(t *testing.T) {
+	for i, bad := range []func(*TimelyParams){
+		func(p *TimelyParams) { p.Alpha = 0 }, func(p *TimelyParams) { p.Beta = 2 }, func(p *TimelyParams) { p.TLow = -1 },
+		func(p *TimelyParams) { p.THigh = 0 }, func(p *TimelyParams) { p.MinRTT = 0 }, func(p *TimelyParams) { p.Stages = -1 },
+		func(p *TimelyParams) { p.AI = 0 }, func(p *TimelyParams) { p.HAI = 0 }, func(p *TimelyParams) { p.MinRate = 0 }, func(p *TimelyParams) { p.Clock = 0 },
+	} {
+		p := timelyPresets.params("paper")
+		bad(p)
+		if _, err := newTimely(p); err == nil {
+			t.Errorf("case %d: %+v is accepted", i, p)
 		}
 	}
 }
