@@ -100,7 +100,7 @@ func (h *hpcc) OnAck(now units.Time, a *Ack) {
 
 // load is MeasureInflight of the paper for this ACK alone: the largest of the
 // loads of the hops, and the time over which it was measured.
-func (h *hpcc) load(a *Ack) (most float64, dt uint64) {
+func (h *hpcc) load(a *Ack) (most float64, dt int64) {
 	format, before := h.spec.Format, h.hops.words[:]
 	line, w0 := float64(h.line), float64(h.w0)
 	for i := range format.Hops(a.Telemetry) {
@@ -108,9 +108,12 @@ func (h *hpcc) load(a *Ack) (most float64, dt uint64) {
 		if d.Ticks == 0 {
 			continue // the same record again
 		}
-		b := float64(d.Rate)
+		b := float64(format.Rate(a.Telemetry, i))
 		sent := float64(d.Bytes*8) / float64(float64(d.Ticks)*h.tick)
-		u := sent/b + float64(float64(min(d.Queue, d.Before))*line)/b/w0
+		u := sent / b
+		if q := min(d.Queue, d.Before); q > 0 { // most are empty: two divisions less
+			u += float64(float64(q)*line) / b / w0
+		}
 		if u > most {
 			most, dt = u, d.Ticks
 		}

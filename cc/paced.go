@@ -19,16 +19,16 @@ type rounds struct {
 	rate units.Rate // in force
 	cur  units.Rate // the reference
 	u    float64    // load of the most loaded hop, averaged over a round trip
-	t    uint64     // base round-trip time in ticks of the clock in use
+	t    int64      // base round-trip time in ticks of the clock in use
 	last uint32     // packets before this one were sent before the reference moved
 }
 
 func startRounds(f *Flow, lowest units.Rate, tick units.Time) rounds {
-	return rounds{line: f.Line, min: min(lowest, f.Line), rate: f.Line, cur: f.Line, u: 1, t: uint64(max(1, f.BaseRTT/tick))}
+	return rounds{line: f.Line, min: min(lowest, f.Line), rate: f.Line, cur: f.Line, u: 1, t: int64(max(1, f.BaseRTT/tick))}
 }
 
 // blend averages a load that was measured over dt ticks into u.
-func (r *rounds) blend(load float64, dt uint64) {
+func (r *rounds) blend(load float64, dt int64) {
 	dt = min(dt, r.t)
 	r.u = float64(float64(r.u*float64(r.t-dt))+float64(load*float64(dt))) / float64(r.t)
 }

@@ -138,7 +138,7 @@ func (p *powerTCP) OnAck(now units.Time, a *Ack) {
 // of the hops, relative to that of a full link without queue. Power is current,
 // the rate of arrivals, times voltage, the bytes of a full link and its queue. No
 // arrivals are a measurement too: averages over a round trip need the zeros.
-func (p *powerTCP) power(a *Ack) (most float64, dt uint64) {
+func (p *powerTCP) power(a *Ack) (most float64, dt int64) {
 	most = -1
 	format, before := p.spec.Format, p.hops.words[:]
 	trip := float64(float64(p.t) * p.tick)
@@ -151,8 +151,11 @@ func (p *powerTCP) power(a *Ack) (most float64, dt uint64) {
 		if p.spec.Counter == telemetry.Sent {
 			arrived += float64(d.Queue) - float64(d.Before)
 		}
-		b := float64(d.Rate)
-		current := max(float64(arrived*8)/float64(float64(d.Ticks)*p.tick), float64(p.params.MinCurrent*b))
+		b := float64(format.Rate(a.Telemetry, i))
+		current := float64(arrived*8) / float64(float64(d.Ticks)*p.tick)
+		if least := float64(p.params.MinCurrent * b); current < least { // max of floats costs branches for NaN
+			current = least
+		}
 		voltage := float64(float64(d.Queue)*8) + float64(b*trip)
 		u := float64(current*voltage) / float64(b*float64(float64(b*float64(p.t))*p.tick))
 		if u > most {

@@ -75,8 +75,8 @@ type theta struct {
 	zero   bool    // compare the first ACK with zero
 	trip   bool    // one reaction per round trip
 	seen   bool    // an ACK with a round-trip time came
-	rtt    uint64  // of the last ACK, in ticks
-	at     uint64  // time of the last ACK, in ticks
+	rtt    int64   // of the last ACK, in ticks
+	at     int64   // time of the last ACK, in ticks
 	window units.Bytes
 }
 
@@ -94,7 +94,7 @@ func (p *theta) OnAck(now units.Time, a *Ack) {
 	if a.RTT <= 0 {
 		return
 	}
-	rtt, at := uint64(a.RTT/p.params.Clock), uint64(now/p.params.Clock)
+	rtt, at := int64(a.RTT/p.params.Clock), int64(now/p.params.Clock)
 	full := a.Seq > p.last
 	if p.params.Learn {
 		p.t = max(1, min(p.t, rtt))

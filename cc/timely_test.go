@@ -90,9 +90,10 @@ func TestTimelySteps(t *testing.T) {
 	}
 }
 
-// Whatever the round-trip times, rates stay between the least and the line, and
-// among two flows that differ in the last round-trip time only, the one that saw
-// the longer is not faster.
+// Whatever the round-trip times, rates stay between the least and the line. Among
+// two flows of theta-PowerTCP that differ in the last round-trip time only, the one
+// that saw the longer is not faster. Of TIMELY that is not true: just above t_high
+// it lowers its rate by next to nothing, just below by the gradient.
 func TestDelayBounds(t *testing.T) {
 	for _, name := range []string{"timely", "theta-powertcp"} {
 		for _, preset := range []string{"paper", "hpcc-sim"} {
@@ -120,7 +121,7 @@ func TestDelayBounds(t *testing.T) {
 						t.Fatalf("%s: rate %s, window %d", name, a.Rate(0), a.Window(0))
 					}
 				}
-				if b.Rate(0) > a.Rate(0) {
+				if name != "timely" && b.Rate(0) > a.Rate(0) {
 					t.Fatalf("%s, %s: a longer round trip makes it faster: %s against %s", name, preset, b.Rate(0), a.Rate(0))
 				}
 			})

@@ -208,14 +208,13 @@ func (f Format) Hops(ext packet.Ext) int {
 	return len(ext) / 2
 }
 
-// Delta is what happened at one hop between two records, and its state at the
-// later one.
+// Delta is what happened at one hop between two records. It has four fields: a
+// struct of more goes through memory, which shows in the profile of a control.
 type Delta struct {
-	Ticks  uint64     // time that passed, in units of Format.Tick
-	Bytes  uint64     // by which the counter grew
-	Queue  uint64     // bytes at the later record
-	Before uint64     // bytes at the earlier one
-	Rate   units.Rate // of the port
+	Ticks  int64       // time that passed, in units of Format.Tick
+	Bytes  units.Bytes // by which the counter grew
+	Queue  units.Bytes // at the later record
+	Before units.Bytes // at the earlier one
 }
 
 // Delta compares the records of one hop in two extensions of this format. Both
@@ -224,21 +223,27 @@ func (f Format) Delta(later, earlier packet.Ext, hop int) Delta {
 	if f == HPCC {
 		a, b := later[hop], earlier[hop]
 		return Delta{
-			Ticks:  (a>>hpccRateBits - b>>hpccRateBits) & hpccTimeMask,
-			Bytes:  (a>>hpccBytesShift - b>>hpccBytesShift) & hpccBytesMask * hpccByteUnit,
-			Queue:  a >> hpccQueueShift * hpccQueueUnit,
-			Before: b >> hpccQueueShift * hpccQueueUnit,
-			Rate:   hpccRates[a&(1<<hpccRateBits-1)],
+			Ticks:  int64((a>>hpccRateBits - b>>hpccRateBits) & hpccTimeMask),
+			Bytes:  units.Bytes((a>>hpccBytesShift-b>>hpccBytesShift)&hpccBytesMask) * hpccByteUnit,
+			Queue:  units.Bytes(a>>hpccQueueShift) * hpccQueueUnit,
+			Before: units.Bytes(b>>hpccQueueShift) * hpccQueueUnit,
 		}
 	}
 	a, b := later[2*hop:2*hop+2], earlier[2*hop:2*hop+2]
 	return Delta{
-		Ticks:  (a[0] - b[0]) & exactTimeMask,
-		Bytes:  (a[1] - b[1]) & exactBytesMask,
-		Queue:  a[0] >> exactTimeBits,
-		Before: b[0] >> exactTimeBits,
-		Rate:   units.Rate(a[1]>>exactBytesBits&exactRateMask) * exactRateUnit,
+		Ticks:  int64((a[0] - b[0]) & exactTimeMask),
+		Bytes:  units.Bytes((a[1] - b[1]) & exactBytesMask),
+		Queue:  units.Bytes(a[0] >> exactTimeBits),
+		Before: units.Bytes(b[0] >> exactTimeBits),
 	}
+}
+
+// Rate returns the rate of the port of a hop.
+func (f Format) Rate(ext packet.Ext, hop int) units.Rate {
+	if f == HPCC {
+		return hpccRates[ext[hop]&(1<<hpccRateBits-1)]
+	}
+	return units.Rate(ext[2*hop+1]>>exactBytesBits&exactRateMask) * exactRateUnit
 }
 
 // SamePath reports whether two extensions have records of the same hops, as far
