@@ -90,7 +90,13 @@ func TestDCQCNSteps(t *testing.T) {
 // every 900 us from a decrease on; rates are whole bits per second, rounded down
 // after each operation.
 func TestDCQCNLikeNs3(t *testing.T) {
-	d := build(t, "dcqcn", "ns3")
+	p := dcqcnPresets.params("hpcc-sim")
+	p.FirstCutDelay, p.AlphaDelay, p.RiseFirst, p.Truncate = units.Nanosecond, units.Picosecond, true, true
+	f, err := newDCQCN(p)
+	if err != nil {
+		t.Fatal(err)
+	}
+	d := f()
 	d.Start(0, &Flow{Line: 100 * units.Gbps, MTU: 1048})
 	cnps := []units.Time{
 		100_000,   // starts the clocks; counts for the first decrease, not for the first alpha
@@ -181,7 +187,7 @@ func TestDCQCNPresets(t *testing.T) {
 	if err := p.ApplyPreset("paper"); err != nil || p.RiseBytes != 10*units.MB || p.Preset != "paper" {
 		t.Errorf("%v, %+v", err, p)
 	}
-	if err := p.ApplyPreset("mine"); err == nil || err.Error() != `unknown preset "mine"; allowed: hpcc-sim, ns3, paper` {
+	if err := p.ApplyPreset("mine"); err == nil || err.Error() != `unknown preset "mine"; allowed: hpcc-sim, paper` {
 		t.Errorf("error %v", err)
 	}
 	for _, bad := range []func(*DCQCNParams){
