@@ -35,14 +35,16 @@ var layers = map[string]int{
 
 	"dataplane": 4,
 
-	"metrics":  5,
-	"sim":      5,
-	"topo":     5,
-	"workload": 5,
+	"internal/disk": 5,
+	"metrics":       5,
+	"sim":           5,
+	"topo":          5,
+	"workload":      5,
 
 	"scenario": 6,
 
-	"conformance": 7,
+	"conformance":    7,
+	"internal/sweep": 7,
 
 	"cmd/xoff":          8,
 	"internal/archtest": 8,

@@ -2,7 +2,6 @@ package cli
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"text/tabwriter"
 
@@ -92,9 +91,7 @@ func (a *app) bench(ctx context.Context, c bench.Case, against string, reps int)
 		value, text = r, func(w *sheet) { w.comparison(r, against) }
 	}
 	if a.json {
-		e := json.NewEncoder(a.out)
-		e.SetIndent("", "  ")
-		return wrap(exitFailure, e.Encode(value))
+		return wrap(exitFailure, a.printJSON(value))
 	}
 	if a.quiet {
 		return nil

@@ -3,6 +3,7 @@ package cli
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -12,6 +13,7 @@ import (
 	"runtime/debug"
 	"syscall"
 
+	"github.com/fatih/color"
 	"github.com/spf13/cobra"
 
 	"github.com/xoff-net/xoff/scenario"
@@ -57,6 +59,7 @@ func Main(args []string, stdout, stderr io.Writer) int {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
 	context.AfterFunc(ctx, stop) // a second Ctrl-C ends the process at once
+	color.NoColor = !colored(stdout, os.Getenv)
 	a := &app{out: stdout, err: stderr}
 	root := a.root()
 	root.SetArgs(args)
@@ -94,7 +97,7 @@ func (a *app) root() *cobra.Command {
 	f.BoolVar(&a.quiet, "quiet", false, "print nothing but errors")
 	f.Uint64Var(&a.seed, "seed", 0, "seed of the run (default: that of the scenario)")
 	f.IntVar(&a.workers, "workers", runtime.NumCPU(), "goroutines that simulate; results never depend on it")
-	root.AddCommand(a.runCommand(), a.demoCommand(), a.benchCommand(), a.listCommand(), a.versionCommand())
+	root.AddCommand(a.runCommand(), a.demoCommand(), a.sweepCommand(), a.compareCommand(), a.benchCommand(), a.listCommand(), a.versionCommand())
 	return root
 }
 
@@ -104,14 +107,30 @@ func (a *app) versionCommand() *cobra.Command {
 		Short: "Print the version",
 		Args:  cobra.NoArgs,
 		RunE: func(*cobra.Command, []string) error {
-			version := "(devel)"
+			v := struct {
+				Version string `json:"version"`
+				Go      string `json:"go"`
+				OS      string `json:"os"`
+				Arch    string `json:"arch"`
+			}{"(devel)", runtime.Version(), runtime.GOOS, runtime.GOARCH}
 			if info, ok := debug.ReadBuildInfo(); ok && info.Main.Version != "" {
-				version = info.Main.Version
+				v.Version = info.Main.Version
 			}
-			_, err := fmt.Fprintf(a.out, "xoff %s %s %s/%s\n", version, runtime.Version(), runtime.GOOS, runtime.GOARCH)
+			if a.json {
+				return wrap(exitFailure, a.printJSON(v))
+			}
+			_, err := fmt.Fprintf(a.out, "xoff %s %s %s/%s\n", v.Version, v.Go, v.OS, v.Arch)
 			return wrap(exitFailure, err)
 		},
 	}
+}
+
+// printJSON prints the one document of a command.
+func (a *app) printJSON(v any) error {
+	e := json.NewEncoder(a.out)
+	e.SetIndent("", "  ")
+	e.SetEscapeHTML(false)
+	return e.Encode(v)
 }
 
 // wrap gives an error an exit code; nil stays nil.

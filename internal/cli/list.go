@@ -1,7 +1,6 @@
 package cli
 
 import (
-	"encoding/json"
 	"fmt"
 	"reflect"
 	"strings"
@@ -38,9 +37,7 @@ func (a *app) listCommand() *cobra.Command {
 				return wrap(exitInput, err)
 			}
 			if a.json {
-				e := json.NewEncoder(a.out)
-				e.SetIndent("", "  ")
-				return wrap(exitFailure, e.Encode(found))
+				return wrap(exitFailure, a.printJSON(found))
 			}
 			return wrap(exitFailure, a.printSchemes(found, len(args) == 2))
 		},

@@ -17,7 +17,8 @@ import (
 	"github.com/xoff-net/xoff/units"
 )
 
-// print shows a run on standard output, as text or JSON.
+// print shows a run on standard output, as text or JSON; r is nil when the files
+// could not be written.
 func (a *app) print(b *scenario.Built, s *metrics.Summary, r *results, wall time.Duration) error {
 	if a.json {
 		return s.Write(a.out)
@@ -29,7 +30,9 @@ func (a *app) print(b *scenario.Built, s *metrics.Summary, r *results, wall time
 	w.heading(b, s, wall)
 	w.flows(s)
 	w.network(b, s)
-	w.files(r)
+	if r != nil {
+		w.files(r)
+	}
 	return w.flush()
 }
 
@@ -124,29 +127,17 @@ func (w *sheet) network(b *scenario.Built, s *metrics.Summary) {
 
 func (w *sheet) files(r *results) {
 	w.line("files")
-	for _, f := range r.files {
-		w.line("  %s\t%s", filepath.Join(r.folder, f.name), f.what)
+	for _, f := range r.listed() {
+		w.line("  %s\t%s", filepath.Join(r.stage.Folder, f.name), f.what)
 	}
 }
 
 // human prints a time or a size with three digits.
 func human[T units.Time | units.Bytes](v T) string {
-	x, names, step := float64(v), []string{"ps", "ns", "us", "ms", "s"}, 1000.0
-	if _, ok := any(v).(units.Bytes); ok {
-		names = []string{"B", "KB", "MB", "GB", "TB"}
+	if b, ok := any(v).(units.Bytes); ok {
+		return units.Human(float64(b), "B", "KB", "MB", "GB", "TB")
 	}
-	i := 0
-	for ; x >= 999.5 && i+1 < len(names); i++ {
-		x /= step
-	}
-	digits := 2
-	switch {
-	case i == 0 || x >= 99.95:
-		digits = 0
-	case x >= 9.995:
-		digits = 1
-	}
-	return strconv.FormatFloat(x, 'f', digits, 64) + names[i]
+	return units.Human(float64(v), "ps", "ns", "us", "ms", "s")
 }
 
 // count prints a number with separators.

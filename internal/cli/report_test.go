@@ -4,6 +4,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/xoff-net/xoff/internal/sweep"
 	"github.com/xoff-net/xoff/units"
 )
 
@@ -30,10 +31,23 @@ func TestCount(t *testing.T) {
 }
 
 func TestProgressLine(t *testing.T) {
-	if got, want := progressLine(units.Millisecond, 0.25, 10*time.Second), "1.00ms simulated, 25 %, about 30s left"; got != want {
+	// A quarter took 10 s, so the rest takes 30 s; 25 million hops in 10 s.
+	if got, want := progressLine(units.Millisecond, 0.25, 25_000_000, 10*time.Second), "1.00ms simulated, 25 %, 2.5 M hops/s, about 30s left"; got != want {
 		t.Errorf("got %q, want %q", got, want)
 	}
-	if got, want := progressLine(0, 0, time.Second), "0ps simulated, 0 %"; got != want {
+	if got, want := progressLine(0, 0, 0, time.Second), "0ps simulated, 0 %, 0 hops/s"; got != want {
+		t.Errorf("got %q, want %q", got, want)
+	}
+}
+
+func TestSweepLine(t *testing.T) {
+	// 12 points, 4 from before; of the other 8, 1 is done and two are half done: a
+	// quarter, in 20 s.
+	p := sweep.Progress{Done: 5, Total: 12, Reused: 4, Running: 1, Hops: 60_000}
+	if got, want := sweepLine(p, 20*time.Second), "5 of 12 points (4 from before), 3 k hops/s, about 1m0s left"; got != want {
+		t.Errorf("got %q, want %q", got, want)
+	}
+	if got, want := sweepLine(sweep.Progress{Done: 2, Total: 2, Reused: 2}, time.Second), "2 of 2 points (2 from before), 0 hops/s"; got != want {
 		t.Errorf("got %q, want %q", got, want)
 	}
 }

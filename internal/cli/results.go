@@ -1,47 +1,41 @@
 package cli
 
 import (
-	"bufio"
-	"fmt"
 	"io"
-	"os"
-	"path/filepath"
+	"slices"
 
+	"github.com/xoff-net/xoff/internal/disk"
 	"github.com/xoff-net/xoff/metrics"
 	"github.com/xoff-net/xoff/scenario"
 )
 
-// results is the folder of a run.
+// results is the folder of a run. A second run in the same folder replaces the
+// files of the first, and only them, when all of its own are complete.
 type results struct {
-	folder string
-	files  []resultFile // written so far
+	stage *disk.Stage
+	files []resultFile
 }
 
 type resultFile struct{ name, what string }
 
+// optionalResults are the files that not every run writes: those of an earlier
+// run must not stay beside the files of this one.
+var optionalResults = []string{"flows.csv"}
+
 // newResults creates the folder and checks that it can be written to.
 func newResults(folder string) (*results, error) {
-	if err := os.MkdirAll(folder, 0o755); err != nil {
-		return nil, fmt.Errorf("cannot write results: %w", err)
-	}
-	probe, err := os.CreateTemp(folder, ".xoff-*")
+	stage, err := disk.NewStage(folder)
 	if err != nil {
-		return nil, fmt.Errorf("cannot write results: %w", err)
+		return nil, err
 	}
-	_ = probe.Close()
-	if err := os.Remove(probe.Name()); err != nil {
-		return nil, fmt.Errorf("cannot write results: %w", err)
-	}
-	return &results{folder: folder}, nil
+	return &results{stage: stage}, nil
 }
 
-// write writes every file of a run.
+// write writes every file of a run. The summary comes last: a folder that has
+// one is complete.
 func (r *results) write(o *metrics.Outcome, s *metrics.Summary, cfg *scenario.Config, csv bool) error {
 	resolved, err := cfg.Marshal()
 	if err != nil {
-		return err
-	}
-	if err := r.file("summary.json", "the numbers above, and more", s.Write); err != nil {
 		return err
 	}
 	if err := r.file("flows.parquet", "one row per flow", o.WriteParquet); err != nil {
@@ -52,35 +46,37 @@ func (r *results) write(o *metrics.Outcome, s *metrics.Summary, cfg *scenario.Co
 			return err
 		}
 	}
-	return r.file("scenario.resolved.yaml", "the scenario with every default; runs again with `xoff run`", func(w io.Writer) error {
+	err = r.file("scenario.resolved.yaml", "the scenario with every default; runs again with `xoff run`", func(w io.Writer) error {
 		_, err := w.Write(resolved)
 		return err
 	})
-}
-
-// file writes one file. It appears under its name only when it is complete.
-func (r *results) file(name, what string, write func(io.Writer) error) (err error) {
-	path := filepath.Join(r.folder, name)
-	f, err := os.Create(path + ".tmp")
 	if err != nil {
 		return err
 	}
-	defer func() {
-		if err != nil {
-			_ = f.Close()
-			_ = os.Remove(f.Name())
-		}
-	}()
-	buf := bufio.NewWriter(f)
-	if err := write(buf); err != nil {
+	if err := r.file("summary.json", "the numbers above, and more", s.Write); err != nil {
 		return err
 	}
-	if err := buf.Flush(); err != nil {
-		return err
-	}
-	if err := f.Close(); err != nil {
+	return r.stage.Commit(optionalResults...)
+}
+
+// discard gives up what is not complete.
+func (r *results) discard() { r.stage.Discard() }
+
+// file writes one file.
+func (r *results) file(name, what string, write func(io.Writer) error) error {
+	if err := r.stage.File(name, write); err != nil {
 		return err
 	}
 	r.files = append(r.files, resultFile{name, what})
-	return os.Rename(f.Name(), path)
+	return nil
+}
+
+// listed returns the files in the order in which people look at them.
+func (r *results) listed() []resultFile {
+	list := slices.Clone(r.files)
+	slices.SortStableFunc(list, func(a, b resultFile) int {
+		rank := map[bool]int{true: 0, false: 1}
+		return rank[a.name == "summary.json"] - rank[b.name == "summary.json"]
+	})
+	return list
 }

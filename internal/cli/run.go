@@ -112,6 +112,7 @@ func (f *runFlags) apply(cfg *scenario.Config) error {
 
 func (a *app) runCommand() *cobra.Command {
 	f := &runFlags{}
+	var seeds string
 	cmd := &cobra.Command{
 		Use:   "run FILE",
 		Short: "Run a scenario file",
@@ -119,6 +120,9 @@ func (a *app) runCommand() *cobra.Command {
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if err := f.check(); err != nil {
 				return err
+			}
+			if seeds != "" {
+				return a.runSeeds(cmd, args[0], seeds, f)
 			}
 			cfg, err := scenario.ReadFile(args[0], f.set...)
 			if err != nil {
@@ -129,19 +133,21 @@ func (a *app) runCommand() *cobra.Command {
 		},
 	}
 	f.register(cmd)
+	registerSeeds(cmd, &seeds)
 	return cmd
 }
 
-// finished is a run whose results are written.
+// finished is a run that ended.
 type finished struct {
+	outcome *metrics.Outcome
 	summary *metrics.Summary
-	folder  string
+	wall    time.Duration
 }
 
 // simulate runs a scenario, writes its results and prints them.
 func (a *app) simulate(cmd *cobra.Command, cfg *scenario.Config, f *runFlags) (*finished, error) {
-	if a.workers < 1 {
-		return nil, failf(exitInput, "--workers is %d; allowed: 1 or more", a.workers)
+	if err := a.checkWorkers(); err != nil {
+		return nil, err
 	}
 	if err := f.apply(cfg); err != nil {
 		return nil, err
@@ -149,45 +155,106 @@ func (a *app) simulate(cmd *cobra.Command, cfg *scenario.Config, f *runFlags) (*
 	if cmd.Flags().Changed("seed") {
 		cfg.Seed = a.seed
 	}
-	built, err := scenario.Build(cfg, scenario.BuildOptions{Invariants: f.invariants != invariantsOff})
+	built, err := f.build(cfg)
 	if err != nil {
 		return nil, wrap(exitInput, cfg.Locate(err))
 	}
-	folder := a.folder
-	if folder == "" {
-		folder = filepath.Join("results", fmt.Sprintf("%s-seed%d", cfg.Name, cfg.Seed))
-	}
-	ctx, cancel := context.WithCancelCause(cmd.Context())
-	defer cancel(nil)
-	p := newProgress(a, built)
-	hook := p.hook()
-	if f.invariants == invariantsStrict {
-		hook = stopWhenBroken(built, cancel, hook)
-	}
-	e, err := newEngine(built.Spec, f, a.workers, hook)
+	m := a.newMeter()
+	x, err := f.prepare(built, a.workers, func(now units.Time, e engine) {
+		m.show(func(passed time.Duration) string {
+			return progressLine(now, shareOf(built, now), e.Totals().Hops, passed)
+		})
+	})
 	if err != nil {
 		return nil, wrap(exitInput, err)
 	}
+	folder := a.folderFor(fmt.Sprintf("%s-seed%d", cfg.Name, cfg.Seed))
 	results, err := newResults(folder) // now, rather than after an hour of work
 	if err != nil {
 		return nil, wrap(exitFailure, err)
 	}
+	defer results.discard()
+	done, err := x.run(cmd.Context())
+	m.clear()
+	if err != nil {
+		return nil, err
+	}
+	unwritten := results.write(done.outcome, done.summary, cfg, f.csv)
+	shown := results
+	if unwritten != nil {
+		shown = nil // numbers that could not be saved are shown at least
+	}
+	if err := a.print(built, done.summary, shown, done.wall); err != nil {
+		return nil, wrap(exitFailure, err)
+	}
+	if unwritten != nil {
+		return nil, wrap(exitFailure, unwritten)
+	}
+	return done, verdict(cmd.Context(), cfg, done.summary, f.invariants, folder)
+}
+
+func (a *app) checkWorkers() error {
+	if a.workers < 1 {
+		return failf(exitInput, "--workers is %d; allowed: 1 or more", a.workers)
+	}
+	return nil
+}
+
+// folderFor is where results go: what -o says, or a folder of that name.
+func (a *app) folderFor(name string) string {
+	if a.folder != "" {
+		return a.folder
+	}
+	return filepath.Join("results", name)
+}
+
+// build makes a scenario ready to run.
+func (f *runFlags) build(cfg *scenario.Config) (*scenario.Built, error) {
+	return scenario.Build(cfg, scenario.BuildOptions{Invariants: f.invariants != invariantsOff})
+}
+
+// execution is a run that is ready to start.
+type execution struct {
+	built  *scenario.Built
+	engine engine
+	strict bool
+	cancel context.CancelCauseFunc
+	hook   func(units.Time, engine)
+}
+
+// prepare wires a run. The hook is called from time to time while the engine
+// stands still.
+func (f *runFlags) prepare(built *scenario.Built, workers int, hook func(units.Time, engine)) (*execution, error) {
+	x := &execution{built: built, strict: f.invariants == invariantsStrict, hook: hook}
+	var err error
+	x.engine, err = newEngine(built.Spec, f, workers, x.progress)
+	return x, err
+}
+
+// progress also ends a strict run at the next check after an invariant broke.
+func (x *execution) progress(now units.Time) {
+	if x.strict {
+		for _, c := range x.built.Checks {
+			if c.Broken > 0 {
+				x.cancel(errors.New(c.First))
+			}
+		}
+	}
+	x.hook(now, x.engine)
+}
+
+// run runs to the end, or to that of the context: then the results are partial.
+func (x *execution) run(ctx context.Context) (*finished, error) {
+	ctx, x.cancel = context.WithCancelCause(ctx)
+	defer x.cancel(nil)
 	start := time.Now()
-	end, err := e.Run(ctx)
+	end, err := x.engine.Run(ctx)
 	wall := time.Since(start)
-	p.clear()
 	if err != nil && !errors.Is(err, context.Canceled) {
 		return nil, wrap(exitFailure, err)
 	}
-	outcome := built.Outcome(end, e.Totals(), err != nil)
-	summary := outcome.Summarize()
-	if err := results.write(outcome, summary, cfg, f.csv); err != nil {
-		return nil, wrap(exitFailure, err)
-	}
-	if err := a.print(built, summary, results, wall); err != nil {
-		return nil, wrap(exitFailure, err)
-	}
-	return &finished{summary, folder}, verdict(cmd.Context(), cfg, summary, f.invariants, folder)
+	outcome := x.built.Outcome(end, x.engine.Totals(), err != nil)
+	return &finished{outcome, outcome.Summarize(), wall}, nil
 }
 
 // newEngine builds the chosen engine.
@@ -196,20 +263,6 @@ func newEngine(spec *sim.Spec, f *runFlags, workers int, progress func(units.Tim
 		return sim.NewOracle(spec, sim.OracleOptions{InsertionOrder: f.ties == "insertion", Progress: progress})
 	}
 	return sim.NewFast(spec, sim.Options{Workers: workers, WindowDivisor: f.divisor, Progress: progress})
-}
-
-// stopWhenBroken ends the run at the next check after an invariant broke.
-func stopWhenBroken(b *scenario.Built, cancel context.CancelCauseFunc, next func(units.Time)) func(units.Time) {
-	return func(now units.Time) {
-		for _, c := range b.Checks {
-			if c.Broken > 0 {
-				cancel(errors.New(c.First))
-			}
-		}
-		if next != nil {
-			next(now)
-		}
-	}
 }
 
 // verdict turns what the run found into an exit code.

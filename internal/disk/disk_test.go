@@ -1,0 +1,124 @@
+package disk
+
+import (
+	"errors"
+	"io"
+	"os"
+	"path/filepath"
+	"slices"
+	"testing"
+)
+
+func text(s string) func(io.Writer) error {
+	return func(w io.Writer) error {
+		_, err := io.WriteString(w, s)
+		return err
+	}
+}
+
+var errFull = errors.New("no space left on device")
+
+// full takes a few bytes, then fails.
+func full(w io.Writer) error {
+	_, _ = io.WriteString(w, "begin")
+	return errFull
+}
+
+func contents(t *testing.T, folder string) map[string]string {
+	t.Helper()
+	entries, err := os.ReadDir(folder)
+	if err != nil {
+		t.Fatal(err)
+	}
+	got := make(map[string]string)
+	for _, e := range entries {
+		data, _ := os.ReadFile(filepath.Join(folder, e.Name()))
+		got[e.Name()] = string(data)
+	}
+	return got
+}
+
+func check(t *testing.T, folder string, want ...string) {
+	t.Helper()
+	var list []string
+	for name, data := range contents(t, folder) {
+		list = append(list, name+":"+data)
+	}
+	slices.Sort(list)
+	if !slices.Equal(list, want) {
+		t.Errorf("%q, want %q", list, want)
+	}
+}
+
+func TestWriteFileKeepsTheOldOneOnFailure(t *testing.T) {
+	folder := t.TempDir()
+	path := filepath.Join(folder, "a")
+	if err := WriteFile(path, text("old")); err != nil {
+		t.Fatal(err)
+	}
+	if err := WriteFile(path, full); !errors.Is(err, errFull) {
+		t.Errorf("got %v", err)
+	}
+	check(t, folder, "a:old")
+	if err := WriteFile(path, text("new")); err != nil {
+		t.Fatal(err)
+	}
+	check(t, folder, "a:new")
+}
+
+func TestStage(t *testing.T) {
+	folder := filepath.Join(t.TempDir(), "deep", "er")
+	write := func(write func(io.Writer) error, names ...string) error {
+		s, err := NewStage(folder)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer s.Discard()
+		for _, n := range names {
+			if err := s.File(n, write); err != nil {
+				return err
+			}
+		}
+		return s.Commit("csv")
+	}
+	if err := write(text("1"), "flows", "csv", "summary"); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(filepath.Join(folder, "notes"), []byte("mine"), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	check(t, folder, "csv:1", "flows:1", "notes:mine", "summary:1")
+	// A device that is full loses nothing that was there.
+	if err := write(full, "flows", "summary"); !errors.Is(err, errFull) {
+		t.Errorf("got %v", err)
+	}
+	check(t, folder, "csv:1", "flows:1", "notes:mine", "summary:1")
+	// New results replace the old ones, outdated files go, other files stay.
+	if err := write(text("2"), "flows", "summary"); err != nil {
+		t.Fatal(err)
+	}
+	check(t, folder, "flows:2", "notes:mine", "summary:2")
+}
+
+func TestPrepareRefuses(t *testing.T) {
+	folder := t.TempDir()
+	file := filepath.Join(folder, "file")
+	if err := os.WriteFile(file, nil, 0o644); err != nil {
+		t.Fatal(err)
+	}
+	if err := Prepare(filepath.Join(file, "below")); err == nil {
+		t.Error("a folder below a file")
+	}
+	if err := Prepare(file); err == nil {
+		t.Error("a file in place of the folder")
+	}
+	if os.Getuid() == 0 {
+		return // may write anywhere
+	}
+	if err := os.Chmod(folder, 0o555); err != nil {
+		t.Fatal(err)
+	}
+	if err := Prepare(folder); err == nil {
+		t.Error("a folder without permission to write")
+	}
+}

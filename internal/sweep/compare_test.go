@@ -1,0 +1,176 @@
+package sweep
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/parquet-go/parquet-go"
+
+	"github.com/xoff-net/xoff/metrics"
+)
+
+func summary(seed, pauses uint64, p99 float64) *metrics.Summary {
+	s := &metrics.Summary{Schema: metrics.SchemaVersion, Seed: seed, Workloads: []metrics.Part{{Name: "web"}}}
+	s.Pauses.Pauses = pauses
+	if p99 > 0 {
+		s.Slowdown = &metrics.Ratios{P99: p99}
+	}
+	return s
+}
+
+func TestMeasures(t *testing.T) {
+	got := make(map[string]Measure)
+	for _, m := range Measures(summary(3, 7, 2.5)) {
+		got[m.Name] = m
+	}
+	for name, want := range map[string]Measure{
+		"pauses.pauses": {"pauses.pauses", 7, true}, "slowdown.p99": {"slowdown.p99", 2.5, true}, "fct_ps.p99": {"fct_ps.p99", 0, false},
+		"workloads.web.slowdown.p99_9": {"workloads.web.slowdown.p99_9", 0, false}, "workloads.web.measured": {"workloads.web.measured", 0, true},
+	} {
+		if got[name] != want {
+			t.Errorf("%s: %+v, want %+v", name, got[name], want)
+		}
+	}
+	for _, name := range []string{"schema", "seed", "scenario", "partial"} {
+		if _, ok := got[name]; ok {
+			t.Errorf("%s is no metric", name)
+		}
+	}
+}
+
+func TestGoals(t *testing.T) {
+	for name, want := range map[string]int{
+		"fct_ps.p99": -1, "slowdown.mean": -1, "workloads.web.fct_ps.p50": -1, "sizes.up to 10KB.slowdown.max": -1, "pauses.blocked_ps": -1,
+		"drops.lossless": -1, "flows.unfinished": -1, "flows.finished": 1, "workloads.web.finished": 1, "workloads.web.unfinished": -1,
+		"network.hops": 0, "flows.offered": 0, "workloads.web.measured": 0, "end_ps": 0,
+	} {
+		if got := goalOf(name); got != want {
+			t.Errorf("%s: %d, want %d", name, got, want)
+		}
+	}
+}
+
+func variant(name string, runs ...*metrics.Summary) *Variant {
+	v := newVariant(name, "")
+	for _, s := range runs {
+		v.add(s)
+	}
+	return v
+}
+
+func TestCompareMarks(t *testing.T) {
+	a := variant("a", summary(1, 10, 5), summary(2, 20, 6), summary(3, 30, 0))
+	b := variant("b", summary(1, 11, 4), summary(2, 21, 5), summary(3, 31, 0))
+	c, err := Compare([]*Variant{a, b}, []string{"pauses.pauses", "slowdown.p99", "drops.lossless", "network.hops", "fct_ps.p50"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(c.Metrics) != 4 { // no run knows a completion time
+		t.Fatalf("%+v", c.Metrics)
+	}
+	// One less with every seed: better, although the seeds are ten apart.
+	if m := c.Metrics[0]; m.Best != 0 || !m.Better || m.Goal != "lower" || !strings.HasSuffix(m.Cell(0), " *") || m.Versus[1].Mean != -1 {
+		t.Errorf("pauses: %+v", m)
+	}
+	if m := c.Metrics[1]; m.Best != 1 || !m.Better || m.Samples[0].N != 2 {
+		t.Errorf("slowdown: %+v", m)
+	}
+	if m := c.Metrics[2]; m.Best != -1 || m.Better {
+		t.Errorf("equal values: %+v", m)
+	}
+	if m := c.Metrics[3]; m.Best != -1 || m.Goal != "" {
+		t.Errorf("neither is better: %+v", m)
+	}
+	if got := c.Confidence(); !strings.Contains(got, "seed by seed") {
+		t.Errorf("got %q", got)
+	}
+	// One seed has no confidence, whatever the difference.
+	c, err = Compare([]*Variant{variant("a", summary(1, 10, 5)), variant("b", summary(1, 1000, 5))}, []string{"pauses.pauses"})
+	if err != nil || c.Metrics[0].Best != 0 || c.Metrics[0].Better || c.Metrics[0].Cell(0) != "10 ~" || !strings.Contains(c.Confidence(), "no confidence") {
+		t.Errorf("one seed: %+v, %v", c, err)
+	}
+	// Better than one of two others is not the best.
+	c, err = Compare([]*Variant{a, b, variant("c", summary(1, 12, 5), summary(2, 5, 6), summary(3, 44, 0))}, []string{"pauses.pauses"})
+	if err != nil || c.Metrics[0].Best != 0 || c.Metrics[0].Better {
+		t.Errorf("three: %+v, %v", c, err)
+	}
+	if _, err := Compare([]*Variant{a}, nil); err == nil {
+		t.Error("one variant was compared")
+	}
+	if _, err := Compare([]*Variant{a, b}, []string{"pauses"}); err == nil || !strings.Contains(err.Error(), "pauses.pauses") {
+		t.Errorf("unknown metric: %v", err)
+	}
+}
+
+func TestTableFiles(t *testing.T) {
+	g := tinyGrid(1, 2)
+	g.Axes = append(g.Axes, Axis{"workload[0].flows[0].start", []string{"0s"}}, Axis{"hosts.ack.every", []string{"1", "2"}})
+	rows, err := sweepOnce(t, context.Background(), t.TempDir(), g, &fake{}, 2, "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	table := NewTable(g, rows)
+	var csv, js, pq bytes.Buffer
+	if err := table.WriteCSV(&csv); err != nil {
+		t.Fatal(err)
+	}
+	if lines := strings.Split(csv.String(), "\n"); len(lines) != 10 || !strings.HasPrefix(lines[0], "switch.policy.alpha,workload[0].flows[0].start,hosts.ack.every,seed,folder,code,message,end_ps,") || !strings.HasPrefix(lines[4], "1/8,0s,2,2,") {
+		t.Errorf("%s", csv.String())
+	}
+	if err := table.WriteJSON(&js); err != nil {
+		t.Fatal(err)
+	}
+	var doc document
+	if err := json.Unmarshal(js.Bytes(), &doc); err != nil {
+		t.Fatal(err)
+	}
+	// Pauses are ten times the seed: mean 15 of 10 and 20.
+	if len(doc.Points) != 8 || len(doc.Groups) != 4 || doc.Groups[3].Metrics["pauses.pauses"].Mean != 15 || doc.Groups[3].Values["hosts.ack.every"] != "2" {
+		t.Errorf("%+v", doc.Groups)
+	}
+	if err := table.WriteParquet(&pq); err != nil {
+		t.Fatal(err)
+	}
+	type row struct {
+		Alpha  string   `parquet:"switch.policy.alpha"`
+		Every  float64  `parquet:"hosts.ack.every"`
+		Seed   uint64   `parquet:"seed"`
+		Pauses *float64 `parquet:"pauses.pauses,optional"`
+		P99    *float64 `parquet:"fct_ps.p99,optional"`
+	}
+	got, err := parquet.Read[row](bytes.NewReader(pq.Bytes()), int64(pq.Len()))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(got) != 8 || got[7].Alpha != "1/4" || got[7].Every != 2 || got[7].Seed != 2 || got[7].Pauses == nil || *got[7].Pauses != 20 || got[7].P99 != nil {
+		t.Errorf("%+v", got[7])
+	}
+}
+
+func TestReadVariantsRefuses(t *testing.T) {
+	write := func(name, data string) string {
+		folder := t.TempDir()
+		if err := os.WriteFile(filepath.Join(folder, name), []byte(data), 0o644); err != nil {
+			t.Fatal(err)
+		}
+		return folder
+	}
+	for folder, want := range map[string]string{
+		t.TempDir():                           "has no results",
+		write(summaryFile, `{"schema": 99}`):  "results of schema 99; allowed: 1",
+		write(summaryFile, `{`):               "JSON",
+		write(manifestFile, `{"schema": 99}`): "a sweep of schema 99",
+		write(manifestFile, `not a manifest`): "manifest.json",
+		write(manifestFile, `{"schema": 1, "axes": [{"key": "a", "values": ["1"]}], "points": [{"values": ["1"], "folder": "x"}]}`): "is not complete",
+		write(manifestFile, `{"schema": 1, "axes": [{"key": "a", "values": ["1"]}], "points": [{"values": [], "folder": "x"}]}`):    "0 values for 1 keys",
+	} {
+		if _, err := ReadVariants([]string{folder}); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%v, want %q", err, want)
+		}
+	}
+}

@@ -1,0 +1,98 @@
+package sweep
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
+	"io"
+	"os"
+	"strings"
+	"sync"
+
+	"github.com/xoff-net/xoff/scenario"
+)
+
+// Key says what the results of a point depend on. Finished results are used
+// again only when all of it is the same.
+type Key struct {
+	Scenario   string `json:"scenario_sha256"`   // of the resolved scenario, its flows and its fabric
+	Executable string `json:"executable_sha256"` // of the program
+	Options    string `json:"options"`           // of the command, as far as they show in results
+}
+
+// Executable returns the hash of the running program: whatever was built anew
+// counts as another one.
+var Executable = sync.OnceValues(func() (string, error) {
+	path, err := os.Executable()
+	if err != nil {
+		return "", err
+	}
+	f, err := os.Open(path)
+	if err != nil {
+		return "", err
+	}
+	defer func() { _ = f.Close() }()
+	h := sha256.New()
+	if _, err := io.Copy(h, f); err != nil {
+		return "", err
+	}
+	return hex.EncodeToString(h.Sum(nil)), nil
+})
+
+// hashScenario covers the resolved scenario and what it was built into: files
+// that a scenario names (sizes, topologies, traces) may change under the same
+// name.
+func hashScenario(b *scenario.Built) (string, error) {
+	resolved, err := b.Config.Marshal()
+	if err != nil {
+		return "", err
+	}
+	h := sha256.New()
+	_, _ = h.Write(resolved)
+	for _, f := range b.Flows.Flow {
+		fmt.Fprintln(h, f.Start, f.Size, f.Src, f.Dst, f.Class, f.Hash)
+	}
+	fmt.Fprintln(h, b.Graph.Names)
+	for _, l := range b.Graph.Links {
+		fmt.Fprintln(h, l.A, l.PortA, l.B, l.PortB, l.Rate, l.Delay)
+	}
+	return hex.EncodeToString(h.Sum(nil)), nil
+}
+
+// maxLabel bounds the readable part of a folder's name.
+const maxLabel = 80
+
+// folderName is the readable part of the name of a point's folder: the last
+// parts of its keys with their values.
+func folderName(axes []Axis, p *Point) string {
+	var parts []string
+	for i, v := range p.Values {
+		key := axes[i].Key
+		parts = append(parts, key[strings.LastIndexByte(key, '.')+1:]+"="+v)
+	}
+	parts = append(parts, fmt.Sprintf("seed=%d", p.Seed))
+	name := strings.Map(func(r rune) rune {
+		switch {
+		case r >= 'a' && r <= 'z', r >= 'A' && r <= 'Z', r >= '0' && r <= '9', strings.ContainsRune("=,._-+", r):
+			return r
+		case r == ' ':
+			return -1
+		}
+		return '_'
+	}, strings.Join(parts, ","))
+	return strings.TrimLeft(name[:min(len(name), maxLabel)], ".-")
+}
+
+// assign gives every point its folder: readable, and with a part of the hash so
+// that a changed scenario never meets the results of the old one.
+func assign(axes []Axis, points []*Point) {
+	taken := make(map[string]bool)
+	for _, p := range points {
+		name := folderName(axes, p) + "-" + p.Key.Scenario[:8]
+		for n := 2; taken[name]; n++ {
+			name = fmt.Sprintf("%s-%s-%d", folderName(axes, p), p.Key.Scenario[:8], n)
+		}
+		taken[name] = true
+		p.Folder = name
+	}
+}

@@ -1,0 +1,255 @@
+package sweep
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+
+	"github.com/xoff-net/xoff/scenario"
+)
+
+// Verdict is what a run that wrote its results found wrong; the zero value is
+// nothing.
+type Verdict struct {
+	Code    int    `json:"code"` // exit code of the program
+	Message string `json:"message"`
+}
+
+// WriteError is a Run function's way to say that results could not be written:
+// no other point would fare better.
+type WriteError struct{ Err error }
+
+func (e *WriteError) Error() string { return e.Err.Error() }
+
+// Unwrap returns the cause.
+func (e *WriteError) Unwrap() error { return e.Err }
+
+// Job is a point on its way.
+type Job struct {
+	Point   *Point
+	Workers int    // goroutines it may use
+	Folder  string // exists and is empty; takes the results
+	// Report tells how far it is, from 0 to 1, and how many hops it simulated.
+	Report func(share float64, hops uint64)
+}
+
+// Runner runs the points of a grid and keeps their results.
+type Runner struct {
+	Store   Store
+	Workers int
+	// Build makes a point ready to run; its errors are mistakes in the input.
+	Build func(*scenario.Config) (*scenario.Built, error)
+	// Run simulates a point and writes its results. An error other than a
+	// WriteError or the context's means that this point has no results.
+	Run func(context.Context, *Job) (Verdict, error)
+	// Progress is told about every change, by one goroutine at a time; it may be
+	// nil.
+	Progress func(Progress)
+}
+
+// Progress is how far a sweep is.
+type Progress struct {
+	Done, Total, Reused int     // points; the reused ones are among those done
+	Running             float64 // shares of the running points, summed
+	Hops                uint64  // simulated so far, reused points excluded
+}
+
+// Prepare builds every point once, so that every mistake in a value shows before
+// anything runs, and gives it its key and folder. Metrics are names that the
+// results of some point must have.
+func (r *Runner) Prepare(ctx context.Context, g *Grid, options string, metrics []string) ([]*Point, error) {
+	points, err := g.Points()
+	if err != nil {
+		return nil, err
+	}
+	program, err := Executable()
+	if err != nil {
+		return nil, err
+	}
+	errs := make([]error, len(points))
+	names := make([][]string, len(points))
+	r.each(len(points), func(i int) {
+		if ctx.Err() == nil {
+			names[i], errs[i] = r.prepare(points[i], program, options)
+		}
+	})
+	if err := ctx.Err(); err != nil {
+		return nil, err
+	}
+	for i, err := range errs {
+		if err != nil {
+			return nil, fmt.Errorf("%w (at %s)", err, points[i].Label)
+		}
+	}
+	if err := checkNames(metrics, union(names)); err != nil {
+		return nil, err
+	}
+	assign(g.Axes, points)
+	return points, nil
+}
+
+// prepare returns the metrics that the point will have.
+func (r *Runner) prepare(p *Point, program, options string) ([]string, error) {
+	built, err := r.Build(p.Config)
+	if err != nil {
+		return nil, p.Config.Locate(err)
+	}
+	hash, err := hashScenario(built)
+	p.Key = Key{Scenario: hash, Executable: program, Options: options}
+	return metricNames(built), err
+}
+
+// union keeps the order of the first list and adds what later ones have more.
+func union(lists [][]string) []string {
+	var all []string
+	seen := make(map[string]bool)
+	for _, list := range lists {
+		for _, s := range list {
+			if !seen[s] {
+				seen[s] = true
+				all = append(all, s)
+			}
+		}
+	}
+	return all
+}
+
+// each calls f with 0 to n-1 on all workers.
+func (r *Runner) each(n int, f func(int)) {
+	next := make(chan int)
+	var wg sync.WaitGroup
+	for range min(r.Workers, n) {
+		wg.Go(func() {
+			for i := range next {
+				f(i)
+			}
+		})
+	}
+	for i := range n {
+		next <- i
+	}
+	close(next)
+	wg.Wait()
+}
+
+// Sweep runs the points that have no results yet and returns one row per point,
+// in order. When the context ends, running points stop and are forgotten; what
+// is finished stays in the store. The rows do not depend on the order in which
+// points finish.
+func (r *Runner) Sweep(ctx context.Context, points []*Point) ([]Row, error) {
+	ctx, stop := context.WithCancelCause(ctx)
+	defer stop(nil)
+	s := &schedule{r: r, rows: make([]Row, len(points)), free: r.Workers, shares: make(map[*Point]report), done: make(chan struct{}, len(points))}
+	s.state.Total = len(points)
+	var open []*Point
+	for _, p := range points {
+		if row, ok := r.Store.load(p); ok {
+			s.rows[p.Index] = row
+			s.state.Done++
+			s.state.Reused++
+		} else {
+			open = append(open, p)
+		}
+	}
+	s.tell()
+	running := 0
+	for ctx.Err() == nil && (len(open) > 0 || running > 0) {
+		for len(open) > 0 && s.free > 0 && ctx.Err() == nil {
+			// Few points share the workers among them; many take one each.
+			share := max(1, s.free/len(open))
+			s.free -= share
+			running++
+			go s.run(ctx, open[0], share, stop)
+			open = open[1:]
+		}
+		<-s.done
+		running--
+		s.mu.Lock()
+		s.free += s.returned
+		s.returned = 0
+		s.mu.Unlock()
+	}
+	for ; running > 0; running-- {
+		<-s.done
+	}
+	return s.rows, context.Cause(ctx)
+}
+
+// schedule is a sweep in progress.
+type schedule struct {
+	r    *Runner
+	rows []Row
+	free int // workers without work
+	done chan struct{}
+
+	mu       sync.Mutex
+	returned int // workers of points that ended
+	state    Progress
+	hops     uint64 // of points that ended
+	shares   map[*Point]report
+}
+
+type report struct {
+	share float64
+	hops  uint64
+}
+
+// run runs a point and stores its row.
+func (s *schedule) run(ctx context.Context, p *Point, workers int, stop context.CancelCauseFunc) {
+	row, err := s.r.point(ctx, p, workers, func(share float64, hops uint64) {
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		s.shares[p] = report{share, hops}
+		s.tell()
+	})
+	var write *WriteError
+	switch {
+	case err == nil:
+	case errors.As(err, &write):
+		stop(write)
+	case ctx.Err() != nil:
+	default:
+		row, err = Row{Point: p, Verdict: Verdict{Code: 1, Message: err.Error()}}, nil
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if err == nil {
+		s.rows[p.Index] = row
+		s.state.Done++
+	}
+	s.hops += s.shares[p].hops
+	delete(s.shares, p)
+	s.returned += workers
+	s.tell()
+	s.done <- struct{}{}
+}
+
+// tell reports progress; the caller holds the lock, or is alone.
+func (s *schedule) tell() {
+	if s.r.Progress == nil {
+		return
+	}
+	s.state.Running, s.state.Hops = 0, s.hops
+	for _, r := range s.shares {
+		s.state.Running += r.share
+		s.state.Hops += r.hops
+	}
+	s.r.Progress(s.state)
+}
+
+func (r *Runner) point(ctx context.Context, p *Point, workers int, tell func(float64, uint64)) (Row, error) {
+	temp, err := r.Store.begin(p)
+	if err != nil {
+		return Row{}, &WriteError{err}
+	}
+	verdict, err := r.Run(ctx, &Job{Point: p, Workers: workers, Folder: temp, Report: tell})
+	if err == nil {
+		err = ctx.Err() // results of an interrupted point are partial
+	}
+	if err != nil {
+		r.Store.abandon(p)
+		return Row{}, err
+	}
+	return r.Store.commit(p, verdict)
+}

@@ -1,0 +1,282 @@
+package sweep
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/xoff-net/xoff/metrics"
+	"github.com/xoff-net/xoff/scenario"
+)
+
+const tiny = `name: tiny
+workload:
+  - {name: a, generator: flows, class: rdma, flows: [{from: host0, to: host1, size: 1KB, start: 0s}]}
+`
+
+func build(cfg *scenario.Config) (*scenario.Built, error) {
+	return scenario.Build(cfg, scenario.BuildOptions{})
+}
+
+func tinyGrid(seeds ...uint64) *Grid {
+	return &Grid{Name: "tiny.yaml", Data: []byte(tiny), Axes: []Axis{{"switch.policy.alpha", []string{"1/8", "1/4"}}}, Seeds: seeds}
+}
+
+// fake stands for the simulator: it notes what it was asked to run.
+type fake struct {
+	mu      sync.Mutex
+	ran     []string
+	workers []int
+	fail    map[string]error // by label
+	verdict map[string]Verdict
+	before  func(p *Point)
+}
+
+func (f *fake) run(ctx context.Context, job *Job) (Verdict, error) {
+	p := job.Point
+	if f.before != nil {
+		f.before(p)
+	}
+	f.mu.Lock()
+	f.ran = append(f.ran, p.Label)
+	f.workers = append(f.workers, job.Workers)
+	f.mu.Unlock()
+	if err := f.fail[p.Label]; err != nil {
+		return Verdict{}, err
+	}
+	if ctx.Err() != nil {
+		return Verdict{}, ctx.Err()
+	}
+	file, err := os.Create(filepath.Join(job.Folder, summaryFile))
+	if err != nil {
+		return Verdict{}, &WriteError{err}
+	}
+	s := &metrics.Summary{Schema: metrics.SchemaVersion, Seed: p.Seed}
+	s.Pauses.Pauses = 10 * p.Seed
+	job.Report(1, 100)
+	return f.verdict[p.Label], errors.Join(s.Write(file), file.Close())
+}
+
+func sweepOnce(t *testing.T, ctx context.Context, folder string, g *Grid, f *fake, workers int, options string) ([]Row, error) {
+	t.Helper()
+	r := &Runner{Store: Store{folder}, Workers: workers, Build: build, Run: f.run}
+	points, err := r.Prepare(ctx, g, options, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := r.Store.Open(g, points, true); err != nil {
+		t.Fatal(err)
+	}
+	return r.Sweep(ctx, points)
+}
+
+func TestPoints(t *testing.T) {
+	g := tinyGrid(5, 6)
+	g.Axes = append(g.Axes, Axis{"hosts.payload", []string{"1000B", "500B"}})
+	points, err := g.Points()
+	if err != nil {
+		t.Fatal(err)
+	}
+	var got []string
+	for _, p := range points {
+		got = append(got, fmt.Sprint(p.Values, p.Seed, p.Config.Hosts.Payload, p.Config.Seed))
+	}
+	want := "[1/8 1000B] 5 1KB 5;[1/8 1000B] 6 1KB 6;[1/8 500B] 5 500B 5;[1/8 500B] 6 500B 6;" +
+		"[1/4 1000B] 5 1KB 5;[1/4 1000B] 6 1KB 6;[1/4 500B] 5 500B 5;[1/4 500B] 6 500B 6"
+	if s := strings.Join(got, ";"); s != want {
+		t.Errorf("got %s", s)
+	}
+}
+
+func TestBadValuesAreFoundFirst(t *testing.T) {
+	for _, c := range []struct {
+		axes []Axis
+		want string
+	}{
+		{[]Axis{{"switch.policy.alpha", []string{"1/8", "fast"}}}, "--vary switch.policy.alpha=fast: "},
+		{[]Axis{{"switch.policy.colour", []string{"1"}}}, "--vary switch.policy.colour=1: "},
+		{[]Axis{{"switch.buffer.size", []string{"16MiB", "10KB"}}}, "switch.buffer"},
+		{[]Axis{{"topology.leaves", []string{"4", "0"}}}, "topology.leaves"},
+		{[]Axis{{"hosts.payload", []string{"1KB"}}, {"hosts.payload", []string{"2KB"}}}, "varied twice"},
+	} {
+		f := &fake{}
+		r := &Runner{Store: Store{t.TempDir()}, Workers: 2, Build: build, Run: f.run}
+		g := &Grid{Name: "tiny.yaml", Data: []byte(tiny), Axes: c.axes}
+		if _, err := r.Prepare(context.Background(), g, "", nil); err == nil || !strings.Contains(err.Error(), c.want) {
+			t.Errorf("%v: %v, want %q", c.axes, err, c.want)
+		}
+	}
+	r := &Runner{Workers: 1, Build: build}
+	if _, err := r.Prepare(context.Background(), tinyGrid(), "", []string{"fct.p99"}); err == nil || !strings.Contains(err.Error(), `unknown metric "fct.p99"`) {
+		t.Errorf("metric: %v", err)
+	}
+}
+
+// Finished points are used again only when scenario, program and options are the
+// same.
+func TestResume(t *testing.T) {
+	folder := t.TempDir()
+	ctx := context.Background()
+	count := func(g *Grid, options string) int {
+		f := &fake{}
+		rows, err := sweepOnce(t, ctx, folder, g, f, 3, options)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for i, r := range rows {
+			if r.Point.Index != i || r.Summary == nil || r.Summary.Seed != r.Point.Seed {
+				t.Errorf("row %d: %+v", i, r)
+			}
+		}
+		return len(f.ran)
+	}
+	if n := count(tinyGrid(1, 2), "x"); n != 4 {
+		t.Errorf("first: %d points ran, want 4", n)
+	}
+	if n := count(tinyGrid(1, 2), "x"); n != 0 {
+		t.Errorf("again: %d points ran, want 0", n)
+	}
+	if n := count(tinyGrid(1, 2, 3), "x"); n != 2 {
+		t.Errorf("one more seed: %d points ran, want 2", n)
+	}
+	if n := count(tinyGrid(1, 2, 3), "y"); n != 6 {
+		t.Errorf("other options: %d points ran, want 6", n)
+	}
+	g := tinyGrid(1, 2, 3)
+	g.Set = []string{"hosts.payload=500B"}
+	if n := count(g, "y"); n != 6 {
+		t.Errorf("other scenario: %d points ran, want 6", n)
+	}
+	// Another program.
+	points, err := filepath.Glob(filepath.Join(folder, pointsFolder, "*", pointFile))
+	if err != nil || len(points) != 12 {
+		t.Fatalf("%d points, %v", len(points), err)
+	}
+	for _, path := range points {
+		data, err := os.ReadFile(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		exe, err := Executable()
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(path, []byte(strings.Replace(string(data), exe, strings.Repeat("0", 64), 1)), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if n := count(g, "y"); n != 6 {
+		t.Errorf("other program: %d points ran, want 6", n)
+	}
+	// Results that cannot be read.
+	summaries, err := filepath.Glob(filepath.Join(folder, pointsFolder, "*", summaryFile))
+	if err != nil || len(summaries) != 12 {
+		t.Fatalf("%d summaries, %v", len(summaries), err)
+	}
+	for _, path := range summaries {
+		if err := os.Truncate(path, 10); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if n := count(g, "y"); n != 6 {
+		t.Errorf("broken files: %d points ran, want 6", n)
+	}
+}
+
+func TestFailingPointsDoNotStopOthers(t *testing.T) {
+	f := &fake{
+		fail:    map[string]error{"switch.policy.alpha=1/8, seed=2": errors.New("no way")},
+		verdict: map[string]Verdict{"switch.policy.alpha=1/4, seed=1": {3, "dropped"}},
+	}
+	rows, err := sweepOnce(t, context.Background(), t.TempDir(), tinyGrid(1, 2), f, 2, "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var got []string
+	for _, r := range rows {
+		got = append(got, fmt.Sprint(r.Summary != nil, r.Verdict))
+	}
+	if s, want := strings.Join(got, " "), "true {0 } false {1 no way} true {3 dropped} true {0 }"; s != want {
+		t.Errorf("got %s, want %s", s, want)
+	}
+	table := NewTable(tinyGrid(1, 2), rows)
+	if table.Code() != 3 {
+		t.Errorf("exit code %d", table.Code())
+	}
+	if _, lines := table.Cells([]string{"pauses.pauses"}); len(lines) != 2 || lines[0][3] != "seed 2: no way" || lines[1][3] != "seed 1: dropped" {
+		t.Errorf("%q", lines)
+	}
+}
+
+func TestFullDeviceStopsTheSweep(t *testing.T) {
+	full := &WriteError{errors.New("no space left on device")}
+	f := &fake{fail: map[string]error{"switch.policy.alpha=1/8, seed=2": full}}
+	folder := t.TempDir()
+	rows, err := sweepOnce(t, context.Background(), folder, tinyGrid(1, 2, 3, 4), f, 1, "")
+	if !errors.Is(err, full) || len(f.ran) != 2 || rows[0].Summary == nil || rows[2].Summary != nil {
+		t.Errorf("error %v after %q", err, f.ran)
+	}
+	again := &fake{}
+	if _, err := sweepOnce(t, context.Background(), folder, tinyGrid(1, 2, 3, 4), again, 1, ""); err != nil || len(again.ran) != 7 {
+		t.Errorf("error %v after %q", err, again.ran)
+	}
+}
+
+func TestInterrupt(t *testing.T) {
+	ctx, cancel := context.WithCancel(context.Background())
+	f := &fake{before: func(p *Point) {
+		if p.Index == 2 {
+			cancel()
+		}
+	}}
+	folder := t.TempDir()
+	if _, err := sweepOnce(t, ctx, folder, tinyGrid(1, 2), f, 1, ""); !errors.Is(err, context.Canceled) {
+		t.Errorf("error %v", err)
+	}
+	entries, err := os.ReadDir(filepath.Join(folder, pointsFolder))
+	if err != nil || len(entries) != 2 {
+		t.Errorf("%d points are left, want 2 (%v)", len(entries), err)
+	}
+}
+
+// Few points share the workers; many take one each. All workers are used at any
+// time while there is work.
+func TestWorkersAreShared(t *testing.T) {
+	f := &fake{before: func(*Point) { time.Sleep(time.Millisecond) }}
+	if _, err := sweepOnce(t, context.Background(), t.TempDir(), tinyGrid(1), f, 9, ""); err != nil {
+		t.Fatal(err)
+	}
+	// 9 / 2 = 4, then 5 / 1 = 5.
+	if len(f.workers) != 2 || f.workers[0]+f.workers[1] != 9 {
+		t.Errorf("workers %v, want 4 and 5", f.workers)
+	}
+	f = &fake{}
+	if _, err := sweepOnce(t, context.Background(), t.TempDir(), tinyGrid(1, 2, 3, 4), f, 2, ""); err != nil {
+		t.Fatal(err)
+	}
+	for _, w := range f.workers[:6] {
+		if w != 1 {
+			t.Errorf("workers %v, want 1 each while there are many", f.workers)
+		}
+	}
+}
+
+func TestOpenRefusesASweep(t *testing.T) {
+	s := Store{t.TempDir()}
+	g := tinyGrid(1)
+	if err := s.Open(g, nil, false); err != nil {
+		t.Fatal(err)
+	}
+	if err := s.Open(g, nil, false); !errors.Is(err, ErrExists) {
+		t.Errorf("got %v", err)
+	}
+	if err := s.Open(g, nil, true); err != nil {
+		t.Error(err)
+	}
+}

@@ -1,0 +1,91 @@
+package sweep
+
+import (
+	"math"
+	"slices"
+	"strconv"
+
+	"gonum.org/v1/gonum/stat"
+	"gonum.org/v1/gonum/stat/distuv"
+)
+
+// Confidence of every interval.
+const confidence = 0.95
+
+// Sample is the values of a metric over seeds.
+type Sample struct {
+	N    int     `json:"n"`
+	Mean float64 `json:"mean"`
+	Half float64 `json:"ci95"` // half the 95 % interval of the mean (Student's t); 0 when n < 2
+	Min  float64 `json:"min"`
+	Max  float64 `json:"max"`
+}
+
+// sampleOf returns false when there are no values.
+func sampleOf(v []float64) (Sample, bool) {
+	if len(v) == 0 {
+		return Sample{}, false
+	}
+	s := Sample{N: len(v), Mean: round(stat.Mean(v, nil)), Min: slices.Min(v), Max: slices.Max(v)}
+	if s.N > 1 {
+		s.Half = round(studentT(float64(s.N-1)) * stat.StdDev(v, nil) / math.Sqrt(float64(s.N)))
+	}
+	return s, true
+}
+
+// studentT is the quantile that 95 % of a Student's t distribution lie within, on
+// both sides of zero.
+func studentT(freedom float64) float64 {
+	return distuv.StudentsT{Mu: 0, Sigma: 1, Nu: freedom}.Quantile((1 + confidence) / 2)
+}
+
+// round keeps ten digits: the last bits of roots and quantiles depend on the
+// processor.
+func round(x float64) float64 {
+	r, _ := strconv.ParseFloat(strconv.FormatFloat(x, 'g', 10, 64), 64)
+	return r
+}
+
+// Difference is the mean of one sample less that of another.
+type Difference struct {
+	Mean   float64 `json:"mean"`
+	Low    float64 `json:"low"` // of the 95 % interval
+	High   float64 `json:"high"`
+	Paired bool    `json:"paired"` // over the same seeds, seed by seed
+	Known  bool    `json:"known"`  // false: fewer than two seeds, no interval
+}
+
+// seeded are the values of a metric by seed, in order of the seeds.
+type seeded struct {
+	seeds  []uint64
+	values []float64
+}
+
+// differenceOf compares two samples: seed by seed when they have the same seeds,
+// by Welch's t test otherwise.
+func differenceOf(a, b seeded) Difference {
+	d := Difference{Mean: round(stat.Mean(a.values, nil) - stat.Mean(b.values, nil)), Paired: slices.Equal(a.seeds, b.seeds)}
+	if min(len(a.values), len(b.values)) < 2 {
+		return d
+	}
+	d.Known = true
+	half := 0.0
+	if d.Paired {
+		diffs := make([]float64, len(a.values))
+		for i := range diffs {
+			diffs[i] = a.values[i] - b.values[i]
+		}
+		half = studentT(float64(len(diffs)-1)) * stat.StdDev(diffs, nil) / math.Sqrt(float64(len(diffs)))
+	} else {
+		va, vb := stat.Variance(a.values, nil)/float64(len(a.values)), stat.Variance(b.values, nil)/float64(len(b.values))
+		if va+vb > 0 {
+			freedom := (va + vb) * (va + vb) / (va*va/float64(len(a.values)-1) + vb*vb/float64(len(b.values)-1))
+			half = studentT(freedom) * math.Sqrt(va+vb)
+		}
+	}
+	d.Low, d.High = round(d.Mean-half), round(d.Mean+half)
+	return d
+}
+
+// excludesZero reports whether the difference is more than chance.
+func (d *Difference) excludesZero() bool { return d.Known && (d.Low > 0 || d.High < 0) }

@@ -1,0 +1,196 @@
+package sweep
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/xoff-net/xoff/internal/disk"
+	"github.com/xoff-net/xoff/metrics"
+)
+
+// SchemaVersion numbers the layout of manifest.json, point.json and sweep.json.
+const SchemaVersion = 1
+
+// Names in the folder of a sweep and of a point.
+const (
+	manifestFile = "manifest.json"
+	pointFile    = "point.json"
+	summaryFile  = "summary.json"
+	pointsFolder = "points"
+)
+
+// Store is the folder of a sweep. A point is in it completely or not at all.
+type Store struct{ Folder string }
+
+// ErrExists means that the folder holds a sweep already.
+var ErrExists = errors.New("holds a sweep already")
+
+// Manifest says what a sweep consists of. It holds nothing about the machine or
+// the time, so that a sweep that was interrupted leaves the same bytes.
+type Manifest struct {
+	Schema     int             `json:"schema"`
+	Scenario   string          `json:"scenario"`
+	Axes       []Axis          `json:"axes"`
+	Seeds      []uint64        `json:"seeds"`
+	Executable string          `json:"executable_sha256"`
+	Options    string          `json:"options"`
+	Points     []ManifestPoint `json:"points"`
+}
+
+// ManifestPoint is a point of a manifest.
+type ManifestPoint struct {
+	Values   []string `json:"values"` // of the axes
+	Seed     uint64   `json:"seed"`
+	Folder   string   `json:"folder"`
+	Scenario string   `json:"scenario_sha256"`
+}
+
+// pointRecord is point.json: why the results of a point can be used again, and
+// what the run found.
+type pointRecord struct {
+	Schema int `json:"schema"`
+	Key
+	Verdict Verdict `json:"verdict"`
+}
+
+// Row is the result of a point.
+type Row struct {
+	Point   *Point
+	Summary *metrics.Summary // nil when there are no results
+	Verdict Verdict
+}
+
+// Open makes the folder ready for the points of a grid. A folder that holds a
+// sweep is opened only to resume it; finished points of it that still fit are
+// used, whatever the grid was.
+func (s *Store) Open(g *Grid, points []*Point, resume bool) error {
+	if _, err := os.Stat(filepath.Join(s.Folder, manifestFile)); err == nil && !resume {
+		return fmt.Errorf("%s %w; allowed: --resume to continue it, or another folder with -o", s.Folder, ErrExists)
+	}
+	below := filepath.Join(s.Folder, pointsFolder)
+	if err := disk.Prepare(below); err != nil {
+		return err
+	}
+	if err := removeTemps(s.Folder); err != nil {
+		return err
+	}
+	if err := removeTemps(below); err != nil {
+		return err
+	}
+	m := Manifest{Schema: SchemaVersion, Axes: append([]Axis{}, g.Axes...), Seeds: append([]uint64{}, g.Seeds...)}
+	for _, p := range points {
+		m.Scenario, m.Executable, m.Options = p.Config.Name, p.Key.Executable, p.Key.Options
+		m.Points = append(m.Points, ManifestPoint{Values: append([]string{}, p.Values...), Seed: p.Seed, Folder: p.Folder, Scenario: p.Key.Scenario})
+	}
+	return s.json(manifestFile, &m)
+}
+
+// removeTemps removes what a process that was killed left behind.
+func removeTemps(folder string) error {
+	entries, err := os.ReadDir(folder)
+	if err != nil {
+		return err
+	}
+	for _, e := range entries {
+		if strings.HasPrefix(e.Name(), disk.TempPrefix) {
+			if err := os.RemoveAll(filepath.Join(folder, e.Name())); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+func (s *Store) json(name string, v any) error {
+	return s.file(name, func(w io.Writer) error { return encode(w, v) })
+}
+
+func (s *Store) file(name string, write func(io.Writer) error) error {
+	return disk.WriteFile(filepath.Join(s.Folder, name), write)
+}
+
+func encode(w io.Writer, v any) error {
+	e := json.NewEncoder(w)
+	e.SetIndent("", "  ")
+	e.SetEscapeHTML(false)
+	return e.Encode(v)
+}
+
+func (s *Store) path(p *Point) string { return filepath.Join(s.Folder, pointsFolder, p.Folder) }
+
+func (s *Store) temp(p *Point) string {
+	return filepath.Join(s.Folder, pointsFolder, disk.TempPrefix+p.Folder)
+}
+
+// begin creates the folder that a point is written to.
+func (s *Store) begin(p *Point) (string, error) {
+	temp := s.temp(p)
+	return temp, errors.Join(os.RemoveAll(temp), os.Mkdir(temp, 0o755))
+}
+
+func (s *Store) abandon(p *Point) { _ = os.RemoveAll(s.temp(p)) }
+
+// commit gives the folder of a finished point its name, in place of results that
+// no longer fit.
+func (s *Store) commit(p *Point, v Verdict) (Row, error) {
+	temp, path := s.temp(p), s.path(p)
+	record := pointRecord{Schema: SchemaVersion, Key: p.Key, Verdict: v}
+	err := disk.WriteFile(filepath.Join(temp, pointFile), func(w io.Writer) error { return encode(w, &record) })
+	if err == nil {
+		err = os.RemoveAll(path)
+	}
+	if err == nil {
+		err = os.Rename(temp, path)
+	}
+	if err != nil {
+		s.abandon(p)
+		return Row{}, &WriteError{err}
+	}
+	disk.Sync(filepath.Dir(path))
+	// Read back, so that a row is the same whether it was just computed or found.
+	row, ok := s.load(p)
+	if !ok {
+		return Row{}, &WriteError{fmt.Errorf("%s: the results cannot be read back", path)}
+	}
+	return row, nil
+}
+
+// load returns the row of a point whose results are there and fit.
+func (s *Store) load(p *Point) (Row, bool) {
+	var record pointRecord
+	if readJSON(filepath.Join(s.path(p), pointFile), &record) != nil || record.Schema != SchemaVersion || record.Key != p.Key {
+		return Row{}, false
+	}
+	summary, err := readSummary(s.path(p))
+	if err != nil {
+		return Row{}, false
+	}
+	return Row{Point: p, Summary: summary, Verdict: record.Verdict}, true
+}
+
+func readJSON(path string, v any) error {
+	data, err := os.ReadFile(path)
+	if err != nil {
+		return err
+	}
+	return json.Unmarshal(data, v)
+}
+
+// readSummary reads the summary of a run that this program understands.
+func readSummary(folder string) (*metrics.Summary, error) {
+	path := filepath.Join(folder, summaryFile)
+	var version struct{ Schema int }
+	if err := readJSON(path, &version); err != nil {
+		return nil, err
+	}
+	if version.Schema != metrics.SchemaVersion {
+		return nil, fmt.Errorf("%s has results of schema %d; allowed: %d, that of this program (run it again)", folder, version.Schema, metrics.SchemaVersion)
+	}
+	s := new(metrics.Summary)
+	return s, readJSON(path, s)
+}

@@ -1,0 +1,321 @@
+package sweep
+
+import (
+	"encoding/csv"
+	"errors"
+	"fmt"
+	"io"
+	"reflect"
+	"strconv"
+	"strings"
+
+	"github.com/parquet-go/parquet-go"
+)
+
+// Table is the outcome of a sweep: one row per point. It has the same bytes
+// whatever the order in which points finished.
+type Table struct {
+	Scenario string
+	Axes     []Axis
+	Rows     []Row
+
+	names  []string             // of every metric
+	values []map[string]float64 // by row; without what is not known
+}
+
+// NewTable collects the rows of a sweep.
+func NewTable(g *Grid, rows []Row) *Table {
+	t := &Table{Axes: g.Axes, Rows: rows}
+	var lists [][]string
+	for _, r := range rows {
+		t.Scenario = r.Point.Config.Name
+		known := make(map[string]float64)
+		if r.Summary != nil {
+			list := Measures(r.Summary)
+			lists = append(lists, namesOf(list))
+			for _, m := range list {
+				if m.Known {
+					known[m.Name] = m.Value
+				}
+			}
+		}
+		t.values = append(t.values, known)
+	}
+	t.names = union(lists)
+	return t
+}
+
+// Code is the worst exit code of the points.
+func (t *Table) Code() int {
+	code := 0
+	for _, r := range t.Rows {
+		code = max(code, r.Verdict.Code)
+	}
+	return code
+}
+
+// Group is the points that differ in their seed only.
+type Group struct {
+	Values []string
+	Rows   []int // indices into Rows
+}
+
+// Groups returns the combinations of values, in order.
+func (t *Table) Groups() []Group {
+	var groups []Group
+	at := make(map[string]int)
+	for i, r := range t.Rows {
+		key := strings.Join(r.Point.Values, "\x00")
+		g, ok := at[key]
+		if !ok {
+			g = len(groups)
+			at[key] = g
+			groups = append(groups, Group{Values: r.Point.Values})
+		}
+		groups[g].Rows = append(groups[g].Rows, i)
+	}
+	return groups
+}
+
+// over returns the known values of a metric in a group, by seed.
+func (t *Table) over(g *Group, metric string) seeded {
+	var s seeded
+	for _, i := range g.Rows {
+		if v, ok := t.values[i][metric]; ok {
+			s.seeds = append(s.seeds, t.Rows[i].Point.Seed)
+			s.values = append(s.values, v)
+		}
+	}
+	return s
+}
+
+// Cells returns the table for people: a line per combination of values, with the
+// mean over its seeds and half its 95 % interval. The last cell is what went
+// wrong.
+func (t *Table) Cells(metrics []string) (head []string, lines [][]string) {
+	for _, a := range t.Axes {
+		head = append(head, a.Key)
+	}
+	groups := t.Groups()
+	several := len(groups) < len(t.Rows)
+	if several {
+		head = append(head, "seeds")
+	}
+	for _, m := range metrics {
+		head = append(head, Title(m))
+	}
+	for _, g := range groups {
+		line := append([]string(nil), g.Values...)
+		if several {
+			line = append(line, strconv.Itoa(len(g.Rows)))
+		}
+		for _, m := range metrics {
+			line = append(line, cell(m, t.over(&g, m).values))
+		}
+		lines = append(lines, append(line, t.trouble(&g)))
+	}
+	return append(head, ""), lines
+}
+
+func cell(metric string, values []float64) string {
+	s, ok := sampleOf(values)
+	if !ok {
+		return "-"
+	}
+	if s.N < 2 {
+		return Format(metric, s.Mean)
+	}
+	return Format(metric, s.Mean) + " ± " + Format(metric, s.Half)
+}
+
+// trouble says what went wrong in a group.
+func (t *Table) trouble(g *Group) string {
+	var list []string
+	for _, i := range g.Rows {
+		if r := &t.Rows[i]; r.Verdict.Code != 0 {
+			list = append(list, fmt.Sprintf("seed %d: %s", r.Point.Seed, r.Verdict.Message))
+		}
+	}
+	if len(list) > 1 {
+		return fmt.Sprintf("%s (and %d more seeds)", list[0], len(list)-1)
+	}
+	return strings.Join(list, "")
+}
+
+// document is sweep.json.
+type document struct {
+	Schema   int             `json:"schema"`
+	Scenario string          `json:"scenario"`
+	Axes     []Axis          `json:"axes"`
+	Points   []documentPoint `json:"points"`
+	Groups   []documentGroup `json:"groups"` // over seeds
+}
+
+type documentPoint struct {
+	Values  map[string]string  `json:"values"`
+	Seed    uint64             `json:"seed"`
+	Folder  string             `json:"folder"`
+	Verdict Verdict            `json:"verdict"`
+	Metrics map[string]float64 `json:"metrics"`
+}
+
+type documentGroup struct {
+	Values  map[string]string `json:"values"`
+	Metrics map[string]Sample `json:"metrics"`
+}
+
+func (t *Table) named(values []string) map[string]string {
+	m := make(map[string]string)
+	for i, v := range values {
+		m[t.Axes[i].Key] = v
+	}
+	return m
+}
+
+// WriteJSON writes every point with every metric, and every combination of
+// values with the statistics over its seeds.
+func (t *Table) WriteJSON(w io.Writer) error {
+	d := document{Schema: SchemaVersion, Scenario: t.Scenario, Axes: append([]Axis{}, t.Axes...), Points: []documentPoint{}, Groups: []documentGroup{}}
+	for i, r := range t.Rows {
+		d.Points = append(d.Points, documentPoint{t.named(r.Point.Values), r.Point.Seed, t.folder(&r), r.Verdict, t.values[i]})
+	}
+	for _, g := range t.Groups() {
+		dg := documentGroup{t.named(g.Values), make(map[string]Sample)}
+		for _, m := range t.names {
+			if s, ok := sampleOf(t.over(&g, m).values); ok {
+				dg.Metrics[m] = s
+			}
+		}
+		d.Groups = append(d.Groups, dg)
+	}
+	return encode(w, &d)
+}
+
+// folder is that of a point's results, empty when there are none.
+func (t *Table) folder(r *Row) string {
+	if r.Summary == nil {
+		return ""
+	}
+	return pointsFolder + "/" + r.Point.Folder
+}
+
+// WriteCSV writes a line per point with every metric.
+func (t *Table) WriteCSV(w io.Writer) error {
+	out := csv.NewWriter(w)
+	var head []string
+	for _, a := range t.Axes {
+		head = append(head, a.Key)
+	}
+	head = append(append(head, "seed", "folder", "code", "message"), t.names...)
+	if err := out.Write(head); err != nil {
+		return err
+	}
+	for i, r := range t.Rows {
+		line := append([]string(nil), r.Point.Values...)
+		line = append(line, strconv.FormatUint(r.Point.Seed, 10), t.folder(&r), strconv.Itoa(r.Verdict.Code), r.Verdict.Message)
+		for _, m := range t.names {
+			text := ""
+			if v, ok := t.values[i][m]; ok {
+				text = strconv.FormatFloat(v, 'f', -1, 64)
+			}
+			line = append(line, text)
+		}
+		if err := out.Write(line); err != nil {
+			return err
+		}
+	}
+	out.Flush()
+	return out.Error()
+}
+
+// WriteParquet writes the same table as WriteCSV. A key whose values are all
+// plain numbers is a column of numbers.
+func (t *Table) WriteParquet(w io.Writer) error {
+	var fields []reflect.StructField
+	taken := make(map[string]bool)
+	add := func(name string, kind any, options string) {
+		// What the tag cannot hold is replaced.
+		column := strings.NewReplacer(",", "_", `"`, "_", "`", "_", `\`, "_", "\n", "_").Replace(name)
+		for taken[column] {
+			column += "_"
+		}
+		taken[column] = true
+		fields = append(fields, reflect.StructField{
+			Name: fmt.Sprintf("F%d", len(fields)), Type: reflect.TypeOf(kind), Tag: reflect.StructTag(`parquet:"` + column + options + `"`),
+		})
+	}
+	for _, a := range t.Axes {
+		if numeric(a.Values) {
+			add(a.Key, 0.0, "")
+		} else {
+			add(a.Key, "", "")
+		}
+	}
+	add("seed", uint64(0), "")
+	add("folder", "", "")
+	add("code", int32(0), "")
+	add("message", "", "")
+	for _, m := range t.names {
+		add(m, (*float64)(nil), ",optional")
+	}
+	kind := reflect.StructOf(fields)
+	out := parquet.NewWriter(w, parquet.SchemaOf(reflect.New(kind).Interface()), parquet.CreatedBy("xoff", strconv.Itoa(SchemaVersion), "none"))
+	for i, r := range t.Rows {
+		row := reflect.New(kind).Elem()
+		n := len(t.Axes)
+		for j, v := range r.Point.Values {
+			if x, err := strconv.ParseFloat(v, 64); err == nil && row.Field(j).Kind() == reflect.Float64 {
+				row.Field(j).SetFloat(x)
+			} else {
+				row.Field(j).SetString(v)
+			}
+		}
+		row.Field(n).SetUint(r.Point.Seed)
+		row.Field(n + 1).SetString(t.folder(&r))
+		row.Field(n + 2).SetInt(int64(r.Verdict.Code))
+		row.Field(n + 3).SetString(r.Verdict.Message)
+		for j, m := range t.names {
+			if v, ok := t.values[i][m]; ok {
+				row.Field(n + 4 + j).Set(reflect.ValueOf(&v))
+			}
+		}
+		if err := out.Write(row.Addr().Interface()); err != nil {
+			return err
+		}
+	}
+	return out.Close()
+}
+
+func numeric(values []string) bool {
+	for _, v := range values {
+		if _, err := strconv.ParseFloat(v, 64); err != nil || strings.ContainsAny(v, "xXnN_") {
+			return false
+		}
+	}
+	return true
+}
+
+// Save writes the table in its three forms.
+func (s *Store) Save(t *Table) error {
+	return errors.Join(s.file("sweep.csv", t.WriteCSV), s.file("sweep.parquet", t.WriteParquet), s.file("sweep.json", t.WriteJSON))
+}
+
+// Statistics returns, for a sweep over seeds alone, a line per usual metric with
+// its mean, interval and extremes. The lines of failed seeds come last.
+func (t *Table) Statistics() (head []string, lines [][]string) {
+	all := Group{}
+	for i := range t.Rows {
+		all.Rows = append(all.Rows, i)
+	}
+	for _, m := range usual(t.names) {
+		s, ok := sampleOf(t.over(&all, m).values)
+		if !ok {
+			continue
+		}
+		lines = append(lines, []string{Title(m), cell(m, t.over(&all, m).values), Format(m, s.Min), Format(m, s.Max), ""})
+	}
+	if trouble := t.trouble(&all); trouble != "" {
+		lines = append(lines, []string{"failed", "", "", "", trouble})
+	}
+	return []string{"metric", fmt.Sprintf("mean of %d seeds ± 95 %% interval", len(t.Rows)), "min", "max", ""}, lines
+}

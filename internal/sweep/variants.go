@@ -1,0 +1,171 @@
+package sweep
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/goccy/go-yaml"
+
+	"github.com/xoff-net/xoff/metrics"
+)
+
+// Variants makes a variant of every combination of values that has results.
+func (t *Table) Variants(folder string) ([]*Variant, error) {
+	var list []*Variant
+	for _, g := range t.Groups() {
+		var pairs []string
+		for i, v := range g.Values {
+			pairs = append(pairs, t.Axes[i].Key+"="+v)
+		}
+		v := newVariant(strings.Join(pairs, ", "), folder)
+		for _, i := range g.Rows {
+			if r := &t.Rows[i]; r.Summary != nil {
+				if v.keys == nil {
+					resolved, err := r.Point.Config.Marshal()
+					if err != nil {
+						return nil, err
+					}
+					if v.keys, err = flatten(resolved); err != nil {
+						return nil, err
+					}
+				}
+				v.add(r.Summary)
+			}
+		}
+		v.Trouble = t.trouble(&g)
+		list = append(list, v)
+	}
+	return list, nil
+}
+
+func newVariant(name, folder string) *Variant {
+	return &Variant{Name: name, Folder: folder, Seeds: []uint64{}, values: make(map[string]seeded)}
+}
+
+func (v *Variant) add(s *metrics.Summary) {
+	v.Seeds = append(v.Seeds, s.Seed)
+	v.Partial = v.Partial || s.Partial
+	list := Measures(s)
+	v.names = union([][]string{v.names, namesOf(list)})
+	for _, m := range list {
+		if m.Known {
+			was := v.values[m.Name]
+			v.values[m.Name] = seeded{append(was.seeds, s.Seed), append(was.values, m.Value)}
+		}
+	}
+}
+
+// ReadVariants reads folders of results: a run is one variant, a run over seeds
+// too, a sweep as many as it has combinations of values.
+func ReadVariants(folders []string) ([]*Variant, error) {
+	var list []*Variant
+	for _, folder := range folders {
+		found, err := readVariants(folder, len(folders) > 1)
+		if err != nil {
+			return nil, err
+		}
+		list = append(list, found...)
+	}
+	return list, nil
+}
+
+func readVariants(folder string, prefix bool) ([]*Variant, error) {
+	var m Manifest
+	err := readJSON(filepath.Join(folder, manifestFile), &m)
+	if err == nil {
+		return manifestVariants(folder, &m, prefix)
+	}
+	if !errors.Is(err, os.ErrNotExist) {
+		return nil, fmt.Errorf("%s: %w", filepath.Join(folder, manifestFile), err)
+	}
+	v := newVariant(filepath.Clean(folder), folder)
+	if err := v.read(folder); err != nil {
+		if errors.Is(err, os.ErrNotExist) {
+			return nil, fmt.Errorf("%s has no results; allowed: a folder of `xoff run` or `xoff sweep`", folder)
+		}
+		return nil, err
+	}
+	return []*Variant{v}, nil
+}
+
+// read adds the results of one run.
+func (v *Variant) read(folder string) error {
+	s, err := readSummary(folder)
+	if err != nil {
+		return err
+	}
+	if v.keys == nil {
+		data, err := os.ReadFile(filepath.Join(folder, "scenario.resolved.yaml"))
+		if err != nil {
+			return err
+		}
+		if v.keys, err = flatten(data); err != nil {
+			return fmt.Errorf("%s: %w", folder, err)
+		}
+	}
+	v.add(s)
+	return nil
+}
+
+func manifestVariants(folder string, m *Manifest, prefix bool) ([]*Variant, error) {
+	if m.Schema != SchemaVersion {
+		return nil, fmt.Errorf("%s has a sweep of schema %d; allowed: %d, that of this program (run it again)", folder, m.Schema, SchemaVersion)
+	}
+	var list []*Variant
+	at := make(map[string]*Variant)
+	for _, p := range m.Points {
+		if len(p.Values) != len(m.Axes) {
+			return nil, fmt.Errorf("%s: a point has %d values for %d keys; allowed: the manifest that xoff wrote", folder, len(p.Values), len(m.Axes))
+		}
+		var pairs []string
+		for i, v := range p.Values {
+			pairs = append(pairs, m.Axes[i].Key+"="+v)
+		}
+		name := strings.Join(pairs, ", ")
+		if prefix || name == "" {
+			name = strings.TrimSuffix(filepath.Clean(folder)+": "+name, ": ")
+		}
+		v := at[name]
+		if v == nil {
+			v = newVariant(name, folder)
+			at[name] = v
+			list = append(list, v)
+		}
+		if err := v.read(filepath.Join(folder, pointsFolder, filepath.Base(p.Folder))); errors.Is(err, os.ErrNotExist) {
+			return nil, fmt.Errorf("%s is not complete: %s, seed %d is missing; allowed: a finished sweep (go on with --resume)", folder, name, p.Seed)
+		} else if err != nil {
+			return nil, err
+		}
+	}
+	return list, nil
+}
+
+// flatten returns the keys of a resolved scenario. The seed is no difference.
+func flatten(data []byte) (map[string]string, error) {
+	var doc any
+	if err := yaml.Unmarshal(data, &doc); err != nil {
+		return nil, err
+	}
+	keys := make(map[string]string)
+	var walk func(path string, v any)
+	walk = func(path string, v any) {
+		switch v := v.(type) {
+		case map[string]any:
+			for k, item := range v {
+				walk(join(path, k), item)
+			}
+		case []any:
+			for i, item := range v {
+				walk(fmt.Sprintf("%s[%d]", path, i), item)
+			}
+		default:
+			keys[path] = fmt.Sprint(v)
+		}
+	}
+	walk("", doc)
+	delete(keys, "seed")
+	return keys, nil
+}
