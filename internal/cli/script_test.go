@@ -1,9 +1,11 @@
 package cli
 
 import (
+	"encoding/json"
 	"errors"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"strconv"
 	"testing"
 	"time"
@@ -24,6 +26,9 @@ func TestScripts(t *testing.T) {
 		Cmds: map[string]func(ts *testscript.TestScript, neg bool, args []string){
 			"exits":     exits,
 			"interrupt": interrupt,
+			"glob":      globbed,
+			"json":      oneDocument,
+			"same":      same,
 		},
 		Setup: func(env *testscript.Env) error {
 			env.Setenv("NO_COLOR", "1")
@@ -53,7 +58,7 @@ func exits(ts *testscript.TestScript, _ bool, args []string) {
 }
 
 // interrupt CODE FILE COMMAND... starts a command, sends it SIGINT as soon as the
-// file exists, and checks its exit code.
+// file (a pattern) exists, and checks its exit code.
 func interrupt(ts *testscript.TestScript, _ bool, args []string) {
 	want, err := strconv.Atoi(args[0])
 	ts.Check(err)
@@ -71,9 +76,36 @@ func interrupt(ts *testscript.TestScript, _ bool, args []string) {
 			return
 		case <-time.After(10 * time.Millisecond):
 		}
-		if _, err := os.Stat(ts.MkAbs(args[1])); err == nil && !sent {
+		if found, err := filepath.Glob(ts.MkAbs(args[1])); err == nil && len(found) > 0 && !sent {
 			sent = true
 			ts.Check(cmd.Process.Signal(os.Interrupt))
 		}
+	}
+}
+
+// globbed PATTERN NAME copies the one file that fits the pattern.
+func globbed(ts *testscript.TestScript, _ bool, args []string) {
+	found, err := filepath.Glob(ts.MkAbs(args[0]))
+	ts.Check(err)
+	if len(found) != 1 {
+		ts.Fatalf("%d files fit %s, want 1", len(found), args[0])
+	}
+	data, err := os.ReadFile(found[0])
+	ts.Check(err)
+	ts.Check(os.WriteFile(ts.MkAbs(args[1]), data, 0o644))
+}
+
+// oneDocument checks that the last command printed exactly one JSON document.
+func oneDocument(ts *testscript.TestScript, _ bool, _ []string) {
+	if out := ts.ReadFile("stdout"); !json.Valid([]byte(out)) {
+		ts.Fatalf("not one JSON document: %.200s", out)
+	}
+}
+
+// same FOLDER FOLDER compares all files of two folders.
+func same(ts *testscript.TestScript, _ bool, args []string) {
+	a, b := tree(ts, ts.MkAbs(args[0])), tree(ts, ts.MkAbs(args[1]))
+	if diff := differences(a, b); diff != "" {
+		ts.Fatalf("%s and %s differ: %s", args[0], args[1], diff)
 	}
 }

@@ -1,6 +1,7 @@
 package sweep
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -137,7 +138,9 @@ func compare(variants []*Variant, metric string) (Compared, bool) {
 	return c, true
 }
 
-// differing lists the keys whose values are not the same everywhere.
+// differing lists the keys whose values are not the same everywhere: first those
+// that all variants have, as the parameters of another scheme follow from its
+// name.
 func differing(variants []*Variant) []KeyDiff {
 	all := make(map[string]bool)
 	for _, v := range variants {
@@ -157,8 +160,18 @@ func differing(variants []*Variant) []KeyDiff {
 			list = append(list, d)
 		}
 	}
-	slices.SortFunc(list, func(a, b KeyDiff) int { return strings.Compare(a.Key, b.Key) })
+	slices.SortFunc(list, func(a, b KeyDiff) int {
+		return cmp.Or(cmp.Compare(a.missing(), b.missing()), strings.Compare(a.Key, b.Key))
+	})
 	return list
+}
+
+// missing is 1 when some variant does not have the key.
+func (d *KeyDiff) missing() int {
+	if slices.Contains(d.Values, "") {
+		return 1
+	}
+	return 0
 }
 
 // Confidence says how far the marks of a comparison can be trusted.

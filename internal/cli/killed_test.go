@@ -1,0 +1,170 @@
+package cli
+
+import (
+	"bytes"
+	"io"
+	"io/fs"
+	"math/rand/v2"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+)
+
+// fataler is what tests and scripts have in common.
+type fataler interface {
+	Fatalf(format string, args ...any)
+}
+
+// tree reads all files of a folder, hidden ones too.
+func tree(t fataler, folder string) map[string]string {
+	files := make(map[string]string)
+	err := filepath.WalkDir(folder, func(path string, d fs.DirEntry, err error) error {
+		if err != nil {
+			return err
+		}
+		name, err := filepath.Rel(folder, path)
+		if err != nil || d.IsDir() {
+			files[name+"/"] = ""
+			return err
+		}
+		data, err := os.ReadFile(path)
+		files[name] = string(data)
+		return err
+	})
+	if err != nil {
+		t.Fatalf("%v", err)
+	}
+	return files
+}
+
+// differences names the files that are not the same.
+func differences(a, b map[string]string) string {
+	var names []string
+	for name, data := range a {
+		if other, ok := b[name]; !ok || other != data {
+			names = append(names, name)
+		}
+	}
+	for name := range b {
+		if _, ok := a[name]; !ok {
+			names = append(names, name)
+		}
+	}
+	slices.Sort(names)
+	return strings.Join(names, ", ")
+}
+
+// A sweep that is killed at random moments and resumed leaves the same bytes as
+// one that ran through.
+func TestKilledSweepResumesToTheSameBytes(t *testing.T) {
+	folder := t.TempDir()
+	sweep := func(name string) *exec.Cmd {
+		return exec.Command("xoff", "sweep", "testdata/busy.yaml", "--vary", "switch.policy.alpha=1/16,1/8,1/4", "--vary", "hosts.cc.name=dcqcn,none",
+			"--set", "run.arrivals=120us", "--set", "run.measure.to=120us", "--seeds", "2", "--csv", "--workers", "2", "--quiet", "--resume", "-o", filepath.Join(folder, name))
+	}
+	start := time.Now()
+	if out, err := sweep("whole").CombinedOutput(); err != nil {
+		t.Fatalf("%v: %s", err, out)
+	}
+	took := time.Since(start)
+	kills, partial := 0, 0
+	// Until it was hit in the middle a few times; later kills come later, in case
+	// the machine got slower meanwhile.
+	for i := 0; i < 20 && (kills < 5 || partial < 3); i++ {
+		cmd := sweep("killed")
+		if err := cmd.Start(); err != nil {
+			t.Fatal(err)
+		}
+		time.Sleep(took/20 + rand.N(took*time.Duration(i+4)/10))
+		_ = cmd.Process.Kill()
+		if cmd.Wait() == nil { // it was quicker: once more from the beginning
+			if err := os.RemoveAll(filepath.Join(folder, "killed")); err != nil {
+				t.Fatal(err)
+			}
+			continue
+		}
+		kills++
+		points, _ := filepath.Glob(filepath.Join(folder, "killed", "points", "[^.]*"))
+		if n := len(points); n > 0 && n < 12 {
+			partial++
+		}
+	}
+	if kills == 0 || partial == 0 {
+		t.Errorf("%d kills, %d of them in the middle: this test tests nothing", kills, partial)
+	}
+	if out, err := sweep("killed").CombinedOutput(); err != nil {
+		t.Fatalf("%v: %s", err, out)
+	}
+	if diff := differences(tree(t, filepath.Join(folder, "whole")), tree(t, filepath.Join(folder, "killed"))); diff != "" {
+		t.Errorf("after %d kills these files differ: %s", kills, diff)
+	}
+}
+
+// A reader that goes away ends a command without a word, and after the results
+// are written.
+func TestBrokenPipe(t *testing.T) {
+	folder := filepath.Join(t.TempDir(), "out")
+	for _, args := range [][]string{{"list"}, {"run", "testdata/busy.yaml", "-o", folder}} {
+		r, w, err := os.Pipe()
+		if err != nil {
+			t.Fatal(err)
+		}
+		_ = r.Close()
+		var stderr bytes.Buffer
+		cmd := exec.Command("xoff", args...)
+		cmd.Stdout, cmd.Stderr = w, &stderr
+		_ = cmd.Run() // killed by the signal, as any program in a pipe
+		_ = w.Close()
+		if stderr.Len() > 0 {
+			t.Errorf("%v: %s", args, stderr.String())
+		}
+	}
+	if _, err := os.Stat(filepath.Join(folder, "summary.json")); err != nil {
+		t.Error(err)
+	}
+}
+
+func TestMeter(t *testing.T) {
+	now := time.Unix(0, 0)
+	for _, c := range []struct {
+		mode int
+		want string
+	}{
+		{meterOff, ""},
+		{meterLine, "\r2s\x1b[K\r12s\x1b[K\r43s\x1b[K\r\x1b[K"}, // 12.1 s is too soon after 12 s
+		{meterPlain, "12s\n43s\n"},
+	} {
+		var out bytes.Buffer
+		m := startMeter(&out, c.mode, func() time.Time { return now })
+		for _, at := range []time.Duration{1000, 2000, 12000, 12100, 43000} {
+			now = m.start.Add(at * time.Millisecond)
+			m.show(func(passed time.Duration) string { return passed.String() })
+		}
+		m.clear()
+		if out.String() != c.want {
+			t.Errorf("mode %d: %q, want %q", c.mode, out.String(), c.want)
+		}
+	}
+}
+
+func TestColored(t *testing.T) {
+	for _, c := range []struct {
+		no, force, term string
+		want            bool
+	}{
+		{"", "", "xterm", false}, // a buffer is no terminal
+		{"", "1", "xterm", true},
+		{"", "0", "xterm", false},
+		{"1", "1", "xterm", false},
+		{"", "1", "dumb", true},
+	} {
+		env := map[string]string{"NO_COLOR": c.no, "FORCE_COLOR": c.force, "TERM": c.term}
+		if got := colored(io.Discard, func(k string) string { return env[k] }); got != c.want {
+			t.Errorf("%+v: %t", c, got)
+		}
+	}
+}
