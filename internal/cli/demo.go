@@ -23,7 +23,11 @@ func (a *app) demoCommand() *cobra.Command {
 			if err := f.check(); err != nil {
 				return err
 			}
-			cfg, err := scenario.Parse("demo.yaml", demoScenario, f.set...)
+			set, err := f.settings()
+			if err != nil {
+				return err
+			}
+			cfg, err := scenario.Parse("demo.yaml", demoScenario, set...)
 			if err != nil {
 				return wrap(exitInput, err)
 			}

@@ -18,10 +18,6 @@ type results struct {
 
 type resultFile struct{ name, what string }
 
-// optionalResults are the files that not every run writes: those of an earlier
-// run must not stay beside the files of this one.
-var optionalResults = []string{"flows.csv"}
-
 // newResults creates the folder and checks that it can be written to.
 func newResults(folder string) (*results, error) {
 	stage, err := disk.NewStage(folder)
@@ -31,8 +27,8 @@ func newResults(folder string) (*results, error) {
 	return &results{stage: stage}, nil
 }
 
-// write writes every file of a run. The summary comes last: a folder that has
-// one is complete.
+// write writes every file of a run, aside. The summary comes last: a folder that
+// has one is complete.
 func (r *results) write(o *metrics.Outcome, s *metrics.Summary, cfg *scenario.Config, csv bool) error {
 	resolved, err := cfg.Marshal()
 	if err != nil {
@@ -53,14 +49,11 @@ func (r *results) write(o *metrics.Outcome, s *metrics.Summary, cfg *scenario.Co
 	if err != nil {
 		return err
 	}
-	if err := r.file("summary.json", "the numbers above, and more", s.Write); err != nil {
-		return err
-	}
-	return r.stage.Commit(optionalResults...)
+	return r.file("summary.json", "the numbers above, and more", s.Write)
 }
 
-// discard gives up what is not complete.
-func (r *results) discard() { r.stage.Discard() }
+// commit makes the files the contents of the folder.
+func (r *results) commit() error { return r.stage.Commit() }
 
 // file writes one file.
 func (r *results) file(name, what string, write func(io.Writer) error) error {

@@ -92,22 +92,22 @@ func (f *runFlags) check() error {
 	return nil
 }
 
-// apply changes a scenario as the flags say.
-func (f *runFlags) apply(cfg *scenario.Config) error {
-	for _, s := range []struct {
-		kind, name string
-		to         *scenario.Choice
-	}{{"cc", f.cc, &cfg.Hosts.CC}, {"policy", f.policy, &cfg.Switch.Policy}, {"flow_control", f.flowControl, &cfg.Switch.FlowControl}} {
+// settings are the changes to a scenario that the flags make, as `path=value`. The
+// names of schemes come first, so that --set can change their parameters.
+func (f *runFlags) settings() ([]string, error) {
+	var list []string
+	for _, s := range []struct{ kind, name, key string }{
+		{"cc", f.cc, "hosts.cc"}, {"policy", f.policy, "switch.policy"}, {"flow_control", f.flowControl, "switch.flow_control"},
+	} {
 		if s.name == "" {
 			continue
 		}
-		choice, err := scenario.Choose(s.kind, s.name)
-		if err != nil {
-			return wrap(exitInput, err)
+		if _, err := scenario.Choose(s.kind, s.name); err != nil {
+			return nil, wrap(exitInput, err)
 		}
-		*s.to = choice
+		list = append(list, fmt.Sprintf("%s={name: %s}", s.key, s.name))
 	}
-	return nil
+	return append(list, f.set...), nil
 }
 
 func (a *app) runCommand() *cobra.Command {
@@ -124,7 +124,11 @@ func (a *app) runCommand() *cobra.Command {
 			if seeds != "" {
 				return a.runSeeds(cmd, args[0], seeds, f)
 			}
-			cfg, err := scenario.ReadFile(args[0], f.set...)
+			set, err := f.settings()
+			if err != nil {
+				return err
+			}
+			cfg, err := scenario.ReadFile(args[0], set...)
 			if err != nil {
 				return wrap(exitInput, err)
 			}
@@ -139,17 +143,14 @@ func (a *app) runCommand() *cobra.Command {
 
 // finished is a run that ended.
 type finished struct {
-	outcome *metrics.Outcome
-	summary *metrics.Summary
-	wall    time.Duration
+	summary   *metrics.Summary
+	wall      time.Duration
+	unwritten error // why the results are not in their folder
 }
 
 // simulate runs a scenario, writes its results and prints them.
 func (a *app) simulate(cmd *cobra.Command, cfg *scenario.Config, f *runFlags) (*finished, error) {
 	if err := a.checkWorkers(); err != nil {
-		return nil, err
-	}
-	if err := f.apply(cfg); err != nil {
 		return nil, err
 	}
 	if cmd.Flags().Changed("seed") {
@@ -173,22 +174,20 @@ func (a *app) simulate(cmd *cobra.Command, cfg *scenario.Config, f *runFlags) (*
 	if err != nil {
 		return nil, wrap(exitFailure, err)
 	}
-	defer results.discard()
-	done, err := x.run(cmd.Context())
+	defer results.stage.Discard()
+	done, err := x.run(cmd.Context(), results, f.csv)
 	m.clear()
 	if err != nil {
 		return nil, err
 	}
-	unwritten := results.write(done.outcome, done.summary, cfg, f.csv)
-	shown := results
-	if unwritten != nil {
-		shown = nil // numbers that could not be saved are shown at least
+	if done.unwritten != nil {
+		results = nil // the numbers that could not be saved are shown at least
 	}
-	if err := a.print(built, done.summary, shown, done.wall); err != nil {
+	if err := a.print(built, done.summary, results, done.wall); err != nil {
 		return nil, wrap(exitFailure, err)
 	}
-	if unwritten != nil {
-		return nil, wrap(exitFailure, unwritten)
+	if done.unwritten != nil {
+		return nil, wrap(exitFailure, done.unwritten)
 	}
 	return done, verdict(cmd.Context(), cfg, done.summary, f.invariants, folder)
 }
@@ -244,7 +243,8 @@ func (x *execution) progress(now units.Time) {
 }
 
 // run runs to the end, or to that of the context: then the results are partial.
-func (x *execution) run(ctx context.Context) (*finished, error) {
+// It writes them either way.
+func (x *execution) run(ctx context.Context, to *results, csv bool) (*finished, error) {
 	ctx, x.cancel = context.WithCancelCause(ctx)
 	defer x.cancel(nil)
 	start := time.Now()
@@ -254,7 +254,11 @@ func (x *execution) run(ctx context.Context) (*finished, error) {
 		return nil, wrap(exitFailure, err)
 	}
 	outcome := x.built.Outcome(end, x.engine.Totals(), err != nil)
-	return &finished{outcome, outcome.Summarize(), wall}, nil
+	done := &finished{summary: outcome.Summarize(), wall: wall}
+	if done.unwritten = to.write(outcome, done.summary, x.built.Config, csv); done.unwritten == nil {
+		done.unwritten = to.commit()
+	}
+	return done, nil
 }
 
 // newEngine builds the chosen engine.

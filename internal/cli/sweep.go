@@ -171,7 +171,9 @@ func (a *app) grid(cmd *cobra.Command, file string, f *sweepFlags) (*sweep.Grid,
 	if err != nil {
 		return nil, nil, err
 	}
-	g.Set, g.Change = f.run.set, f.run.apply
+	if g.Set, err = f.run.settings(); err != nil {
+		return nil, nil, err
+	}
 	for _, v := range f.vary {
 		axis, err := sweep.ParseAxis(v)
 		if err != nil {
@@ -231,17 +233,17 @@ func (f *runFlags) point(ctx context.Context, job *sweep.Job) (sweep.Verdict, er
 	if err != nil {
 		return sweep.Verdict{}, err
 	}
-	done, err := x.run(ctx)
+	results, err := newResults(job.Folder)
+	if err != nil {
+		return sweep.Verdict{}, &sweep.WriteError{Err: err}
+	}
+	done, err := x.run(ctx, results, f.csv)
 	if err != nil || ctx.Err() != nil {
 		return sweep.Verdict{}, errors.Join(err, ctx.Err())
 	}
 	job.Report(1, done.summary.Network.Hops)
-	results, err := newResults(job.Folder)
-	if err == nil {
-		err = results.write(done.outcome, done.summary, cfg, f.csv)
-	}
-	if err != nil {
-		return sweep.Verdict{}, &sweep.WriteError{Err: err}
+	if done.unwritten != nil {
+		return sweep.Verdict{}, &sweep.WriteError{Err: done.unwritten}
 	}
 	return verdictOf(verdict(ctx, cfg, done.summary, f.invariants, job.Folder)), nil
 }

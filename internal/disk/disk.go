@@ -9,6 +9,8 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"slices"
+	"strings"
 )
 
 // TempPrefix begins the names of files and folders that are not complete. What
@@ -50,19 +52,34 @@ func WriteFile(path string, write func(io.Writer) error) error {
 
 // create writes a file through to the device.
 func create(path string, write func(io.Writer) error) error {
-	f, err := os.Create(path)
+	f, err := open(path)
 	if err != nil {
 		return err
 	}
-	buf := bufio.NewWriter(f)
-	err = write(buf)
-	if err == nil {
-		err = buf.Flush()
+	return errors.Join(write(f), f.Close())
+}
+
+// File is a file that is being written.
+type File struct {
+	*bufio.Writer
+	f *os.File
+}
+
+func open(path string) (*File, error) {
+	f, err := os.Create(path)
+	if err != nil {
+		return nil, err
 	}
+	return &File{bufio.NewWriter(f), f}, nil
+}
+
+// Close returns nil when all of the file is on the device.
+func (f *File) Close() error {
+	err := f.Flush()
 	if err == nil {
-		err = f.Sync()
+		err = f.f.Sync()
 	}
-	return errors.Join(err, f.Close())
+	return errors.Join(err, f.f.Close())
 }
 
 // Sync makes the names in a folder last. Not every system can, so it is best
@@ -82,6 +99,10 @@ type Stage struct {
 	names  []string
 }
 
+// listName is the file that lists what the last Commit wrote, so that the next
+// one can remove what it does not replace and leave other files alone.
+const listName = ".xoff-files"
+
 // NewStage prepares a folder; what is in it stays until Commit.
 func NewStage(folder string) (*Stage, error) {
 	if err := Prepare(folder); err != nil {
@@ -97,32 +118,64 @@ func NewStage(folder string) (*Stage, error) {
 	return &Stage{Folder: folder, temp: temp}, nil
 }
 
+// Create begins a file aside. It must be closed before Commit.
+func (s *Stage) Create(name string) (*File, error) {
+	f, err := open(filepath.Join(s.temp, name))
+	if err == nil {
+		s.names = append(s.names, name)
+	}
+	return f, err
+}
+
 // File writes one file aside.
 func (s *Stage) File(name string, write func(io.Writer) error) error {
-	if err := create(filepath.Join(s.temp, name), write); err != nil {
+	f, err := s.Create(name)
+	if err == nil {
+		err = errors.Join(write(f), f.Close())
+	}
+	if err != nil {
 		return fmt.Errorf("cannot write %s: %w", name, err)
 	}
-	s.names = append(s.names, name)
 	return nil
 }
 
-// Commit moves the files into the folder and removes those of outdated that were
-// not written this time. The last file written is removed first and moved last:
-// a folder that has it is complete. Other files stay as they are.
-func (s *Stage) Commit(outdated ...string) error {
-	last := s.names[len(s.names)-1]
-	for _, name := range append([]string{last}, outdated...) {
+// Commit moves the files into the folder, and removes those of the last Commit
+// that were not written this time. The last file that was begun is removed first
+// and moved last: a folder that has it is complete.
+func (s *Stage) Commit() error {
+	if err := create(filepath.Join(s.temp, listName), func(w io.Writer) error {
+		_, err := fmt.Fprintln(w, strings.Join(s.names, "\n"))
+		return err
+	}); err != nil {
+		return err
+	}
+	for _, name := range append(s.names[len(s.names)-1:], s.outdated()...) {
 		if err := os.Remove(filepath.Join(s.Folder, name)); err != nil && !errors.Is(err, os.ErrNotExist) {
 			return err
 		}
 	}
-	for _, name := range s.names {
+	for _, name := range append([]string{listName}, s.names...) {
 		if err := os.Rename(filepath.Join(s.temp, name), filepath.Join(s.Folder, name)); err != nil {
 			return err
 		}
 	}
 	Sync(s.Folder)
 	return os.Remove(s.temp)
+}
+
+// outdated lists the files of the last Commit that are not written this time.
+func (s *Stage) outdated() []string {
+	data, err := os.ReadFile(filepath.Join(s.Folder, listName))
+	if err != nil {
+		return nil
+	}
+	var old []string
+	for name := range strings.SplitSeq(string(data), "\n") {
+		if name == filepath.Base(name) && !strings.HasPrefix(name, ".") && !slices.Contains(s.names, name) {
+			old = append(old, name)
+		}
+	}
+	return old
 }
 
 // Discard removes what was written aside. After Commit it does nothing.

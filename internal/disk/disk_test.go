@@ -79,7 +79,7 @@ func TestStage(t *testing.T) {
 				return err
 			}
 		}
-		return s.Commit("csv")
+		return s.Commit()
 	}
 	if err := write(text("1"), "flows", "csv", "summary"); err != nil {
 		t.Fatal(err)
@@ -87,17 +87,31 @@ func TestStage(t *testing.T) {
 	if err := os.WriteFile(filepath.Join(folder, "notes"), []byte("mine"), 0o644); err != nil {
 		t.Fatal(err)
 	}
-	check(t, folder, "csv:1", "flows:1", "notes:mine", "summary:1")
+	check(t, folder, ".xoff-files:flows\ncsv\nsummary\n", "csv:1", "flows:1", "notes:mine", "summary:1")
 	// A device that is full loses nothing that was there.
 	if err := write(full, "flows", "summary"); !errors.Is(err, errFull) {
 		t.Errorf("got %v", err)
 	}
-	check(t, folder, "csv:1", "flows:1", "notes:mine", "summary:1")
+	check(t, folder, ".xoff-files:flows\ncsv\nsummary\n", "csv:1", "flows:1", "notes:mine", "summary:1")
 	// New results replace the old ones, outdated files go, other files stay.
 	if err := write(text("2"), "flows", "summary"); err != nil {
 		t.Fatal(err)
 	}
-	check(t, folder, "flows:2", "notes:mine", "summary:2")
+	check(t, folder, ".xoff-files:flows\nsummary\n", "flows:2", "notes:mine", "summary:2")
+	// A list that somebody changed reaches no other folder.
+	if err := os.WriteFile(filepath.Join(folder, listName), []byte("../er2\n..\n.\n\n/etc/x\n"), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	other := filepath.Join(filepath.Dir(folder), "er2")
+	if err := os.WriteFile(other, nil, 0o644); err != nil {
+		t.Fatal(err)
+	}
+	if err := write(text("3"), "summary"); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := os.Stat(other); err != nil {
+		t.Error(err)
+	}
 }
 
 func TestPrepareRefuses(t *testing.T) {

@@ -20,7 +20,7 @@ type Axis struct {
 // Bounds that keep a slip of the finger from filling the memory.
 const (
 	maxValues = 10_000
-	maxPoints = 100_000
+	maxPoints = 20_000
 )
 
 // ParseAxis reads `key=a,b,c`. A value may be a flow mapping or a list, whose

@@ -20,8 +20,6 @@ type Grid struct {
 	Set   []string // settings of every point, as `path=value`
 	Axes  []Axis
 	Seeds []uint64 // empty: that of the scenario
-	// Change is applied to every point after its settings; it may be nil.
-	Change func(*scenario.Config) error
 }
 
 // ReadGrid starts a grid with a scenario file.
@@ -116,11 +114,6 @@ func (g *Grid) point(values []string, seed uint64) (*Point, error) {
 	cfg, err := scenario.Parse(g.Name, g.Data, set...)
 	if err != nil {
 		return nil, g.blame(err, values)
-	}
-	if g.Change != nil {
-		if err := g.Change(cfg); err != nil {
-			return nil, err
-		}
 	}
 	if len(g.Seeds) > 0 {
 		cfg.Seed = seed
