@@ -61,6 +61,9 @@ func differences(a, b map[string]string) string {
 // A sweep that is killed at random moments and resumed leaves the same bytes as
 // one that ran through.
 func TestKilledSweepResumesToTheSameBytes(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes long under the race detector, and is about processes rather than goroutines")
+	}
 	folder := t.TempDir()
 	sweep := func(name string) *exec.Cmd {
 		return exec.Command("xoff", "sweep", "testdata/busy.yaml", "--vary", "switch.policy.alpha=1/16,1/8,1/4", "--vary", "hosts.cc.name=dcqcn,none",
