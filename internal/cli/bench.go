@@ -3,7 +3,9 @@ package cli
 import (
 	"context"
 	"errors"
+	"fmt"
 	"text/tabwriter"
+	"time"
 
 	"github.com/spf13/cobra"
 
@@ -70,11 +72,32 @@ fixed calibration loop ("points"), which makes machines comparable.
 	return cmd
 }
 
+// watched tells after each sample, so that nothing is shown while one is taken.
+type watched struct {
+	bench.Runner
+	tell func()
+}
+
+func (w watched) Sample(ctx context.Context) (bench.Sample, error) {
+	s, err := w.Runner.Sample(ctx)
+	w.tell()
+	return s, err
+}
+
 func (a *app) bench(ctx context.Context, c bench.Case, against string, reps int) error {
 	var value any
 	var text func(w *sheet)
+	m := a.newMeter()
+	defer m.clear()
+	taken, total := 0, reps
+	tell := func() {
+		taken++
+		m.show(func(passed time.Duration) string {
+			return fmt.Sprintf("%d of %d samples", taken, total) + timeLeft(float64(taken)/float64(total), passed)
+		})
+	}
 	if against == "" {
-		r, err := bench.Run(ctx, c, reps)
+		r, err := bench.Run(ctx, watched{c, tell}, reps)
 		if err != nil {
 			return benchError(err)
 		}
@@ -84,12 +107,14 @@ func (a *app) bench(ctx context.Context, c bench.Case, against string, reps int)
 		if err != nil {
 			return failf(exitInput, "--against: %w", err)
 		}
-		r, err := bench.Compare(ctx, c, other, reps)
+		total = 2 * reps
+		r, err := bench.Compare(ctx, watched{c, tell}, watched{other, tell}, reps)
 		if err != nil {
 			return benchError(err)
 		}
 		value, text = r, func(w *sheet) { w.comparison(r, against) }
 	}
+	m.clear()
 	if a.json {
 		return wrap(exitFailure, a.printJSON(value))
 	}

@@ -280,3 +280,30 @@ func TestOpenRefusesASweep(t *testing.T) {
 		t.Error(err)
 	}
 }
+
+// A file that the scenario names may change under its name.
+func TestFilesOfTheScenarioCount(t *testing.T) {
+	folder := t.TempDir()
+	net := func(text string) {
+		if err := os.WriteFile(filepath.Join(folder, "net.yaml"), []byte(text), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	ran := func() int {
+		g := &Grid{Name: filepath.Join(folder, "a.yaml"), Seeds: []uint64{1, 2}, Data: []byte(
+			"topology: {name: custom, path: net.yaml}\nworkload: [{name: w, generator: flows, flows: [{from: a, to: b, size: 9KB}]}]\n")}
+		f := &fake{}
+		if _, err := sweepOnce(t, context.Background(), filepath.Join(folder, "out"), g, f, 1, ""); err != nil {
+			t.Fatal(err)
+		}
+		return len(f.ran)
+	}
+	net("hosts: [a, b]\nswitches: [s]\nlinks: [{ends: [a, s]}, {ends: [b, s]}]\n")
+	if first, again := ran(), ran(); first != 2 || again != 0 {
+		t.Errorf("%d, then %d points ran, want 2, 0", first, again)
+	}
+	net("hosts: [a, b]\nswitches: [s]\nlinks: [{ends: [a, s]}, {ends: [b, s], delay: 2us}]\n")
+	if n := ran(); n != 2 {
+		t.Errorf("after a change %d points ran, want 2", n)
+	}
+}
