@@ -134,10 +134,18 @@ func manifestVariants(folder string, m *Manifest, prefix bool) ([]*Variant, erro
 			at[name] = v
 			list = append(list, v)
 		}
-		if err := v.read(filepath.Join(folder, pointsFolder, filepath.Base(p.Folder))); errors.Is(err, os.ErrNotExist) {
+		path := filepath.Join(folder, pointsFolder, filepath.Base(p.Folder))
+		if err := v.read(path); errors.Is(err, os.ErrNotExist) {
 			return nil, fmt.Errorf("%s is not complete: %s, seed %d is missing; allowed: a finished sweep (go on with --resume)", folder, name, p.Seed)
 		} else if err != nil {
 			return nil, err
+		}
+		var record pointRecord
+		if err := readJSON(filepath.Join(path, pointFile), &record); err != nil {
+			return nil, err
+		}
+		if v.Trouble == "" && record.Verdict.Code != 0 {
+			v.Trouble = fmt.Sprintf("seed %d: %s", p.Seed, record.Verdict.Message)
 		}
 	}
 	return list, nil
