@@ -1,0 +1,74 @@
+package topo
+
+import (
+	"fmt"
+	"testing"
+
+	"github.com/xoff-net/xoff/route"
+)
+
+// caught is a failer that remembers; Fatalf ends the check by a panic.
+type caught struct{ why string }
+
+func (c *caught) Helper() {}
+
+func (c *caught) Fatalf(format string, args ...any) {
+	c.why = fmt.Sprintf(format, args...)
+	panic(c)
+}
+
+// catch returns what a check complains about.
+func catch(check func(failer)) (why string) {
+	c := &caught{}
+	defer func() {
+		if r := recover(); r != nil && r != any(c) {
+			panic(r)
+		}
+		why = c.why
+	}()
+	check(c)
+	return ""
+}
+
+// The properties find graphs and routes with one mistake.
+func TestPropertiesCatch(t *testing.T) {
+	fresh := func() *Graph { return LeafSpine(3, 2, 2, slow, fast) }
+	if why := catch(func(f failer) { checkSound(f, fresh()) }); why != "" {
+		t.Fatalf("the healthy one: %s", why)
+	}
+	for name, spoil := range map[string]func(*Graph){
+		"a port twice":             func(g *Graph) { g.Links[len(g.Links)-1].PortB = g.Links[len(g.Links)-3].PortB },
+		"a gap between ports":      func(g *Graph) { g.Links[len(g.Links)-1].PortA += 3 },
+		"a host on two switches":   func(g *Graph) { g.Links[0].A, g.Links[0].PortA = 1, 1 },
+		"a cable between hosts":    func(g *Graph) { g.Links[0].B = 1 },
+		"a name twice":             func(g *Graph) { g.Names[0] = "leaf0" },
+		"a wrong rack":             func(g *Graph) { g.Rack[0] = 1 },
+		"an empty group":           func(g *Graph) { g.Groups[1].Hosts = nil },
+		"a group named as a node":  func(g *Graph) { g.Groups[1].Name = "host3" },
+		"wrong lanes":              func(g *Graph) { g.Links[7].Lanes = 2; g.Links[7].B, g.Links[7].PortB = g.Links[6].B, 9 },
+		"a part that is cut off":   func(g *Graph) { g.Remove([]int{6, 7}) },
+		"cables that lead nowhere": func(g *Graph) { g.Links[6].B = g.Links[6].A },
+	} {
+		g := fresh()
+		spoil(g)
+		if why := catch(func(f failer) { checkSound(f, g) }); why == "" {
+			t.Errorf("%s is not noticed", name)
+		}
+	}
+	// leaf0 is node 6; hosts 2 and 3 are on leaf1; its ports 2 and 3 lead to spines.
+	for name, change := range map[string]func(*route.Table){
+		"a missing path":    func(r *route.Table) { r.Hops[2].Len = 1 },
+		"no path":           func(r *route.Table) { r.Hops[2].Len = 0 },
+		"a detour":          func(r *route.Table) { r.Hops[0] = r.Hops[2] },
+		"a port twice":      func(r *route.Table) { r.Ports[r.Hops[2].At] = r.Ports[r.Hops[2].At+1] },
+		"the wrong host":    func(r *route.Table) { r.Hops[0] = r.Hops[1] },
+		"a way back to one": func(r *route.Table) { r.Hops[2] = r.Hops[0] },
+	} {
+		g := fresh()
+		tables := Routes(g, nil)
+		change(tables[6])
+		if why := catch(func(f failer) { checkRoutes(f, g, tables) }); why == "" {
+			t.Errorf("%s is not noticed", name)
+		}
+	}
+}
