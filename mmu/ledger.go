@@ -96,9 +96,10 @@ type Pair struct {
 // Ledger counts the bytes of one switch.
 type Ledger struct {
 	spec      Spec
-	sharedMax units.Bytes
-	in        []counters // [port*Classes+class]
-	out       []int32    // [port*Classes+class]
+	sharedMax units.Bytes // of the shared segment now
+	sharedAll units.Bytes // of the shared segment when nothing is lent
+	in        []counters  // [port*Classes+class]
+	out       []int32     // [port*Classes+class]
 	segments  [numSegments]units.Bytes
 	stored    units.Bytes
 	reserved  units.Bytes // promised by SetAside, not yet used
@@ -112,10 +113,8 @@ type Ledger struct {
 // NewLedger returns an empty ledger.
 func NewLedger(spec Spec) *Ledger {
 	n := spec.Ports * Classes
-	l := &Ledger{spec: spec, sharedMax: spec.Shared, in: make([]counters, n), out: make([]int32, n)}
-	if spec.Cell > 1 {
-		l.sharedMax -= l.sharedMax % spec.Cell
-	}
+	l := &Ledger{spec: spec, in: make([]counters, n), out: make([]int32, n)}
+	l.Resize(spec.Shared)
 	return l
 }
 
@@ -268,16 +267,20 @@ func (l *Ledger) GiveBack(b units.Bytes) {
 
 // repay returns reserve to the shared segment it was taken from.
 func (l *Ledger) repay(b units.Bytes) {
-	b = min(b, l.lent)
-	l.lent -= b
-	l.sharedMax += b
+	l.lent -= min(b, l.lent)
+	l.sharedMax = max(l.sharedMax, l.sharedAll-l.lent)
 }
 
 // Reserved returns the bytes set aside and not yet used.
 func (l *Ledger) Reserved() units.Bytes { return l.reserved }
 
-// Resize changes the size of the shared segment; it cannot fall below what is
-// stored in it.
+// Resize changes the size of the shared segment, in whole cells; it cannot fall
+// below what is stored in it. What is lent to the reserve comes out of the new
+// size until it is repaid.
 func (l *Ledger) Resize(shared units.Bytes) {
-	l.sharedMax = max(shared, l.segments[Shared])
+	if l.spec.Cell > 1 {
+		shared -= shared % l.spec.Cell
+	}
+	l.sharedAll = shared
+	l.sharedMax = max(shared-l.lent, l.segments[Shared])
 }

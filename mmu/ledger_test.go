@@ -152,6 +152,40 @@ func TestSetAsideHeadroom(t *testing.T) {
 	want(t, l, 0, Ingress{Shared: 9000})
 }
 
+// A new size holds while bytes of the old one are lent, and after they came back.
+func TestResizeWhileLent(t *testing.T) {
+	for _, c := range []struct {
+		name       string
+		stored     units.Bytes // in the shared segment of 10,000 B
+		size       units.Bytes
+		lent, back units.Bytes // of the shared segment, with 1000 B out and when they are repaid
+	}{
+		{"smaller", 0, 4000, 3000, 4000},
+		{"larger", 0, 10500, 9500, 10500},
+		{"below what is stored", 5000, 2000, 5000, 5000},
+		{"between", 5000, 5500, 5000, 5500}, // 4500 with the loan, but 5000 are stored
+	} {
+		l := newTestLedger(0, 1)
+		if c.stored > 0 {
+			l.Charge(frame(0, 1, c.stored), Shared)
+		}
+		if !l.SetAside(1000, Shared) {
+			t.Fatalf("%s: no room to set aside", c.name)
+		}
+		l.Resize(c.size)
+		if got := l.View().SharedSize(); got != c.lent {
+			t.Errorf("%s: %d B with 1000 B lent, want %d", c.name, got, c.lent)
+		}
+		l.GiveBack(1000)
+		if got := l.View().SharedSize(); got != c.back {
+			t.Errorf("%s: %d B when all is repaid, want %d", c.name, got, c.back)
+		}
+		if err := l.Check(); err != nil {
+			t.Errorf("%s: %v", c.name, err)
+		}
+	}
+}
+
 func TestResize(t *testing.T) {
 	l := newTestLedger(0, 1)
 	l.Charge(frame(0, 1, 3000), Shared)
