@@ -134,17 +134,7 @@ func (c *randomCase) run(e engine) (*outcome, error) {
 		return nil, err
 	}
 	o.built = built
-	if done := built.Spec.Done; done != nil {
-		// Let pauses be withdrawn before the run ends.
-		left := c.grace
-		built.Spec.Done = func() bool {
-			if !done() {
-				return false
-			}
-			left -= sim.CheckPeriod
-			return left < 0
-		}
-	}
+	built.Spec.Linger = c.grace // so that pauses are withdrawn before the run ends
 	o.end, o.totals, err = e.run(built.Spec)
 	return o, err
 }

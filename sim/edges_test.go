@@ -152,3 +152,39 @@ func TestCompletesUnderCorruption(t *testing.T) {
 		t.Errorf("nothing was recovered: %+v", o.totals)
 	}
 }
+
+// Hours of nothing cost nothing: the only flow starts after 2000 s, which are
+// 200 million checks and 2 billion windows. Both engines end at the check after
+// the flow, or as much later as they are told, or at the end of the run.
+func TestIdleTimeIsSkipped(t *testing.T) {
+	us, late := units.Microsecond, 2000*units.Second
+	for _, c := range []struct {
+		name   string
+		stop   scenario.Stop
+		linger units.Time
+		end    units.Time
+	}{
+		// One packet takes 4,177,920 ps; checks are every 10 us.
+		{"done", scenario.Stop{When: "all_flows_done", AtMost: 2200 * units.Second}, 0, late + 10*us},
+		{"linger", scenario.Stop{When: "all_flows_done", AtMost: 2200 * units.Second}, 100*units.Second + 1, late + 10*us + 100*units.Second + 1},
+		{"time", scenario.Stop{When: "time", AtMost: 2200*units.Second + 1}, 0, 2200*units.Second + 1},
+	} {
+		cfg := flows(star(2, us), scenario.FlowSpec{From: "host0", To: "host1", Size: 1000, Start: late})
+		cfg.Run.Arrivals = late + us
+		cfg.Run.Stop = c.stop
+		for _, e := range append([]engine{reference}, fastEngines...) {
+			b, err := scenario.Build(cfg, scenario.BuildOptions{})
+			if err != nil {
+				t.Fatal(err)
+			}
+			b.Spec.Linger = c.linger
+			end, _, err := e.run(b.Spec)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if acked := b.Flows.Send[0].Acked; end != c.end || acked != late+4_177_920 {
+				t.Errorf("%s, %s: ends at %v, flow at %v; wanted: %v, %v", c.name, e.name, end, acked, c.end, late+4_177_920)
+			}
+		}
+	}
+}

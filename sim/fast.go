@@ -45,6 +45,7 @@ type Fast struct {
 	next   atomic.Int64
 	stop   bool
 	begun  bool
+	until  units.Time // the run ends here
 	pause  units.Time // RunUntil ends here
 	err    error
 }
@@ -55,7 +56,7 @@ func NewFast(spec *Spec, opts Options) (*Fast, error) {
 	if err != nil {
 		return nil, err
 	}
-	f := &Fast{spec: spec, opts: opts, pause: units.Never, window: windowLength(look / units.Time(max(1, opts.WindowDivisor)))}
+	f := &Fast{spec: spec, opts: opts, until: spec.Until, pause: units.Never, window: windowLength(look / units.Time(max(1, opts.WindowDivisor)))}
 	total := spec.nodeCount()
 	byNumber := make([]*fastNode, total)
 	for i := range byNumber {
@@ -189,14 +190,17 @@ func (f *Fast) advance(ctx context.Context) {
 // at which the run may end.
 func (f *Fast) plan(ctx context.Context) {
 	f.active = f.active[:0]
-	for {
-		if f.now%CheckPeriod == 0 || f.now >= f.spec.Until {
+	for empty := 0; ; empty++ {
+		if f.now%CheckPeriod == 0 || f.now >= f.until {
 			if f.ends(ctx) {
 				f.stop = true
 				return
 			}
+			if empty > slots && f.skip() {
+				continue
+			}
 		}
-		f.end = min(f.now+f.window, f.spec.Until)
+		f.end = min(f.now+f.window, f.until)
 		f.index = uint64(f.now / f.window)
 		for _, w := range f.workers {
 			w.due(f.index)
@@ -208,6 +212,23 @@ func (f *Fast) plan(ctx context.Context) {
 		}
 		f.now = f.end
 	}
+}
+
+// skip moves on to the last check before the next event. It is for times when
+// every window of the bitmaps has been found empty: then only the heaps of far
+// wakes know of events. It reports whether there was anything to skip.
+func (f *Fast) skip() bool {
+	next := min(f.until, f.pause)
+	for _, w := range f.workers {
+		if len(w.far) > 0 {
+			next = min(next, units.Time(w.far[0]>>farNodeBits)*f.window)
+		}
+	}
+	if next -= next % CheckPeriod; next <= f.now {
+		return false
+	}
+	f.now = next
+	return true
 }
 
 // collect turns the bitmaps of all workers into the list of nodes to run.
@@ -235,7 +256,8 @@ func (f *Fast) ends(ctx context.Context) bool {
 		f.err = err
 		return true
 	}
-	return f.now >= f.spec.Until || f.now >= f.pause || f.spec.Done != nil && f.spec.Done()
+	f.until = f.spec.lastUntil(f.now, f.until)
+	return f.now >= f.until || f.now >= f.pause
 }
 
 // slots is the number of windows ahead for which nodes to wake are kept in

@@ -177,8 +177,9 @@ func (o *Oracle) Run(ctx context.Context) (units.Time, error) {
 		n.common.Start(0)
 	}
 	var err error
+	until := o.spec.Until
 	for check := units.Time(0); ; {
-		stop := min(check, o.spec.Until)
+		stop := min(check, until)
 		for o.next() < stop {
 			o.step()
 		}
@@ -186,10 +187,16 @@ func (o *Oracle) Run(ctx context.Context) (units.Time, error) {
 		if o.opts.Progress != nil {
 			o.opts.Progress(o.now)
 		}
-		if err = ctx.Err(); err != nil || o.now >= o.spec.Until || o.spec.Done != nil && o.spec.Done() {
+		if err = ctx.Err(); err != nil {
+			break
+		}
+		if until = o.spec.lastUntil(o.now, until); o.now >= until {
 			break
 		}
 		check += CheckPeriod
+		if next := min(o.next(), until); next > check+slots*CheckPeriod {
+			check = next - next%CheckPeriod // nothing happens until then
+		}
 	}
 	for _, s := range o.switches {
 		s.Finish(o.now)

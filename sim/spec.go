@@ -24,9 +24,12 @@ type Spec struct {
 	// MinFrame is the smallest frame that any node sends.
 	MinFrame units.Bytes
 	// Until ends the run. Before that it ends at the first multiple of
-	// CheckPeriod at which Done reports true (nil: never).
-	Until units.Time
-	Done  func() bool
+	// CheckPeriod at which Done reports true (nil: never), or that much later as
+	// Linger says. The answer of Done may only change with what nodes do: while
+	// nothing happens, nobody asks.
+	Until  units.Time
+	Done   func() bool
+	Linger units.Time
 }
 
 // CheckPeriod is how often, in simulated time, a run looks whether it may stop.
@@ -57,6 +60,15 @@ type RouteChange struct {
 	At    units.Time
 	Node  int
 	Table *route.Table
+}
+
+// lastUntil returns when a run ends that would end at until, as a check at now
+// finds it.
+func (s *Spec) lastUntil(now, until units.Time) units.Time {
+	if until == s.Until && s.Done != nil && s.Done() {
+		return min(until, now+s.Linger)
+	}
+	return until
 }
 
 // nodeCount returns the number of nodes.
