@@ -117,8 +117,14 @@ func (n *NIC) inFlight(q *qp) units.Bytes {
 func (n *NIC) sendPacket(now units.Time, p *port, i int32, q *qp, size uint16) {
 	f := &n.out
 	*f = packet.Packet{Flow: q.flow, Seq: q.seq, Hash: q.hash, Dst: q.dst, Size: size, Meta: packet.MakeMeta(packet.Data, q.class), Flags: q.flags}
-	if units.Bytes(q.seq)*n.ways[q.way].Payload < n.bdp {
+	way := &n.ways[q.way]
+	if units.Bytes(q.seq)*way.Payload < n.bdp {
 		f.Flags |= packet.Unscheduled
+	}
+	// A window shorter than the interval of ACKs would wait for the timeout: as in
+	// InfiniBand, the packet that fills it asks for its ACK.
+	if way.AckEvery > 1 && n.inFlight(q)+way.Payload >= q.ctl.Window(now) {
+		f.Flags |= packet.AckNow
 	}
 	if q.seq < q.high {
 		f.Flags |= packet.Retransmit

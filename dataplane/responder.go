@@ -28,7 +28,7 @@ func (n *NIC) data(now units.Time, p *packet.Packet) {
 		if r.Next == total {
 			r.Delivered = now
 		}
-		if int(r.unacked) >= way.AckEvery || r.Next == total || marked && way.CNP == CNPInAck {
+		if int(r.unacked) >= way.AckEvery || r.Next == total || p.Flags&packet.AckNow != 0 || marked && way.CNP == CNPInAck {
 			r.unacked = 0
 			n.reply(p, packet.Ack, way, r.Next, marked)
 		}

@@ -62,6 +62,7 @@ const (
 	Marked                        // ToS bit that deadlock schemes may use
 	Retransmit                    // sent before
 	Pinned                        // the flow has its own routes
+	AckNow                        // the sender waits for the ACK of this packet
 )
 
 // MakeMeta packs a kind and a class.

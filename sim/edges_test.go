@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"testing"
 
+	"github.com/xoff-net/xoff/cc"
 	"github.com/xoff-net/xoff/probe"
 	"github.com/xoff-net/xoff/scenario"
 	"github.com/xoff-net/xoff/topo"
@@ -186,5 +187,19 @@ func TestIdleTimeIsSkipped(t *testing.T) {
 				t.Errorf("%s, %s: ends at %v, flow at %v; wanted: %v, %v", c.name, e.name, end, acked, c.end, late+4_177_920)
 			}
 		}
+	}
+}
+
+// Two packets fill the window, sixteen make an ACK: the second asks for one. A
+// round is its arrival at 2 x 83,840 + 83,840 + 2 us, and an ACK of 2 x 5,120 +
+// 2 us: 4,261,760 ps for two packets.
+func TestAckAtTheEdgeOfTheWindow(t *testing.T) {
+	cfg := flows(star(2, units.Microsecond), scenario.FlowSpec{From: "host0", To: "host1", Size: 6000})
+	cfg.Hosts.Ack.Every = 16
+	cfg.Hosts.CC = scenario.Choice{Name: "fixed", Params: &cc.FixedParams{Window: 1001}}
+	o := simulate(t, cfg, "")
+	checkFCT(t, o, 3*4_261_760-2_010_240, 3*4_261_760)
+	if o.totals.Timeouts != 0 {
+		t.Errorf("%d timeouts", o.totals.Timeouts)
 	}
 }

@@ -196,7 +196,7 @@ func (d *drawer) hostSide() {
 		// A share of the line rate, at times a window of a few packets.
 		p := &cc.FixedParams{Rate: d.tree.HostLink.Rate * units.Rate(d.between(20, 100)) / 100}
 		if d.chance(0.5) {
-			p.Window = h.Payload * units.Bytes(h.Ack.Every*d.between(1, 30))
+			p.Window = h.Payload * units.Bytes(d.between(1, 40))
 		}
 		h.CC = scenario.Choice{Name: "fixed", Params: p}
 	default:
