@@ -83,6 +83,9 @@ func (b *builder) build() error {
 	if err != nil {
 		return err
 	}
+	if err := b.checkAnyFlow(flows); err != nil {
+		return err
+	}
 	b.out.Flows = dataplane.NewFlows(flows)
 	spec := &sim.Spec{Flows: b.out.Flows, Seed: cfg.Seed, MinFrame: b.minFrame(), Until: cfg.Run.Stop.AtMost}
 	b.out.Spec = spec
@@ -173,9 +176,13 @@ func (b *builder) portSpecs(node int) []flowctl.PortSpec {
 // frame: a PAUSE waits for whichever is on the wire.
 func (b *builder) portSpec(here int, e *portEnd) flowctl.PortSpec {
 	h, s := &b.cfg.Hosts, &b.cfg.Switch
+	smallest := h.Header + 1
+	if b.kinds[lowestID(b.masks[h.Ack.Class])] == mmu.Lossless {
+		smallest = min(smallest, h.Ack.Size)
+	}
 	return flowctl.PortSpec{
 		Rate: e.rate, DelayIn: e.back, DelayOut: e.delay,
-		MTU: max(h.Payload+h.Header, h.Ack.Size, packet.PFCSize), MinFrame: h.Header + 1, WireOverhead: s.WireOverhead, Cell: s.Buffer.Cell,
+		MTU: max(h.Payload+h.Header, h.Ack.Size, packet.PFCSize), MinFrame: smallest, WireOverhead: s.WireOverhead, Cell: s.Buffer.Cell,
 		Lossless: maskOf(b.kinds, mmu.Lossless), Host: here < b.graph.Hosts,
 		PFC: flowctl.PFCSpec{Quanta: uint16(s.PFC.Quanta), Indefinite: s.PFC.Hold == "indefinite", Processing: s.PFC.Processing, Ordered: !s.PFC.Coalesce},
 	}

@@ -1,10 +1,12 @@
 package scenario
 
 import (
+	"errors"
 	"fmt"
 	"strconv"
 	"strings"
 
+	"github.com/xoff-net/xoff/dataplane"
 	"github.com/xoff-net/xoff/mmu"
 	"github.com/xoff-net/xoff/units"
 )
@@ -59,6 +61,29 @@ func (b *builder) checkWorkload(path string, w *Workload) error {
 		return err
 	}
 	return b.checkIncast(path, w)
+}
+
+// errIdle is what is wrong with a run that would end as soon as it begins.
+var errIdle = errors.New("the run would end at once")
+
+// checkAnyFlow checks that the run has something to wait for: without, it would
+// end at 0 and look as if all went well.
+func (b *builder) checkAnyFlow(flows []dataplane.Flow) error {
+	if len(b.cfg.Workload) == 0 {
+		return atf("workload", "%w: there is no workload; allowed: at least one generator of flows", errIdle)
+	}
+	if len(flows) == 0 {
+		return atf("workload", "%w: no flow starts in %s; allowed: a longer run.arrivals, or a higher load", errIdle, b.cfg.Run.Arrivals)
+	}
+	if b.cfg.Run.Stop.When != "measured_flows_done" {
+		return nil
+	}
+	for i := range flows {
+		if b.cfg.measured(flows[i].Start) {
+			return nil
+		}
+	}
+	return atf("run.measure", "%w: none of the %d flows starts in the measured time; allowed: a time in which flows start", errIdle, len(flows))
 }
 
 // stray returns a key that is set and that the generator does not read.
