@@ -59,6 +59,11 @@ type Timed interface {
 // spacing of the last packet sent.
 type Repacer interface{ Repaces() }
 
+// Steady is an algorithm whose rate and window stay as Start set them. They count
+// in the ideal completion time of a flow; of other algorithms it assumes line rate
+// and no window.
+type Steady interface{ Steady() }
+
 // Telemetry is an algorithm that reads per-hop records from ACKs. All switches
 // of the fabric write what it asks for; the answer depends on its parameters
 // only. Two algorithms of one fabric that ask for different things are an input

@@ -46,3 +46,6 @@ func (f *fixed) OnCNP(units.Time)               {}
 func (f *fixed) OnLoss(units.Time, bool)        {}
 func (f *fixed) Rate(units.Time) units.Rate     { return f.rate }
 func (f *fixed) Window(units.Time) units.Bytes  { return f.window }
+
+// Steady implements Steady.
+func (f *fixed) Steady() {}

@@ -61,7 +61,7 @@ func (n *NIC) notify(now units.Time, p *packet.Packet, r *RecvResult, way *Trans
 // reply queues an ACK, NACK or CNP for the source of a packet.
 func (n *NIC) reply(p *packet.Packet, kind packet.Kind, way *Transport, seq uint32, marked bool) {
 	f := packet.Packet{
-		Flow: p.Flow, Seq: seq, Hash: route.Mix(p.Hash ^ replySalt), Dst: n.flows.Flow[p.Flow].Src,
+		Flow: p.Flow, Seq: seq, Hash: ReplyHash(p.Hash), Dst: n.flows.Flow[p.Flow].Src,
 		Size: uint16(way.AckSize), Meta: packet.MakeMeta(kind, way.AckClass), Flags: p.Flags & packet.Pinned,
 	}
 	if marked {
@@ -72,5 +72,6 @@ func (n *NIC) reply(p *packet.Packet, kind packet.Kind, way *Transport, seq uint
 	n.ports[0].nonEmpty |= 1 << way.AckClass
 }
 
-// replySalt makes the ECMP hash of the reverse direction another one.
-const replySalt = 0x9e3779b9
+// ReplyHash is the ECMP hash of what comes back for packets of a hash: another
+// one, so that the two directions choose their paths independently.
+func ReplyHash(hash uint32) uint32 { return route.Mix(hash ^ 0x9e3779b9) }

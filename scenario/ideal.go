@@ -1,6 +1,9 @@
 package scenario
 
 import (
+	"cmp"
+	"slices"
+
 	"github.com/xoff-net/xoff/packet"
 	"github.com/xoff-net/xoff/units"
 )
@@ -35,58 +38,56 @@ func (b *builder) path(src, dst int) []hopLink {
 	}
 }
 
-// idealFCTs returns the completion time of each flow in an empty network: the
-// model itself, packet by packet, with the sender at line rate.
+// idealFCTs returns the completion time of each flow alone in an empty network:
+// the model itself, packet by packet, on the routes that the flow takes. Queues
+// of the fabric are as long as needed, nothing is marked, and sprayed packets
+// wait for each other where they meet, so that none comes out of order. Flows
+// whose ways are alike share one computation, the short ones on the way to the
+// long.
 func (b *builder) idealFCTs() []units.Time {
-	type pair struct{ src, dst uint16 }
-	paths := make(map[pair][2][]hopLink)
-	ideal := make([]units.Time, len(b.out.Flows.Flow))
-	for i := range b.out.Flows.Flow {
-		f := &b.out.Flows.Flow[i]
-		p, ok := paths[pair{f.Src, f.Dst}]
+	flows := b.out.Flows.Flow
+	w := newWalker(b)
+	var courses []*course
+	known := make(map[string]uint32)
+	which, order := make([]uint32, len(flows)), make([]uint32, len(flows))
+	for i := range flows {
+		name := w.walk(uint32(i), &flows[i])
+		c, ok := known[string(name)]
 		if !ok {
-			p = [2][]hopLink{b.path(int(f.Src), int(f.Dst)), b.path(int(f.Dst), int(f.Src))}
-			paths[pair{f.Src, f.Dst}] = p
+			c = uint32(len(courses))
+			known[string(name)] = c
+			courses = append(courses, w.course(int(flows[i].Src), int(flows[i].Dst)))
 		}
-		ideal[i] = b.idealFCT(f.Size, p[0], p[1])
+		which[i], order[i] = c, uint32(i)
+	}
+	slices.SortFunc(order, func(x, y uint32) int {
+		return cmp.Or(cmp.Compare(which[x], which[y]), cmp.Compare(flows[x].Size, flows[y].Size))
+	})
+	ideal := make([]units.Time, len(flows))
+	var p *pipeline
+	for k, i := range order {
+		switch {
+		case k == 0 || which[i] != which[order[k-1]]:
+			p = newPipeline(courses[which[i]])
+		case flows[i].Size == flows[order[k-1]].Size:
+			ideal[i] = ideal[order[k-1]]
+			continue
+		}
+		ideal[i] = p.fct(flows[i].Size)
 	}
 	return ideal
 }
 
-// idealFCT is the time from the start of a lone flow to the arrival of its last
-// ACK. Full packets follow each other at the pace of the slowest link so far;
-// the last, shorter one queues behind the one before it, and so does its ACK.
-func (b *builder) idealFCT(size units.Bytes, there, back []hopLink) units.Time {
-	h := &b.cfg.Hosts
-	over := b.cfg.Switch.WireOverhead
-	n := (size + h.Payload - 1) / h.Payload
-	last := size - (n-1)*h.Payload + h.Header + over
-	full := h.Payload + h.Header + over
-	var before, sum, slowest units.Time // before: when the packet before the last has left the link
-	var arrived, ahead units.Time       // of the last packet and of the one before it
+// roundTrip is how long a full packet takes on one path and its ACK on another.
+func (b *builder) roundTrip(there, back []hopLink) units.Time {
+	h, over, sum := &b.cfg.Hosts, b.cfg.Switch.WireOverhead, units.Time(0)
 	for _, l := range there {
-		t := l.rate.TxTime(full)
-		slowest = max(slowest, t)
-		sum += t
-		begin := arrived
-		if n > 1 {
-			before = sum + units.Time(n-2)*slowest
-			begin = max(arrived, before)
-			ahead = before + l.delay
-		}
-		arrived = begin + l.rate.TxTime(last) + l.delay
-		sum += l.delay
+		sum += l.rate.TxTime(h.Payload+h.Header+over) + l.delay
 	}
-	ack := h.Ack.Size + over
 	for _, l := range back {
-		t := l.rate.TxTime(ack)
-		if n > 1 && h.Ack.Every == 1 {
-			arrived = max(arrived, ahead+t)
-			ahead += t + l.delay
-		}
-		arrived += t + l.delay
+		sum += l.rate.TxTime(h.Ack.Size+over) + l.delay
 	}
-	return arrived
+	return sum
 }
 
 // baseRTT is the round trip of a full packet and its ACK on the longest path
@@ -99,7 +100,7 @@ func (b *builder) baseRTT() units.Time {
 				continue
 			}
 			there, back := b.path(src, dst), b.path(dst, src)
-			longest = max(longest, b.idealFCT(b.cfg.Hosts.Payload, there, back))
+			longest = max(longest, b.roundTrip(there, back))
 		}
 	}
 	return longest

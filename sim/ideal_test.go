@@ -1,0 +1,108 @@
+package sim_test
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"testing"
+
+	"github.com/xoff-net/xoff/buffer"
+	"github.com/xoff-net/xoff/cc"
+	"github.com/xoff-net/xoff/scenario"
+	"github.com/xoff-net/xoff/units"
+)
+
+// loneFlow draws a fabric with one flow and nothing that could hold it up but the
+// model itself: buffers never fill, nothing is marked, no timeout is due.
+func loneFlow(index int) *scenario.Config {
+	d := &drawer{Rand: rand.New(rand.NewPCG(7, uint64(index))), cfg: scenario.Default()}
+	cfg := d.cfg
+	cfg.Name, cfg.Seed = fmt.Sprintf("flow %d", index), d.Uint64()>>1
+	rates := []units.Rate{1 * units.Gbps, 10 * units.Gbps, 25 * units.Gbps, 30 * units.Gbps, 99 * units.Gbps, 100 * units.Gbps}
+	cable := func() scenario.Cable { return scenario.Cable{Rate: pick(d, rates...), Delay: d.delay()} }
+	cfg.Topology.HostLink, cfg.Topology.FabricLink = cable(), cable()
+	if d.chance(0.4) {
+		cfg.Topology.FabricLink.Rate = cfg.Topology.HostLink.Rate
+	}
+	cfg.Classes = map[string]scenario.Class{"control": {IDs: []int{0}, Kind: "control"}, "rdma": {IDs: []int{1}, Kind: "lossless"}}
+	h, s := &cfg.Hosts, &cfg.Switch
+	to := "host1"
+	if cfg.Topology.Name = "one-switch"; d.chance(0.8) {
+		cfg.Topology.Name, cfg.Topology.Leaves, cfg.Topology.Spines, cfg.Topology.HostsPerLeaf = "leaf-spine", 3, d.between(1, 4), 2
+		to = pick(d, "host1", "host2", "host5")
+		cfg.Routing.Name = pick(d, "ecmp", "spray", "static")
+		if spines := cfg.Topology.Spines; to == "host5" && spines > 1 && d.chance(0.3) {
+			cfg.Routing.Pinned = []scenario.Pin{{From: "host0", To: to, Via: []string{"leaf0", fmt.Sprintf("spine%d", spines-1), "leaf1", "spine0", "leaf2"}}}
+		}
+	}
+	h.Payload, h.Header = units.Bytes(d.between(1, 4000)), units.Bytes(d.between(1, 100))
+	h.Ack.Size = pick[units.Bytes](d, 1, 64, 64, 64, units.Bytes(d.between(1, 3000)))
+	h.Ack.Every = pick(d, 1, 1, 2, 3, 16, 1000)
+	h.Reliability.Timeout, h.Reliability.MaxTimeout = 10*units.Second, 20*units.Second
+	h.CC = scenario.Choice{Name: "none"}
+	if d.chance(0.5) {
+		p := &cc.FixedParams{}
+		if d.chance(0.6) {
+			p.Rate = cfg.Topology.HostLink.Rate * units.Rate(d.between(5, 120)) / 100
+		}
+		if d.chance(0.8) {
+			p.Window = units.Bytes(d.between(1, 60*int(h.Payload)))
+		}
+		h.CC = scenario.Choice{Name: "fixed", Params: p}
+	}
+	if d.chance(0.4) {
+		h.Receive.Rate = cfg.Topology.HostLink.Rate * units.Rate(d.between(5, 150)) / 100
+		h.Receive.Xoff, h.Receive.Buffer = 100*units.MB, 300*units.MB
+		if d.chance(0.5) {
+			h.Receive.Hosts = []string{pick(d, "host0", to)}
+		}
+	}
+	s.Buffer.Size = units.GiB
+	s.Policy = scenario.Choice{Name: "static", Params: &buffer.StaticParams{Limit: 500 * units.MB}}
+	s.ECN.Choice = scenario.Choice{Name: "none"}
+	s.WireOverhead = pick[units.Bytes](d, 0, 20)
+	s.Latency = pick[units.Time](d, 0, 300*units.Nanosecond)
+	n := pick(d, 1, 2, 3, d.between(1, 100), d.between(1, 3000))
+	size := h.Payload * units.Bytes(n)
+	if d.chance(0.6) {
+		size -= units.Bytes(d.IntN(int(h.Payload)))
+	}
+	cfg.Workload = []scenario.Workload{{Name: "lone", Generator: "flows", Flows: []scenario.FlowSpec{{From: "host0", To: to, Size: size}}}}
+	cfg.Run.Stop = scenario.Stop{When: "all_flows_done", AtMost: 9 * units.Second}
+	return cfg
+}
+
+// The ideal FCT of a flow is what the engine needs for it alone, to the
+// picosecond. Sprayed packets may overtake each other, which costs a real flow
+// retransmissions, and ACKs take turns with data at a switch, which spreads
+// neither evenly: there the ideal is a lower bound.
+func TestIdealIsTheFCTAlone(t *testing.T) {
+	exact, sprayed, bound := 0, 0, 0
+	for i := range 600 {
+		cfg := loneFlow(i)
+		b, err := scenario.Build(cfg, scenario.BuildOptions{Invariants: true})
+		if err != nil {
+			t.Fatalf("case %d: %v", i, err)
+		}
+		_, totals, err := fastEngines[0].run(b.Spec)
+		if err != nil {
+			t.Fatal(err)
+		}
+		got, ideal, spray := b.Flows.Send[0].Acked, b.Ideal[0], cfg.Routing.Name == "spray"
+		switch {
+		case got == 0 && !spray || totals.Pauses > 0 || totals.Timeouts > 0:
+			t.Errorf("case %d: done at %v with %d pauses and %d timeouts: not alone\n%v", i, got, totals.Pauses, totals.Timeouts, &randomCase{cfg: cfg})
+		case got == ideal && !spray:
+			exact++
+		case got == ideal:
+			sprayed++
+		case spray && (ideal < got || got == 0):
+			bound++
+		default:
+			t.Errorf("case %d: FCT %d ps, ideal %d ps\n%v", i, got, ideal, &randomCase{cfg: cfg})
+		}
+	}
+	t.Logf("%d exact, %d exact though sprayed, %d sprayed and above the ideal", exact, sprayed, bound)
+	if exact < 400 || sprayed < 2*bound {
+		t.Errorf("%d exact, %d sprayed ones exact, %d not: the test has lost its grip", exact, sprayed, bound)
+	}
+}
