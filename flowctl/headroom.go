@@ -2,6 +2,7 @@ package flowctl
 
 import (
 	"fmt"
+	"math/bits"
 
 	"github.com/xoff-net/xoff/mmu"
 	"github.com/xoff-net/xoff/packet"
@@ -81,13 +82,33 @@ func Eq1(rate units.Rate, delay units.Time, mtu units.Bytes) units.Bytes {
 
 // Exact is the largest number of bytes that can arrive for one queue from the
 // frame that turns it OFF on: that frame; what leaves the upstream while the
-// PAUSE waits for the frame being sent, is sent itself, travels and is
-// processed; the frame that the upstream has begun; and what is on the wire.
+// PAUSE waits for the frame being sent and for PFC frames before it, is sent
+// itself, travels and is processed; the frame that the upstream has begun; and
+// what is on the wire.
 func Exact(p *PortSpec) units.Bytes {
 	frame := p.MTU + p.WireOverhead
-	pause := packet.PFCSize + p.WireOverhead
+	pauses := units.Bytes(p.pauseFrames()) * (packet.PFCSize + p.WireOverhead)
 	wire := roundUp(p.Rate, p.DelayIn+p.DelayOut+p.PFC.Processing)
-	return wire + 2*frame + pause + frame
+	return wire + 2*frame + pauses + frame
+}
+
+// pauseFrames is how many PFC frames can be due at once. A frame tells the state
+// of all classes, so one is enough, unless each change must be sent: then an OFF
+// and an ON of every class may wait. What changes beyond that while they do is
+// told by the last of them.
+func (p *PortSpec) pauseFrames() int {
+	if !p.PFC.Ordered {
+		return 1
+	}
+	return 2 * max(1, bits.OnesCount8(p.Lossless))
+}
+
+// MinQuanta is the shortest pause time that can be kept alive: a refresh is due
+// at half-life and may have to wait for the longest frame; and it must leave room
+// for that frame, or refreshes would take all of the wire.
+func (p *PortSpec) MinQuanta() int {
+	const half = packet.QuantumBits / 8 / 2
+	return int((p.MTU + packet.PFCSize + 2*p.WireOverhead + half - 1) / half)
 }
 
 // roundUp returns the bytes that pass in t, with a started byte counted.

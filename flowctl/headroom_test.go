@@ -40,7 +40,8 @@ func TestEq1(t *testing.T) {
 // PHI* = 2 (C D + MTU) + C x processing + 64 B + MTU.
 func TestExact(t *testing.T) {
 	port := PortSpec{Rate: 100 * units.Gbps, DelayIn: 2 * units.Microsecond, DelayOut: 2 * units.Microsecond, MTU: 1500}
-	slow, over, uneven := port, port, port
+	slow, over, uneven, ordered := port, port, port, port
+	ordered.PFC.Ordered, ordered.Lossless = true, 0b1110
 	slow.PFC.Processing = 307200 * units.Picosecond // 3840 B
 	over.WireOverhead = 20
 	uneven.DelayIn = 3*units.Microsecond + 1
@@ -52,6 +53,7 @@ func TestExact(t *testing.T) {
 		{"plain", port, 54564},           // 2 x 25,000 + 3 x 1500 + 64
 		{"slow", slow, 58404},            // + 3840: eq. 1 (56,840) is 1564 B = 1500 + 64 short
 		{"overhead", over, 54644},        // 2 x 25,000 + 3 x 1520 + 84
+		{"ordered", ordered, 54884},      // 2 x 25,000 + 3 x 1500 + 6 x 64: OFF and ON of 3 classes
 		{"uneven delays", uneven, 67065}, // 37,500 and a started byte + 25,000 + 4564
 	} {
 		if got := Exact(&c.p); got != c.want {
@@ -83,5 +85,14 @@ func TestHeadroomOf(t *testing.T) {
 		if err := new(Headroom).UnmarshalText([]byte(text)); err == nil {
 			t.Errorf("%q is accepted", text)
 		}
+	}
+}
+
+// (1500 + 64 + 2 x 20) / 32 = 50.1: half of 51 quanta last for a frame and a PFC
+// frame with their overheads.
+func TestMinQuanta(t *testing.T) {
+	port := PortSpec{MTU: 1500, WireOverhead: 20}
+	if got := port.MinQuanta(); got != 51 {
+		t.Errorf("%d quanta, want 51", got)
 	}
 }

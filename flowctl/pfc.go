@@ -13,7 +13,7 @@ type PFCSpec struct {
 	Quanta     uint16     // pause time of a frame
 	Indefinite bool       // a pause holds until it is withdrawn, as in the papers' simple on/off model
 	Processing units.Time // from the arrival of a frame to its effect
-	Ordered    bool       // every change is sent, in order, none merged into a later one (Roundabout)
+	Ordered    bool       // every change is sent, in order (Roundabout); see pauseFrames
 }
 
 // PauseGate is the sender's half of PFC: it holds back what the peer has paused,
@@ -142,7 +142,10 @@ func (s *PauseSender) set(now units.Time, want, storm uint8) {
 	if want|storm == before {
 		return
 	}
-	if s.port.Spec().PFC.Ordered {
+	if spec := s.port.Spec(); spec.PFC.Ordered {
+		if len(s.changes) == spec.pauseFrames() {
+			s.changes = s.changes[:len(s.changes)-1]
+		}
 		s.changes = append(s.changes, want|storm)
 	}
 	s.port.Request(now)

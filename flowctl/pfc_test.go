@@ -195,6 +195,21 @@ func TestPauseSenderOrdered(t *testing.T) {
 	wantFrames(t, "after a reset, the state only", says(&s, 1), [2]uint8{0b100, 0b100})
 }
 
+// However often classes change their minds while the wire is taken, a PAUSE waits
+// for no more frames than the headroom counts: four for two classes. What came
+// later is told by the last of them.
+func TestPauseSenderOrderedIsBounded(t *testing.T) {
+	p := newFakePort()
+	p.spec.PFC.Ordered, p.spec.Lossless = true, 0b110
+	s := NewPauseSender(p)
+	for range 10 {
+		s.Want(0, 0b010)
+		s.Want(0, 0)
+	}
+	s.Want(0, 0b100)
+	wantFrames(t, "the first three and the last", says(&s, 0), [2]uint8{0b010, 0b010}, [2]uint8{0b010, 0}, [2]uint8{0b010, 0b010}, [2]uint8{0b110, 0b100})
+}
+
 // SIH on one queue: 1000 B private, threshold 5000 B, delta 1000 B, headroom
 // 3000 B, frames of 1000 B.
 func TestSIHSteps(t *testing.T) {

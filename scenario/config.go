@@ -82,7 +82,7 @@ type PFC struct {
 	Hold       string     `yaml:"hold"` // timed | indefinite
 	Quanta     int        `yaml:"quanta"`
 	Processing units.Time `yaml:"processing"`
-	Coalesce   bool       `yaml:"coalesce"` // a pause withdrawn before it was sent is not sent
+	Coalesce   bool       `yaml:"coalesce"` // a pause withdrawn before it was sent is not sent; false: up to two changes per class wait
 }
 
 // Scheduler says how the classes of a port compete. Groups are names in Classes.

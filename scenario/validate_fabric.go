@@ -6,8 +6,10 @@ import (
 	"github.com/xoff-net/xoff/buffer"
 	"github.com/xoff-net/xoff/cc"
 	"github.com/xoff-net/xoff/deadlock"
+	"github.com/xoff-net/xoff/flowctl"
 	"github.com/xoff-net/xoff/mark"
 	"github.com/xoff-net/xoff/mmu"
+	"github.com/xoff-net/xoff/registry"
 	"github.com/xoff-net/xoff/route"
 	"github.com/xoff-net/xoff/sim"
 	"github.com/xoff-net/xoff/topo"
@@ -87,6 +89,22 @@ func (b *builder) checkBuffers() error {
 		if taken >= cfg.Buffer.Size {
 			return atf("switch.buffer.size", "private segments and headroom of %s take %d bytes of its %d; allowed: a larger buffer, fewer lossless classes, or a smaller headroom", name, int64(taken), int64(cfg.Buffer.Size))
 		}
+	}
+	return nil
+}
+
+// checkPFC checks that pauses can be refreshed before they run out: a scheme that
+// promises to lose nothing could not keep its promise otherwise.
+func (b *builder) checkPFC() error {
+	cfg := &b.cfg.Switch
+	scheme, err := flowctl.Schemes.Get(cfg.FlowControl.Name)
+	port := b.portSpecs(0)[0]
+	if err != nil || scheme.Promises&registry.Lossless == 0 || port.PFC.Indefinite || port.Lossless == 0 {
+		return err
+	}
+	if least := port.MinQuanta(); cfg.PFC.Quanta < least {
+		return atf("switch.pfc.quanta", "%d quanta of 64 bytes are too short to be refreshed: half of them must last for a frame of %d bytes and a PFC frame; allowed: %d to 65535, or hold: indefinite",
+			cfg.PFC.Quanta, int64(port.MTU), least)
 	}
 	return nil
 }

@@ -8,6 +8,7 @@ import (
 	"github.com/xoff-net/xoff/buffer"
 	"github.com/xoff-net/xoff/cc"
 	"github.com/xoff-net/xoff/scenario"
+	"github.com/xoff-net/xoff/topo"
 	"github.com/xoff-net/xoff/units"
 )
 
@@ -18,20 +19,27 @@ func loneFlow(index int) *scenario.Config {
 	cfg := d.cfg
 	cfg.Name, cfg.Seed = fmt.Sprintf("flow %d", index), d.Uint64()>>1
 	rates := []units.Rate{1 * units.Gbps, 10 * units.Gbps, 25 * units.Gbps, 30 * units.Gbps, 99 * units.Gbps, 100 * units.Gbps}
-	cable := func() scenario.Cable { return scenario.Cable{Rate: pick(d, rates...), Delay: d.delay()} }
-	cfg.Topology.HostLink, cfg.Topology.FabricLink = cable(), cable()
+	cable := func() topo.Cable { return topo.Cable{Rate: pick(d, rates...), Delay: d.delay()} }
+	t := &d.tree
+	t.HostLink, t.FabricLink = cable(), cable()
 	if d.chance(0.4) {
-		cfg.Topology.FabricLink.Rate = cfg.Topology.HostLink.Rate
+		t.FabricLink.Rate = t.HostLink.Rate
 	}
 	cfg.Classes = map[string]scenario.Class{"control": {IDs: []int{0}, Kind: "control"}, "rdma": {IDs: []int{1}, Kind: "lossless"}}
 	h, s := &cfg.Hosts, &cfg.Switch
 	to := "host1"
-	if cfg.Topology.Name = "one-switch"; d.chance(0.8) {
-		cfg.Topology.Name, cfg.Topology.Leaves, cfg.Topology.Spines, cfg.Topology.HostsPerLeaf = "leaf-spine", 3, d.between(1, 4), 2
+	d.hosts, d.leaves = 2, d.chance(0.8)
+	t.Leaves, t.Spines, t.HostsPerLeaf = 3, d.between(1, 4), 2
+	d.lay()
+	if d.leaves {
 		to = pick(d, "host1", "host2", "host5")
 		cfg.Routing.Name = pick(d, "ecmp", "spray", "static")
-		if spines := cfg.Topology.Spines; to == "host5" && spines > 1 && d.chance(0.3) {
-			cfg.Routing.Pinned = []scenario.Pin{{From: "host0", To: to, Via: []string{"leaf0", fmt.Sprintf("spine%d", spines-1), "leaf1", "spine0", "leaf2"}}}
+		if to == "host5" && t.Spines > 1 && d.chance(0.3) {
+			cfg.Routing.Pinned = []scenario.Pin{{From: "host0", To: to, Via: []string{"leaf0", fmt.Sprintf("spine%d", t.Spines-1), "leaf1", "spine0", "leaf2"}}}
+		}
+		if cfg.Routing.Name != "spray" && d.chance(0.3) { // the ways differ
+			odd := cable()
+			cfg.Topology.Overrides = []scenario.LinkOverride{{Match: "leaf*-spine0", Rate: odd.Rate, Delay: odd.Delay}}
 		}
 	}
 	h.Payload, h.Header = units.Bytes(d.between(1, 4000)), units.Bytes(d.between(1, 100))
@@ -42,7 +50,7 @@ func loneFlow(index int) *scenario.Config {
 	if d.chance(0.5) {
 		p := &cc.FixedParams{}
 		if d.chance(0.6) {
-			p.Rate = cfg.Topology.HostLink.Rate * units.Rate(d.between(5, 120)) / 100
+			p.Rate = t.HostLink.Rate * units.Rate(d.between(5, 120)) / 100
 		}
 		if d.chance(0.8) {
 			p.Window = units.Bytes(d.between(1, 60*int(h.Payload)))
@@ -50,7 +58,7 @@ func loneFlow(index int) *scenario.Config {
 		h.CC = scenario.Choice{Name: "fixed", Params: p}
 	}
 	if d.chance(0.4) {
-		h.Receive.Rate = cfg.Topology.HostLink.Rate * units.Rate(d.between(5, 150)) / 100
+		h.Receive.Rate = t.HostLink.Rate * units.Rate(d.between(5, 150)) / 100
 		h.Receive.Xoff, h.Receive.Buffer = 100*units.MB, 300*units.MB
 		if d.chance(0.5) {
 			h.Receive.Hosts = []string{pick(d, "host0", to)}

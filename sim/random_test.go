@@ -235,7 +235,7 @@ func (d *drawer) switchSide() {
 	if d.chance(0.1) {
 		s.FlowControl = scenario.Choice{Name: "none"}
 	}
-	s.PFC = scenario.PFC{Hold: "timed", Quanta: pick(d, 65535, 1000, 300, 100, 20), Coalesce: d.chance(0.85)}
+	s.PFC = scenario.PFC{Hold: "timed", Quanta: pick(d, 65535, 1000, 300, 0, 0), Coalesce: d.chance(0.85)}
 	if d.chance(0.3) {
 		s.PFC.Hold = "indefinite"
 	}
@@ -244,6 +244,9 @@ func (d *drawer) switchSide() {
 	}
 	if d.chance(0.3) {
 		s.WireOverhead = 20
+	}
+	if s.PFC.Quanta == 0 {
+		s.PFC.Quanta = minQuanta(d.cfg)
 	}
 	if d.chance(0.3) {
 		s.Latency = pick[units.Time](d, 300, 800) * units.Nanosecond
@@ -260,6 +263,13 @@ func (d *drawer) switchSide() {
 	}
 	d.cfg.Routing.Name = pick(d, "ecmp", "ecmp", "ecmp", "spray", "static")
 	d.cfg.Routing.RerouteAfter = pick[units.Time](d, 0, 1, 30) * units.Microsecond
+}
+
+// minQuanta is the shortest pause that is allowed: within half of it, 32 B for
+// each quantum, the wire carries the longest frame and a refresh.
+func minQuanta(cfg *scenario.Config) int {
+	longest := max(cfg.Hosts.Payload+cfg.Hosts.Header, cfg.Hosts.Ack.Size, 64)
+	return int((longest + 64 + 2*cfg.Switch.WireOverhead + 31) / 32)
 }
 
 // workload spends the packets on bursts, a Poisson load and single flows.
@@ -434,15 +444,14 @@ func (d *drawer) mayLose() string {
 		return "headroom is a number, not what can be in flight"
 	}
 	// Eq. 1 has 3840 B for what exact counts as processing, a third frame and
-	// the PAUSE itself.
+	// the PAUSE frames.
 	rate := max(d.tree.HostLink.Rate, d.tree.FabricLink.Rate)
-	if fc.Headroom.Rule == flowctl.HeadroomEq1 && rate.In(s.PFC.Processing)+1+3*mtu+64+s.WireOverhead > 2*(mtu-s.WireOverhead)+3840 {
-		return "eq. 1 is short of what can be in flight"
+	pauses := units.Bytes(1)
+	if !s.PFC.Coalesce {
+		pauses = 2 * units.Bytes(len(d.cfg.Classes["rdma"].IDs))
 	}
-	// A refresh leaves at half-life and waits for a frame: a pause that is
-	// shorter than twice a frame runs out before.
-	if s.PFC.Hold == "timed" && units.Bytes(s.PFC.Quanta)*64/2 <= 2*mtu {
-		return "pauses run out before they are refreshed"
+	if fc.Headroom.Rule == flowctl.HeadroomEq1 && rate.In(s.PFC.Processing)+1+3*mtu+pauses*(64+s.WireOverhead) > 2*(mtu-s.WireOverhead)+3840 {
+		return "eq. 1 is short of what can be in flight"
 	}
 	for _, f := range d.cfg.Faults {
 		if f.Link != "" {
