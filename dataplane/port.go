@@ -100,6 +100,17 @@ type PortStats struct {
 	Forced      uint64                  // frames sent in spite of a pause, by a deadlock handler
 	Marks       uint64
 	Drops       [probe.NumReasons]uint64
+	Broken      uint64 // of the lossless drops, those that broke a promise
+}
+
+// lost counts a lossless frame that was dropped and reports whether that broke a
+// promise.
+func (p *port) lost(now units.Time) bool {
+	if p.spec.Excused != 0 && p.spec.Excused <= now {
+		return false
+	}
+	p.Stats.Broken++
+	return true
 }
 
 // txTime returns how long a frame occupies the wire.

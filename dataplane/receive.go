@@ -87,7 +87,7 @@ func (r *receiver) arrive(now units.Time, p *packet.Packet, ext packet.Ext) {
 		why := probe.Overflow
 		if a.Kind == mmu.Lossless {
 			why = probe.Lossless
-			if r.n.checks != nil {
+			if port.lost(now) && r.n.checks != nil {
 				r.n.checks.fail(now, "lossless frame of class %d dropped by the receiving host", class)
 			}
 		}

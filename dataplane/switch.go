@@ -321,9 +321,10 @@ func (s *Switch) nextSlot() uint32 {
 
 func (s *Switch) drop(now units.Time, in int, p *packet.Packet, why probe.Reason) {
 	s.ports[in].Stats.Drops[why]++
+	broken := why == probe.Lossless && s.ports[in].lost(now)
 	if s.checks != nil {
 		s.checks.dropped += uint64(s.ledger.Cells(units.Bytes(p.Size)))
-		if why == probe.Lossless {
+		if broken {
 			s.checks.fail(now, "lossless frame of class %d dropped at port %d", p.Class(), in)
 		}
 	}

@@ -104,6 +104,10 @@ type PortSpec struct {
 	Lossless     uint8 // mask of lossless classes
 	PFC          PFCSpec
 	Host         bool // a NIC port
+	// Excused is the time from which a dropped lossless frame breaks no promise:
+	// the scheme makes none, or the link has begun to lose what tells the peer to
+	// stop. 0: never.
+	Excused units.Time
 }
 
 // Scheme builds the ends of the ports of one node.

@@ -64,8 +64,9 @@ type Pauses struct {
 
 // Drops are lost frames by reason.
 type Drops struct {
-	Lossless uint64 `json:"lossless"` // of lossless classes, for want of buffer: a failure of the scheme
-	Overflow uint64 `json:"overflow"` // of lossy classes, for want of buffer
+	Lossless uint64 `json:"lossless"`        // of lossless classes, for want of buffer
+	Broken   uint64 `json:"lossless_broken"` // of these, where the scheme promised that none would be
+	Overflow uint64 `json:"overflow"`        // of lossy classes, for want of buffer
 	NoRoute  uint64 `json:"no_route"`
 	Handler  uint64 `json:"deadlock_handler"`
 	Link     uint64 `json:"link"` // damaged, or the link was down
@@ -110,7 +111,7 @@ func (o *Outcome) Summarize() *Summary {
 		Schema: SchemaVersion, Scenario: o.Scenario, Seed: o.Seed, End: o.End, Partial: o.Partial,
 		Pauses: Pauses{Pauses: t.Pauses, Resumes: t.Resumes, Refreshes: t.Refreshes, Blocked: t.Blocked},
 		Drops: Drops{
-			Lossless: t.Drops[probe.Lossless], Overflow: t.Drops[probe.Overflow], NoRoute: t.Drops[probe.NoRoute],
+			Lossless: t.Drops[probe.Lossless], Broken: t.Broken, Overflow: t.Drops[probe.Overflow], NoRoute: t.Drops[probe.NoRoute],
 			Handler: t.Drops[probe.Handler], Link: t.Drops[probe.Corrupt],
 		},
 		Transport:  Transport{Retransmissions: t.Resent, Timeouts: t.Timeouts, Nacks: t.Nacks, CNPs: t.CNPs},

@@ -13,6 +13,7 @@ import (
 	"github.com/xoff-net/xoff/mmu"
 	"github.com/xoff-net/xoff/packet"
 	"github.com/xoff-net/xoff/probe"
+	"github.com/xoff-net/xoff/registry"
 	"github.com/xoff-net/xoff/route"
 	"github.com/xoff-net/xoff/sched"
 	"github.com/xoff-net/xoff/sim"
@@ -180,12 +181,28 @@ func (b *builder) portSpec(here int, e *portEnd) flowctl.PortSpec {
 	if b.kinds[lowestID(b.masks[h.Ack.Class])] == mmu.Lossless {
 		smallest = min(smallest, h.Ack.Size)
 	}
+	excused := e.fault
+	if !b.promisesLossless() {
+		excused = 1
+	}
 	return flowctl.PortSpec{
-		Rate: e.rate, DelayIn: e.back, DelayOut: e.delay,
+		Rate: e.rate, DelayIn: e.back, DelayOut: e.delay, Excused: excused,
 		MTU: max(h.Payload+h.Header, h.Ack.Size, packet.PFCSize), MinFrame: smallest, WireOverhead: s.WireOverhead, Cell: s.Buffer.Cell,
 		Lossless: maskOf(b.kinds, mmu.Lossless), Host: here < b.graph.Hosts,
 		PFC: flowctl.PFCSpec{Quanta: uint16(s.PFC.Quanta), Indefinite: s.PFC.Hold == "indefinite", Processing: s.PFC.Processing, Ordered: !s.PFC.Coalesce},
 	}
+}
+
+// promisesLossless reports whether the schemes in use promise that no lossless
+// frame is dropped.
+func (b *builder) promisesLossless() bool {
+	s := &b.cfg.Switch
+	scheme, err := flowctl.Schemes.Get(s.FlowControl.Name)
+	if err != nil {
+		return false // reported elsewhere
+	}
+	handler, err := deadlock.Handlers.Get(s.Deadlock.Name)
+	return err == nil && scheme.Promises&handler.Promises&registry.Lossless != 0
 }
 
 func (b *builder) switches(spec *sim.Spec) error {

@@ -33,6 +33,21 @@ func (b *builder) faults(spec *sim.Spec) {
 	spec.Routes = b.reroutes(spec)
 }
 
+// firstFaults returns when each faulty link fails first, at 1 ps or later.
+func (b *builder) firstFaults() map[int]units.Time {
+	first := make(map[int]units.Time)
+	for _, f := range b.cfg.Faults {
+		if f.Link == "" {
+			continue
+		}
+		l := b.link(f.Link)
+		if t, ok := first[l]; !ok || f.At < t {
+			first[l] = max(1, f.At)
+		}
+	}
+	return first
+}
+
 // reroutes computes the tables after each change of a link, in force after the
 // configured delay.
 func (b *builder) reroutes(spec *sim.Spec) []sim.RouteChange {

@@ -112,6 +112,7 @@ type portEnd struct {
 	rate  units.Rate
 	delay units.Time // to the peer
 	back  units.Time // from the peer
+	fault units.Time // from when on the link loses frames; 0: never
 }
 
 // portEnds returns where each port of each node leads.
@@ -121,9 +122,10 @@ func (b *builder) portEnds() [][]portEnd {
 		for i, n := range b.graph.Ports() {
 			b.ends[i] = make([]portEnd, n)
 		}
-		for _, l := range b.graph.Links {
-			b.ends[l.A][l.PortA] = portEnd{l.B, l.Rate, b.delayInto(l.B, l.Delay), b.delayInto(l.A, l.Delay)}
-			b.ends[l.B][l.PortB] = portEnd{l.A, l.Rate, b.delayInto(l.A, l.Delay), b.delayInto(l.B, l.Delay)}
+		faults := b.firstFaults()
+		for i, l := range b.graph.Links {
+			b.ends[l.A][l.PortA] = portEnd{l.B, l.Rate, b.delayInto(l.B, l.Delay), b.delayInto(l.A, l.Delay), faults[i]}
+			b.ends[l.B][l.PortB] = portEnd{l.A, l.Rate, b.delayInto(l.A, l.Delay), b.delayInto(l.B, l.Delay), faults[i]}
 		}
 	}
 	return b.ends

@@ -6,10 +6,8 @@ import (
 	"github.com/xoff-net/xoff/buffer"
 	"github.com/xoff-net/xoff/cc"
 	"github.com/xoff-net/xoff/deadlock"
-	"github.com/xoff-net/xoff/flowctl"
 	"github.com/xoff-net/xoff/mark"
 	"github.com/xoff-net/xoff/mmu"
-	"github.com/xoff-net/xoff/registry"
 	"github.com/xoff-net/xoff/route"
 	"github.com/xoff-net/xoff/sim"
 	"github.com/xoff-net/xoff/topo"
@@ -96,11 +94,9 @@ func (b *builder) checkBuffers() error {
 // checkPFC checks that pauses can be refreshed before they run out: a scheme that
 // promises to lose nothing could not keep its promise otherwise.
 func (b *builder) checkPFC() error {
-	cfg := &b.cfg.Switch
-	scheme, err := flowctl.Schemes.Get(cfg.FlowControl.Name)
-	port := b.portSpecs(0)[0]
-	if err != nil || scheme.Promises&registry.Lossless == 0 || port.PFC.Indefinite || port.Lossless == 0 {
-		return err
+	cfg, port := &b.cfg.Switch, b.portSpecs(0)[0]
+	if !b.promisesLossless() || port.PFC.Indefinite || port.Lossless == 0 {
+		return nil
 	}
 	if least := port.MinQuanta(); cfg.PFC.Quanta < least {
 		return atf("switch.pfc.quanta", "%d quanta of 64 bytes are too short to be refreshed: half of them must last for a frame of %d bytes and a PFC frame; allowed: %d to 65535, or hold: indefinite",

@@ -453,10 +453,5 @@ func (d *drawer) mayLose() string {
 	if fc.Headroom.Rule == flowctl.HeadroomEq1 && rate.In(s.PFC.Processing)+1+3*mtu+pauses*(64+s.WireOverhead) > 2*(mtu-s.WireOverhead)+3840 {
 		return "eq. 1 is short of what can be in flight"
 	}
-	for _, f := range d.cfg.Faults {
-		if f.Link != "" {
-			return "PAUSE frames are lost, or a pause is forgotten when a link comes up"
-		}
-	}
 	return ""
 }

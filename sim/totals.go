@@ -24,6 +24,7 @@ type Totals struct {
 	Nacks     uint64
 	CNPs      uint64
 	Drops     [probe.NumReasons]uint64
+	Broken    uint64      // of the lossless drops, those that broke a promise
 	PeakUsed  units.Bytes // of the fullest switch
 	PeakHead  units.Bytes // headroom of the switch that used most
 }
@@ -51,6 +52,7 @@ func totals(spec *Spec, nics []*dataplane.NIC, switches []*dataplane.Switch, now
 		t.Refreshes += s.Refreshes
 		t.Marks += s.Marks
 		t.Forced += s.Forced
+		t.Broken += s.Broken
 		for r := range s.Drops {
 			t.Drops[r] += s.Drops[r]
 		}
