@@ -103,3 +103,24 @@ func (c *Checks) leaves(now units.Time, p *port, f *packet.Packet) {
 		c.fail(now, "port %d sends while its wire is taken until %s", p.index, p.busy)
 	}
 }
+
+// delivered checks that the application gets every byte of a flow once and in
+// order, from what the packet says of itself rather than from the state of the
+// transport.
+func (c *Checks) delivered(now units.Time, flows *Flows, p *packet.Packet, way *Transport, last bool) {
+	got, size := &flows.given[p.Flow], flows.Flow[p.Flow].Size
+	if at := units.Bytes(p.Seq) * way.Payload; at != *got {
+		c.fail(now, "flow %d delivers the byte at %d after %d bytes", p.Flow, at, *got)
+	}
+	*got += units.Bytes(p.Size) - way.Header
+	if *got > size || last != (*got == size) {
+		c.fail(now, "flow %d of %d bytes has delivered %d", p.Flow, size, *got)
+	}
+}
+
+// finished checks that the source takes for delivered what is.
+func (c *Checks) finished(now units.Time, flows *Flows, flow uint32) {
+	if got, size := flows.given[flow], flows.Flow[flow].Size; got != size {
+		c.fail(now, "flow %d of %d bytes is finished, but %d were delivered", flow, size, got)
+	}
+}

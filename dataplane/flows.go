@@ -23,6 +23,9 @@ type Flows struct {
 	Send []SendResult // by the source
 	Recv []RecvResult // by the destination
 	slot []int32      // by the source: queue pair of an active flow
+	// given is, by the destination, how many bytes the application got; nil unless
+	// invariants are checked.
+	given []units.Bytes
 }
 
 // SendResult is what the source knows about a flow.

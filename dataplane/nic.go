@@ -114,6 +114,9 @@ func NewNIC(spec *NICSpec, drv NICDriver) (*NIC, error) {
 	}
 	n.initPort(0, spec.Port, spec.Flow)
 	n.ports[0].sched = spec.Scheduler
+	if spec.Checks != nil && n.flows.given == nil {
+		n.flows.given = make([]units.Bytes, len(n.flows.Flow))
+	}
 	n.receive = newReceiver(n, &spec.Receive, ledger, spec.Flow)
 	n.armStart()
 	return n, nil

@@ -309,6 +309,9 @@ func (n *NIC) react(now units.Time, i int32, q *qp, event func()) {
 // finish closes a queue pair whose last ACK has arrived.
 func (n *NIC) finish(now units.Time, i int32, q *qp) {
 	n.flows.Send[q.flow].Acked = now
+	if n.checks != nil {
+		n.checks.finished(now, n.flows, q.flow)
+	}
 	n.flows.slot[q.flow] = 0
 	n.Stats.Finished++
 	q.done = true

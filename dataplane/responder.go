@@ -25,6 +25,9 @@ func (n *NIC) data(now units.Time, p *packet.Packet) {
 		r.Next++
 		r.unacked++
 		total := uint32((f.Size + way.Payload - 1) / way.Payload)
+		if n.checks != nil {
+			n.checks.delivered(now, n.flows, p, way, r.Next == total)
+		}
 		if r.Next == total {
 			r.Delivered = now
 		}
