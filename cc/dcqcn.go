@@ -68,6 +68,14 @@ func (p *DCQCNParams) validate() error {
 	return nil
 }
 
+// CheckLine checks that a host of a line rate can send as slowly as it must.
+func (p *DCQCNParams) CheckLine(line units.Rate) error {
+	if p.MinRate > line {
+		return fmt.Errorf("min_rate is %s on hosts of %s; allowed: at most their line rate", p.MinRate, line)
+	}
+	return nil
+}
+
 func newDCQCN(params any) (Factory, error) {
 	p := *params.(*DCQCNParams)
 	if err := p.validate(); err != nil {

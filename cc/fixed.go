@@ -23,8 +23,11 @@ func newNone(any) (Factory, error) { return newFixed(&FixedParams{}) }
 
 func newFixed(params any) (Factory, error) {
 	p := *params.(*FixedParams)
-	if p.Rate < 0 || p.Window < 0 {
-		return nil, fmt.Errorf("rate %s and window %s must not be negative", p.Rate, p.Window)
+	switch {
+	case p.Rate < 0:
+		return nil, fmt.Errorf("rate is %s; allowed: 0bps (line rate) or more", p.Rate)
+	case p.Window < 0:
+		return nil, fmt.Errorf("window is %s; allowed: 0B (no window) or more", p.Window)
 	}
 	return func() Control { return &fixed{params: p} }, nil
 }

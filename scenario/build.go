@@ -250,7 +250,7 @@ func (b *builder) switchSpec(node int, table *route.Table) (*dataplane.SwitchSpe
 		Deadlock: func(sw deadlock.Switch) (deadlock.Handler, error) {
 			h, err := handler.New(cfg.Deadlock.Params, sw)
 			if err != nil {
-				return nil, b.cfg.Locate(at("switch.deadlock", err))
+				return nil, b.cfg.Locate(cfg.Deadlock.wrong("switch.deadlock", err))
 			}
 			return h, nil
 		},

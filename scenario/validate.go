@@ -40,7 +40,7 @@ func Validate(c *Config) error {
 	if err == nil {
 		// From here on the fabric can be generated.
 		b := newBuilder(c, BuildOptions{})
-		err = first(b.checkSchemes(), b.checkPFC(), b.checkBuffers(), b.checkRouting(), b.checkReceive())
+		err = first(b.checkSchemes(), b.checkPFC(), b.checkBuffers(), b.checkDeadlock(), b.checkRouting(), b.checkReceive())
 		if err == nil {
 			err = first(b.checkFaults(), b.checkWorkloads())
 		}

@@ -5,9 +5,11 @@ import (
 
 	"github.com/xoff-net/xoff/buffer"
 	"github.com/xoff-net/xoff/cc"
+	"github.com/xoff-net/xoff/dataplane"
 	"github.com/xoff-net/xoff/deadlock"
 	"github.com/xoff-net/xoff/mark"
 	"github.com/xoff-net/xoff/mmu"
+	"github.com/xoff-net/xoff/packet"
 	"github.com/xoff-net/xoff/route"
 	"github.com/xoff-net/xoff/sim"
 	"github.com/xoff-net/xoff/topo"
@@ -52,8 +54,38 @@ func (b *builder) checkSchemes() error {
 	if _, err := algorithm.New(b.cfg.Hosts.CC.Params); err != nil {
 		return b.cfg.Hosts.CC.wrong("hosts.cc", err)
 	}
+	if p, ok := b.cfg.Hosts.CC.Params.(lineChecker); ok {
+		for host := range b.graph.Hosts {
+			if err := p.CheckLine(b.portEnds()[host][0].rate); err != nil {
+				return b.cfg.Hosts.CC.wrong("hosts.cc", err)
+			}
+		}
+	}
 	return nil
 }
+
+// lineChecker is a parameter struct that must fit the line rate of every host.
+type lineChecker interface{ CheckLine(units.Rate) error }
+
+// checkDeadlock tries the handler on a switch of two ports, so that a mistake in
+// its parameters is found here and not when the engine is built.
+func (b *builder) checkDeadlock() error {
+	spec, err := b.switchSpec(b.graph.Hosts, &route.Table{})
+	if err != nil {
+		return err
+	}
+	n := min(2, len(spec.Ports))
+	spec.Ports, spec.Flow, spec.Sink, spec.Checks = spec.Ports[:n], spec.Flow[:n], nil, nil
+	_, err = dataplane.NewSwitch(spec, noDriver{})
+	return err
+}
+
+// noDriver drives nothing.
+type noDriver struct{}
+
+func (noDriver) Transmit(int, *packet.Packet, packet.Ext, units.Time) {}
+func (noDriver) ArmTx(int, units.Time)                                {}
+func (noDriver) ArmWake(units.Time)                                   {}
 
 // absurd is more headroom than any buffer has; sums of it still fit 64 bits.
 const absurd units.Bytes = 1 << 48
