@@ -1,6 +1,7 @@
 package scenario
 
 import (
+	"errors"
 	"fmt"
 	"sort"
 
@@ -373,6 +374,9 @@ func (b *builder) hosts(spec *sim.Spec) error {
 		starts[f.Src] = append(starts[f.Src], uint32(i))
 	}
 	rtt := b.baseRTT()
+	if h.Reliability.Timeout < rtt {
+		return atf("hosts.reliability.timeout", "%w: %s is less than the round trip of %s in an empty network; allowed: %s or more", errTimeout, show(h.Reliability.Timeout), rtt, rtt)
+	}
 	for node := range b.graph.Hosts {
 		spec.Hosts = append(spec.Hosts, &dataplane.NICSpec{
 			Name: b.graph.Names[node], Node: uint16(node), Port: b.portSpecs(node)[0], Flow: scheme, Scheduler: b.scheduler(),
@@ -382,6 +386,9 @@ func (b *builder) hosts(spec *sim.Spec) error {
 	}
 	return nil
 }
+
+// errTimeout is what is wrong with a timeout that comes before any ACK can.
+var errTimeout = errors.New("everything would be sent again and again")
 
 func lowestID(mask uint8) int {
 	for c := range mmu.Classes {

@@ -3,9 +3,11 @@ package scenario
 import (
 	"fmt"
 	"reflect"
+	"strings"
 	"testing"
 
 	"github.com/xoff-net/xoff/dataplane"
+	"github.com/xoff-net/xoff/topo"
 	"github.com/xoff-net/xoff/units"
 )
 
@@ -124,5 +126,54 @@ func TestNothingToDo(t *testing.T) {
 		if _, err := Build(parse(t, c.text), BuildOptions{}); fmt.Sprint(err) != c.want {
 			t.Errorf("got  %v\nwant %s", err, c.want)
 		}
+	}
+}
+
+// A timeout before the first ACK can come sends everything twice. On the default
+// fabric a round trip is 4 x (83,840 ps + 1 us) + 4 x (5,120 ps + 1 us).
+func TestTimeoutBelowRoundTrip(t *testing.T) {
+	text := "hosts: {reliability: {timeout: %s}}\nworkload: [{name: w, generator: flows, flows: [{from: host0, to: host5, size: 1KB, start: 0}]}]"
+	for timeout, want := range map[string]string{
+		"8355840ps": "<nil>",
+		"8355839ps": "a.yaml:1:32: hosts.reliability.timeout: everything would be sent again and again: 8355.839ns is less than the round trip of 8355.84ns in an empty network; allowed: 8355.84ns or more",
+		"1ps":       "a.yaml:1:32: hosts.reliability.timeout: everything would be sent again and again: 1ps is less than the round trip of 8355.84ns in an empty network; allowed: 8355.84ns or more",
+	} {
+		if _, err := Build(parse(t, fmt.Sprintf(text, timeout)), BuildOptions{}); fmt.Sprint(err) != want {
+			t.Errorf("got  %v\nwant %s", err, want)
+		}
+	}
+}
+
+// Files may begin as some editors and standards would have it.
+func TestPrologues(t *testing.T) {
+	for _, prologue := range []string{"\ufeff", "%YAML 1.2\n---\n", "\ufeff%YAML 1.2\n---\n", "---\n"} {
+		if c := parse(t, prologue+"name: x\nseed: 5\n"); c.Name != "x" || c.Seed != 5 {
+			t.Errorf("%q: name %q, seed %d", prologue, c.Name, c.Seed)
+		}
+	}
+	for _, text := range []string{"%YAML 1.2\n---\n", "\ufeff"} {
+		if _, err := Parse("a.yaml", []byte(text)); err == nil || !strings.Contains(err.Error(), "the file is empty") {
+			t.Errorf("%q: %v", text, err)
+		}
+	}
+}
+
+// What --set gives in braces replaces what the file says, also what it does not
+// name; a single key changes nothing else.
+func TestSetReplaces(t *testing.T) {
+	text := "topology: {name: leaf-spine, leaves: 8, spines: 2}\nhosts: {ack: {every: 4, size: 80B}}\nrun: {arrivals: 5ms, stop: {when: time}}\n"
+	c := parse(t, text, "topology={name: one-switch, hosts: 5}", "hosts.ack={size: 70B}", "run.stop.at_most=7ms")
+	usual := Default()
+	if g, err := c.graph(); err != nil || g.Hosts != 5 || c.Topology.Name != "one-switch" {
+		t.Errorf("topology %+v: %v", c.Topology, err)
+	}
+	if want := (Ack{Every: usual.Hosts.Ack.Every, Class: "control", Size: 70}); c.Hosts.Ack != want {
+		t.Errorf("ack %+v, want %+v", c.Hosts.Ack, want)
+	}
+	if want := (Stop{When: "time", AtMost: 7 * units.Millisecond}); c.Run.Stop != want || c.Run.Arrivals != 5*units.Millisecond {
+		t.Errorf("run %+v, want %+v", c.Run, want)
+	}
+	if c := parse(t, text, "topology={spines: 3}"); !reflect.DeepEqual(c.Topology.Params.(*topo.LeafSpineParams).Leaves, 4) {
+		t.Errorf("topology %+v keeps the leaves of the file", c.Topology.Params)
 	}
 }

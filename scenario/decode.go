@@ -66,13 +66,16 @@ func document(d *decoder, data []byte, what string) (ast.Node, error) {
 	if line := tooDeep(data); line > 0 {
 		return nil, d.src.errorAt(place{line: line, column: 1}, fmt.Errorf("keys are nested too deeply; allowed: at most %d levels", maxDepth))
 	}
-	file, err := parseYAML(data)
+	file, err := parseYAML(bytes.TrimPrefix(data, []byte("\ufeff"))) // some editors begin files so
 	if err != nil {
 		return nil, syntaxError(d.src, err)
 	}
 	var bodies []ast.Node
 	for _, doc := range file.Docs {
-		if doc != nil && doc.Body != nil {
+		if doc == nil || doc.Body == nil {
+			continue
+		}
+		if _, ok := doc.Body.(*ast.DirectiveNode); !ok { // %YAML 1.2
 			bodies = append(bodies, doc.Body)
 		}
 	}
@@ -182,7 +185,48 @@ func override(c *Config, set string) error {
 	if !ok {
 		return d.fail(place{}, "", "%q is not a key; allowed: names joined by dots, items of lists as workload[0]", path)
 	}
-	return d.assign(reflect.ValueOf(c).Elem(), "", steps, file.Docs[0].Body)
+	body := file.Docs[0].Body
+	if isMapping(body) {
+		c.clear(path, steps)
+	}
+	return d.assign(reflect.ValueOf(c).Elem(), "", steps, body)
+}
+
+// clear sets a part of a scenario back to its default and forgets what was
+// written there: keys that are given in braces replace all of it.
+func (c *Config) clear(path string, steps []step) {
+	part, ok := partOf(reflect.ValueOf(c).Elem(), steps)
+	if !ok {
+		return
+	}
+	usual, ok := partOf(reflect.ValueOf(Default()).Elem(), steps)
+	if !ok {
+		usual = reflect.Zero(part.Type()) // an item of a list
+	}
+	part.Set(usual)
+	for p := range c.source.places {
+		if strings.HasPrefix(p, path+".") || strings.HasPrefix(p, path+"[") {
+			delete(c.source.places, p)
+		}
+	}
+}
+
+// partOf follows a path through structs and lists.
+func partOf(v reflect.Value, steps []step) (reflect.Value, bool) {
+	for _, s := range steps {
+		switch {
+		case s.index >= 0 && v.Kind() == reflect.Slice && s.index < v.Len():
+			v = v.Index(s.index)
+			continue
+		case s.index < 0 && v.Kind() == reflect.Struct:
+			if i, ok := keysOf(v.Type())[s.key]; ok {
+				v = v.Field(i)
+				continue
+			}
+		}
+		return reflect.Value{}, false
+	}
+	return v, true
 }
 
 // step is a part of a path: a key, or the index of a list item.
