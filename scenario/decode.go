@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"reflect"
 	"strconv"
@@ -18,11 +19,23 @@ import (
 // the file, such as `switch.policy.alpha=1/8`.
 func ReadFile(path string, set ...string) (*Config, error) {
 	data, err := os.ReadFile(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, &InputError{File: path, Err: missingFile{}}
+	}
 	if err != nil {
 		return nil, &InputError{Err: err}
 	}
 	return Parse(path, data, set...)
 }
+
+// missingFile is fs.ErrNotExist in words that help.
+type missingFile struct{}
+
+func (missingFile) Error() string {
+	return "there is no such file; allowed: a scenario, such as the one that `xoff demo` leaves behind"
+}
+
+func (missingFile) Is(target error) bool { return target == fs.ErrNotExist }
 
 // Parse reads a scenario, fills in the defaults and validates it. The name stands
 // for the file in messages.

@@ -13,18 +13,26 @@ import (
 
 // settings are the keys of an opponent, named like the flags of `xoff bench`.
 var settings = map[string]func(c *Case, value string) error{
-	"hosts":      func(c *Case, v string) (err error) { c.Hosts, err = strconv.Atoi(v); return err },
-	"workers":    func(c *Case, v string) (err error) { c.Workers, err = strconv.Atoi(v); return err },
+	"hosts":      func(c *Case, v string) (err error) { c.Hosts, err = number(v); return err },
+	"workers":    func(c *Case, v string) (err error) { c.Workers, err = number(v); return err },
 	"link-delay": func(c *Case, v string) (err error) { c.LinkDelay, err = units.ParseTime(v); return err },
 	"warm-up":    func(c *Case, v string) (err error) { c.WarmUp, err = units.ParseTime(v); return err },
 	"us": func(c *Case, v string) (err error) {
-		us, err := strconv.Atoi(v)
+		us, err := number(v)
 		c.Measured = units.Time(us) * units.Microsecond
 		return err
 	},
 	"cc":           func(c *Case, v string) error { c.CC = v; return nil },
 	"policy":       func(c *Case, v string) error { c.Policy = v; return nil },
 	"flow-control": func(c *Case, v string) error { c.FlowControl = v; return nil },
+}
+
+func number(s string) (int, error) {
+	n, err := strconv.Atoi(s)
+	if err != nil {
+		return 0, fmt.Errorf("%q is not a whole number; allowed: one such as 64", s)
+	}
+	return n, nil
 }
 
 // Opponent reads what base is compared with: settings that differ from base's,
@@ -36,10 +44,13 @@ func Opponent(base Case, spec string) (Runner, error) {
 	}
 	other := base
 	for part := range strings.SplitSeq(spec, ",") {
-		name, value, _ := strings.Cut(strings.TrimSpace(part), "=")
+		name, value, given := strings.Cut(strings.TrimSpace(part), "=")
 		set, ok := settings[name]
 		if !ok {
 			return nil, fmt.Errorf("unknown setting %q; allowed: hosts, workers, link-delay, warm-up, us, cc, policy, flow-control with =VALUE, or cmd:COMMAND", name)
+		}
+		if !given || value == "" {
+			return nil, fmt.Errorf("%s has no value; allowed: %s=VALUE", name, name)
 		}
 		if err := set(&other, value); err != nil {
 			return nil, fmt.Errorf("%s: %w", name, err)

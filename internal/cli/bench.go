@@ -43,9 +43,6 @@ fixed calibration loop ("points"), which makes machines comparable.
 				return failf(exitInput, "--warm-up: %w", err)
 			}
 			c.Measured = units.Time(us) * units.Microsecond
-			if cmd.Flags().Changed("workers") {
-				c.Workers = a.workers
-			}
 			if cmd.Flags().Changed("seed") {
 				c.Seed = a.seed
 			}
@@ -62,6 +59,7 @@ fixed calibration loop ("points"), which makes machines comparable.
 		},
 	}
 	f := cmd.Flags()
+	f.IntVar(&c.Workers, "workers", c.Workers, "goroutines that simulate")
 	f.IntVar(&c.Hosts, "hosts", c.Hosts, "number of hosts, a multiple of 16")
 	f.StringVar(&delay, "link-delay", c.LinkDelay.String(), "delay of every link")
 	f.IntVar(&us, "us", int(c.Measured/units.Microsecond), "simulated microseconds that are measured")

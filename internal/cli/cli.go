@@ -94,12 +94,31 @@ func (a *app) root() *cobra.Command {
 	f := root.PersistentFlags()
 	f.StringVarP(&a.folder, "output", "o", "", "folder for results (default results/NAME-seedSEED)")
 	f.BoolVar(&a.json, "json", false, "print JSON to standard output instead of text")
-	f.BoolVar(&a.quiet, "quiet", false, "print nothing but errors")
+	f.BoolVar(&a.quiet, "quiet", false, "print no text but errors; what --json prints stays")
 	f.Uint64Var(&a.seed, "seed", 0, "seed of the run (default: that of the scenario)")
 	f.IntVar(&a.workers, "workers", runtime.NumCPU(), "goroutines that simulate; results never depend on it")
 	root.AddCommand(a.runCommand(), a.demoCommand(), a.sweepCommand(), a.compareCommand(), a.benchCommand(), a.listCommand(), a.versionCommand())
+	a.manners(root)
 	return root
 }
+
+// version is what was built, of what and for what.
+type version struct {
+	Version string `json:"version"`
+	Go      string `json:"go"`
+	OS      string `json:"os"`
+	Arch    string `json:"arch"`
+}
+
+func (a *app) version() version {
+	v := version{"(devel)", runtime.Version(), runtime.GOOS, runtime.GOARCH}
+	if info, ok := debug.ReadBuildInfo(); ok && info.Main.Version != "" {
+		v.Version = info.Main.Version
+	}
+	return v
+}
+
+func (v version) line() string { return fmt.Sprintf("xoff %s %s %s/%s", v.Version, v.Go, v.OS, v.Arch) }
 
 func (a *app) versionCommand() *cobra.Command {
 	return &cobra.Command{
@@ -107,19 +126,11 @@ func (a *app) versionCommand() *cobra.Command {
 		Short: "Print the version",
 		Args:  cobra.NoArgs,
 		RunE: func(*cobra.Command, []string) error {
-			v := struct {
-				Version string `json:"version"`
-				Go      string `json:"go"`
-				OS      string `json:"os"`
-				Arch    string `json:"arch"`
-			}{"(devel)", runtime.Version(), runtime.GOOS, runtime.GOARCH}
-			if info, ok := debug.ReadBuildInfo(); ok && info.Main.Version != "" {
-				v.Version = info.Main.Version
-			}
+			v := a.version()
 			if a.json {
 				return wrap(exitFailure, a.printJSON(v))
 			}
-			_, err := fmt.Fprintf(a.out, "xoff %s %s %s/%s\n", v.Version, v.Go, v.OS, v.Arch)
+			_, err := fmt.Fprintln(a.out, v.line())
 			return wrap(exitFailure, err)
 		},
 	}

@@ -67,7 +67,7 @@ are used again when scenario, program and options are the same.
 
   xoff sweep mine.yaml --vary switch.policy.alpha=1/16,1/8,1/4 --seeds 5
   xoff sweep mine.yaml --vary 'hosts.cc={name: dcqcn},{name: none}' --vary workload[0].load.share=0.2..0.8/0.2`,
-		Args: cobra.ExactArgs(1),
+		Args: oneFile,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if len(f.vary) == 0 && f.seeds == "" {
 				return failf(exitInput, "nothing is varied; allowed: --vary KEY=a,b,c, --seeds N, or both")

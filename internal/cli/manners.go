@@ -1,0 +1,134 @@
+package cli
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+
+	"github.com/xoff-net/xoff/scenario"
+)
+
+// This file is what the library of the command line leaves open: mistakes end
+// with 2 and say what is allowed, and the shell can complete values.
+
+func (a *app) manners(root *cobra.Command) {
+	root.SetFlagErrorFunc(flagError)
+	root.Version = a.version().line()
+	root.SetVersionTemplate("{{.Version}}\n")
+	root.InitDefaultCompletionCmd()
+	root.SetHelpCommand(&cobra.Command{
+		Use: "help [COMMAND]", Short: "Explain a command",
+		RunE: func(_ *cobra.Command, args []string) error {
+			cmd, rest, err := root.Find(args)
+			if err != nil || len(rest) > 0 {
+				return failf(exitInput, "unknown command %q; allowed: %s", strings.Join(args, " "), commandNames(root))
+			}
+			return cmd.Help()
+		},
+	})
+	for _, cmd := range root.Commands() {
+		if cmd.Name() == "completion" {
+			cmd.RunE = func(cmd *cobra.Command, args []string) error {
+				if len(args) > 0 {
+					return failf(exitInput, "unknown shell %q; allowed: %s", args[0], commandNames(cmd))
+				}
+				return cmd.Help()
+			}
+			cmd.Args = cobra.ArbitraryArgs
+		}
+		complete(cmd)
+	}
+}
+
+func commandNames(cmd *cobra.Command) string {
+	var names []string
+	for _, c := range cmd.Commands() {
+		if !c.Hidden {
+			names = append(names, c.Name())
+		}
+	}
+	return strings.Join(names, ", ")
+}
+
+// oneFile wants one scenario file.
+func oneFile(cmd *cobra.Command, args []string) error {
+	switch len(args) {
+	case 0:
+		return failf(exitInput, "there is no scenario to %s; allowed: xoff %s FILE (xoff demo needs none)", cmd.Name(), cmd.Name())
+	case 1:
+		return nil
+	}
+	return failf(exitInput, "%d files are too many; allowed: xoff %s FILE", len(args), cmd.Name())
+}
+
+// flagError says what a flag takes.
+func flagError(_ *cobra.Command, err error) error {
+	var invalid *pflag.InvalidValueError
+	if !errors.As(err, &invalid) {
+		return err
+	}
+	allowed, ok := map[string]string{"int": "a whole number", "uint64": "a whole number, 0 or more", "bool": "true, false"}[invalid.GetFlag().Value.Type()]
+	if !ok {
+		return err
+	}
+	return failf(exitInput, "--%s is %q; allowed: %s", invalid.GetFlag().Name, invalid.GetValue(), allowed)
+}
+
+// complete lets the shell complete the values of a command.
+func complete(cmd *cobra.Command) {
+	for flag, kind := range map[string]string{"cc": "cc", "policy": "policy", "flow-control": "flow_control"} {
+		completeFlag(cmd, flag, schemeNames(kind))
+	}
+	completeFlag(cmd, "invariants", []string{invariantsOff, invariantsCount, invariantsStrict})
+	completeFlag(cmd, "engine", []string{"fast", "oracle"})
+	completeFlag(cmd, "ties", []string{"key", "insertion"})
+	switch cmd.Name() {
+	case "run", "sweep":
+		cmd.ValidArgsFunction = func(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
+			return []string{"yaml", "yml"}, cobra.ShellCompDirectiveFilterFileExt
+		}
+	case "list":
+		cmd.ValidArgsFunction = func(_ *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
+			switch len(args) {
+			case 0:
+				return schemeNames(""), cobra.ShellCompDirectiveNoFileComp
+			case 1:
+				return schemeNames(args[0]), cobra.ShellCompDirectiveNoFileComp
+			}
+			return nil, cobra.ShellCompDirectiveNoFileComp
+		}
+	}
+}
+
+func completeFlag(cmd *cobra.Command, flag string, values []string) {
+	if cmd.Flags().Lookup(flag) == nil {
+		return
+	}
+	err := cmd.RegisterFlagCompletionFunc(flag, func(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
+		return values, cobra.ShellCompDirectiveNoFileComp
+	})
+	if err != nil {
+		panic(fmt.Sprintf("cli: %v", err)) // registered twice
+	}
+}
+
+// schemeNames lists the schemes of a kind, or with "" the kinds, each with its
+// line of documentation where it has one.
+func schemeNames(kind string) []string {
+	var names []string
+	for _, k := range scenario.Kinds() {
+		if kind == "" {
+			names = append(names, k.Name)
+			continue
+		}
+		for _, s := range k.Schemes {
+			if k.Name == kind {
+				names = append(names, s.Name+"\t"+s.Doc)
+			}
+		}
+	}
+	return names
+}
