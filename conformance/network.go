@@ -180,7 +180,7 @@ func (n *Network) run(watch bool) (out *Result) {
 	flows := append([]dataplane.Flow(nil), n.Flows...)
 	out = &Result{Flows: dataplane.NewFlows(flows)}
 	spec := &sim.Spec{Flows: out.Flows, Seed: 1, MinFrame: header + 1 + n.Overhead, Until: n.Until}
-	spec.Done = func() bool { return out.Unfinished() == 0 }
+	spec.Done = func(units.Time) bool { return out.Unfinished() == 0 }
 	for i, l := range n.Graph.Links {
 		spec.Cables = append(spec.Cables, sim.Cable{
 			A: sim.End{Node: l.A, Port: l.PortA}, B: sim.End{Node: l.B, Port: l.PortB}, Rate: l.Rate,

@@ -10,6 +10,7 @@ import (
 	"github.com/xoff-net/xoff/scenario"
 	"github.com/xoff-net/xoff/topo"
 	"github.com/xoff-net/xoff/units"
+	"github.com/xoff-net/xoff/workload"
 )
 
 // bifrost is a miniature of BifrostX: once per slot the receiver grants what its
@@ -192,7 +193,8 @@ func TestBifrostEndToEnd(t *testing.T) {
 	tree := cfg.Topology.Params.(*topo.LeafSpineParams)
 	tree.Leaves, tree.Spines = 2, 1
 	cfg.Switch.Buffer.Size = 24 * units.MiB
-	cfg.Workload[0].Senders, cfg.Workload[0].Size = 7, units.MB // three of them beside the receiver
+	burst := cfg.Workload[0].Params.(*workload.Incast)
+	burst.Senders, burst.Size = 7, units.MB // three of them beside the receiver
 	granted := uint64(0)
 	total := runScenario(t, cfg, func(b *scenario.Built) { granted = longHaul(b, 100*units.Microsecond, 10*units.Microsecond) })
 	if total.Pauses == 0 {

@@ -7,6 +7,7 @@ import (
 	"github.com/xoff-net/xoff/mmu"
 	"github.com/xoff-net/xoff/registry"
 	"github.com/xoff-net/xoff/units"
+	"github.com/xoff-net/xoff/workload"
 )
 
 // l2bm is a miniature of L2BM: a queue whose packets leave soon gets more of the
@@ -149,7 +150,7 @@ func TestL2BMEndToEnd(t *testing.T) {
 	cfg := incast(t)
 	cfg.Switch.Buffer.Size = 6 * units.MiB
 	cfg.Switch.Policy.Name, cfg.Switch.Policy.Params = l2bmEntry.Name, nil
-	cfg.Workload[0].Size = 2 * units.MB
+	cfg.Workload[0].Params.(*workload.Incast).Size = 2 * units.MB
 	if total := runScenario(t, cfg, nil); total.Pauses == 0 || total.Pauses != total.Resumes {
 		t.Errorf("%d pauses, %d resumes", total.Pauses, total.Resumes)
 	}

@@ -14,6 +14,7 @@ import (
 	"github.com/xoff-net/xoff/sim"
 	"github.com/xoff-net/xoff/topo"
 	"github.com/xoff-net/xoff/units"
+	"github.com/xoff-net/xoff/workload"
 )
 
 // The files plugin_*_test.go hold throw-away miniatures of published schemes.
@@ -41,8 +42,8 @@ func incast(t *testing.T) *scenario.Config {
 	cfg.Run.Arrivals = 50 * units.Microsecond
 	cfg.Run.Stop = scenario.Stop{When: "all_flows_done", AtMost: 50 * units.Millisecond}
 	cfg.Workload = []scenario.Workload{
-		{Name: "burst", Generator: "incast", Senders: 8, Size: 200 * units.KB, To: "host0", At: units.Microsecond, Pairs: "any", Class: scenario.ClassChoice{Random: "rdma"}},
-		{Name: "background", Generator: "poisson", Sizes: "30KB", Load: scenario.Load{Share: 0.3, Of: "host_links"}, Pairs: "any", Class: scenario.ClassChoice{Random: "rdma"}},
+		{Name: "burst", Generator: "incast", Params: &workload.Incast{Senders: 8, Size: 200 * units.KB, At: units.Microsecond}, To: scenario.Selection{"host0"}, Pairs: "any", Class: scenario.ClassChoice{Random: "rdma"}},
+		{Name: "background", Generator: "poisson", Params: &workload.Poisson{Sizes: "30KB", AtOnce: 1}, Load: scenario.Load{Share: 0.3, Of: "host_links"}, Pairs: "any", Class: scenario.ClassChoice{Random: "rdma"}},
 	}
 	return cfg
 }

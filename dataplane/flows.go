@@ -6,7 +6,7 @@ import (
 
 // Flow is one message to be carried from host to host.
 type Flow struct {
-	Start     units.Time
+	Start     units.Time  // at the earliest, if it waits for others
 	Size      units.Bytes // payload
 	Src, Dst  uint16      // node numbers of the hosts
 	Class     uint8
@@ -26,6 +26,7 @@ type Flows struct {
 	// given is, by the destination, how many bytes the application got; nil unless
 	// invariants are checked.
 	given []units.Bytes
+	wait  *waits // nil when no flow waits for another
 }
 
 // SendResult is what the source knows about a flow.

@@ -56,7 +56,7 @@ type NICSpec struct {
 	BaseRTT    units.Time // of the longest path, for windows and unscheduled marks
 	Receive    ReceiveSpec
 	Flows      *Flows
-	Starts     []uint32 // flows of this host in order of their start
+	Starts     []uint32 // flows of this host that wait for no other, in order of their start
 	Sink       probe.Sink
 	Checks     *Checks
 }
@@ -71,7 +71,8 @@ type NIC struct {
 	bdp     units.Bytes
 	rtt     units.Time
 	flows   *Flows
-	starts  []uint32 // flows that have not started, by start
+	starts  []uint32  // flows that have not started, by start
+	later   timerHeap // flows that waited for others and may start
 	qps     []qp
 	idle    [][]int32 // unused queue pairs, by transport
 	ready   [mmu.Classes]flowList
@@ -132,9 +133,9 @@ func (n *NIC) Start(now units.Time) {
 }
 
 func (n *NIC) armStart() {
-	at := units.Never
+	at := n.later.next()
 	if len(n.starts) > 0 {
-		at = n.flows.Flow[n.starts[0]].Start
+		at = min(at, n.flows.Flow[n.starts[0]].Start)
 	}
 	n.drv.ArmStart(at)
 }
@@ -146,6 +147,7 @@ func (n *NIC) StartFlows(now units.Time) {
 		n.open(now, n.starts[0])
 		n.starts = n.starts[1:]
 	}
+	n.startReleased(now)
 	n.armStart()
 	n.kick(now)
 }

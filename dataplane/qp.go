@@ -318,6 +318,9 @@ func (n *NIC) finish(now units.Time, i int32, q *qp) {
 	if q.state == qpIdle || q.state == qpFull {
 		n.free(i, q)
 	} // else: freed when its list or heap comes to it
+	if n.flows.wait != nil {
+		n.release(now, q.flow)
+	}
 }
 
 func (n *NIC) free(i int32, q *qp) {

@@ -30,6 +30,9 @@ func (n *NIC) data(now units.Time, p *packet.Packet) {
 		}
 		if r.Next == total {
 			r.Delivered = now
+			if n.flows.wait != nil {
+				n.release(now, p.Flow)
+			}
 		}
 		if int(r.unacked) >= way.AckEvery || r.Next == total || p.Flags&packet.AckNow != 0 || marked && way.CNP == CNPInAck {
 			r.unacked = 0

@@ -40,7 +40,7 @@ func (o *Outcome) row(i int) Row {
 	f, send, recv := &o.Flows.Flow[i], &o.Flows.Send[i], &o.Flows.Recv[i]
 	r := Row{
 		ID: int64(i), Workload: o.Workloads[o.Origin[i]], Src: o.Hosts[f.Src], Dst: o.Hosts[f.Dst], Class: int32(f.Class),
-		Size: int64(f.Size), Start: int64(f.Start), Acked: int64(send.Acked), Delivered: int64(recv.Delivered), Ideal: int64(o.Ideal[i]),
+		Size: int64(f.Size), Start: int64(o.start(i)), Acked: int64(send.Acked), Delivered: int64(recv.Delivered), Ideal: int64(o.Ideal[i]),
 		Resent: int64(send.Resent), Timeouts: int64(send.Timeouts), Early: int64(recv.Early), Twice: int64(recv.Twice),
 		Measured: o.Measured[i], Group: int64(o.Groups[i]),
 	}
@@ -65,6 +65,9 @@ func (o *Outcome) WriteParquet(w io.Writer) error {
 		return err
 	}
 	for i := range o.Flows.Flow {
+		if !o.Flows.Offered(i) {
+			continue
+		}
 		batch = append(batch, o.row(i))
 		if len(batch) == rowBatch {
 			if err := flush(); err != nil {
@@ -91,6 +94,9 @@ func (o *Outcome) WriteCSV(w io.Writer) error {
 		return err
 	}
 	for i := range o.Flows.Flow {
+		if !o.Flows.Offered(i) {
+			continue
+		}
 		r := o.row(i)
 		if err := out.Write(r.fields()); err != nil {
 			return err

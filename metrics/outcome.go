@@ -33,7 +33,16 @@ func (o *Outcome) fct(i int) (units.Time, bool) {
 	if !o.Flows.Done(i) {
 		return 0, false
 	}
-	return o.Flows.Send[i].Acked - o.Flows.Flow[i].Start, true
+	return o.Flows.Send[i].Acked - o.start(i), true
+}
+
+// start is when a flow started, or was to start at the earliest if it still waits
+// for others.
+func (o *Outcome) start(i int) units.Time {
+	if at, ok := o.Flows.Began(i); ok {
+		return at
+	}
+	return o.Flows.Flow[i].Start
 }
 
 // slowdown is a completion time in units of the ideal one. One division of two

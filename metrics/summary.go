@@ -123,6 +123,9 @@ func (o *Outcome) Summarize() *Summary {
 	workloads := collectors(o.Workloads)
 	sizes := collectors(sizeNames())
 	for i := range o.Flows.Flow {
+		if !o.Flows.Offered(i) {
+			continue
+		}
 		s.Flows.Offered++
 		fct, done := o.fct(i)
 		if done {

@@ -3,6 +3,7 @@ package scenario
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"sort"
 
 	"github.com/xoff-net/xoff/buffer"
@@ -25,14 +26,16 @@ import (
 
 // Built is a scenario ready to run.
 type Built struct {
-	Config *Config
-	Graph  *topo.Graph
-	Spec   *sim.Spec
-	Flows  *dataplane.Flows
-	Origin []int // of each flow: index of its workload
-	Groups []int // of each flow: burst of an incast, -1 otherwise
-	Ideal  []units.Time
-	Checks []*dataplane.Checks // nil when invariants are off
+	Config    *Config
+	Graph     *topo.Graph
+	Spec      *sim.Spec
+	Flows     *dataplane.Flows
+	Waits     []dataplane.Wait // what flows wait for, by flow
+	Workloads []string         // names that results are divided by
+	Origin    []int            // of each flow: index of its workload
+	Groups    []int            // of each flow: burst of an incast, -1 otherwise
+	Ideal     []units.Time
+	Checks    []*dataplane.Checks // nil when invariants are off
 }
 
 // BuildOptions are choices of a run that change no result.
@@ -53,6 +56,8 @@ type builder struct {
 
 	ends    [][]portEnd    // see portEnds
 	healthy []*route.Table // see tables
+	fabric  *workload.Fabric
+	parts   []int // of each node: the island it is on
 }
 
 // Build makes a run of a scenario that Validate accepts.
@@ -81,14 +86,12 @@ func newBuilder(cfg *Config, opts BuildOptions) *builder {
 
 func (b *builder) build() error {
 	cfg := b.cfg
-	flows, err := b.flows()
-	if err != nil {
+	if err := b.flows(); err != nil {
 		return err
 	}
-	if err := b.checkAnyFlow(flows); err != nil {
+	if err := b.checkAnyFlow(b.out.Flows); err != nil {
 		return err
 	}
-	b.out.Flows = dataplane.NewFlows(flows)
 	spec := &sim.Spec{Flows: b.out.Flows, Seed: cfg.Seed, MinFrame: b.minFrame(), Until: cfg.Run.Stop.AtMost}
 	b.out.Spec = spec
 	b.cables(spec)
@@ -99,7 +102,7 @@ func (b *builder) build() error {
 		return err
 	}
 	b.out.Ideal = b.idealFCTs()
-	spec.Done = b.done()
+	spec.Done, spec.DoneAt = b.done(), b.doneAt()
 	return nil
 }
 
@@ -371,7 +374,9 @@ func (b *builder) hosts(spec *sim.Spec) error {
 	}
 	starts := make([][]uint32, b.graph.Hosts)
 	for i, f := range b.out.Flows.Flow {
-		starts[f.Src] = append(starts[f.Src], uint32(i))
+		if !b.out.Flows.Waits(i) {
+			starts[f.Src] = append(starts[f.Src], uint32(i))
+		}
 	}
 	rtt := b.baseRTT()
 	if h.Reliability.Timeout < rtt {
@@ -420,38 +425,70 @@ func (b *builder) receive(node int) dataplane.ReceiveSpec {
 	return spec
 }
 
-// done returns the stop rule.
-func (b *builder) done() func() bool {
-	if b.cfg.Run.Stop.When == "time" {
+// done returns the stop rule. A flow that cannot be done in time at all does not
+// hold it up.
+func (b *builder) done() func(now units.Time) bool {
+	rule := b.cfg.Run.Stop
+	if rule.When == "time" {
 		return nil
 	}
+	all := rule.When == "all_flows_done"
+	flows := b.out.Flows
 	var left []int
-	for i, f := range b.out.Flows.Flow {
-		if b.cfg.Run.Stop.When == "all_flows_done" || b.cfg.measured(f.Start) {
+	for i, f := range flows.Flow {
+		if (all || flows.Waits(i) || b.cfg.measured(f.Start)) && b.out.Ideal[i] <= rule.AtMost-f.Start {
 			left = append(left, i)
 		}
 	}
-	flows := b.out.Flows
-	return func() bool {
+	if len(left) == 0 {
+		return nil
+	}
+	return func(now units.Time) bool {
 		// Flows finish roughly in order of their start: look at the last open
 		// ones first and forget what is done.
-		for len(left) > 0 && flows.Done(left[len(left)-1]) {
+		for len(left) > 0 && !b.open(left[len(left)-1], all, now) {
 			left = left[:len(left)-1]
 		}
 		return len(left) == 0
 	}
 }
 
+// doneAt returns the times at which a flow that has not begun stops to count for
+// the stop rule.
+func (b *builder) doneAt() []units.Time {
+	times := []units.Time{b.cfg.measuredUntil()}
+	for i := range b.out.Flows.Flow {
+		if b.out.Flows.Waits(i) {
+			times = append(times, b.out.Flows.Until(i))
+		}
+	}
+	slices.Sort(times)
+	return slices.Compact(times)
+}
+
+// open reports whether a run must go on for a flow: because it is not complete, or
+// because it may still start and count.
+func (b *builder) open(i int, all bool, now units.Time) bool {
+	flows := b.out.Flows
+	if began, ok := flows.Began(i); ok {
+		return !flows.Done(i) && (all || b.cfg.measured(began))
+	}
+	if now >= flows.Until(i) {
+		return false
+	}
+	return all || now < b.cfg.measuredUntil()
+}
+
 // measured reports whether a flow that starts then counts in summaries.
 func (c *Config) measured(start units.Time) bool {
+	return c.Run.Measure.From <= start && start < c.measuredUntil()
+}
+
+// measuredUntil is the end of the measurement window.
+func (c *Config) measuredUntil() units.Time {
 	to := c.Run.Measure.To
 	if to == 0 {
 		to = c.Run.Arrivals
 	}
-	return c.Run.Measure.From <= start && start < max(to, c.Run.Measure.From+1)
-}
-
-// sortFlows orders flows by start, keeping the order of generation among equals.
-func sortFlows(flows []originFlow) {
-	sort.SliceStable(flows, func(i, j int) bool { return flows[i].Start < flows[j].Start })
+	return max(to, c.Run.Measure.From+1)
 }

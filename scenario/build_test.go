@@ -9,6 +9,7 @@ import (
 	"github.com/xoff-net/xoff/dataplane"
 	"github.com/xoff-net/xoff/topo"
 	"github.com/xoff-net/xoff/units"
+	"github.com/xoff-net/xoff/workload"
 )
 
 // Faults may be listed in any order.
@@ -82,7 +83,7 @@ func TestLongestFrameSizesHeadroom(t *testing.T) {
 		cfg.Hosts.Payload, cfg.Hosts.Ack.Size = c.payload, c.ack
 		cfg.Switch.Buffer.Size = 64 * units.MiB
 		cfg.Switch.Scheduler.Quantum = 9 * units.KB
-		cfg.Workload = []Workload{{Name: "w", Generator: "flows", Flows: []FlowSpec{{From: "host0", To: "host1", Size: 1}}}}
+		cfg.Workload = []Workload{{Name: "w", Generator: "flows", Params: &workload.List{Flows: []workload.FlowSpec{{From: "host0", To: "host1", Size: 1}}}}}
 		b, err := Build(cfg, BuildOptions{})
 		if err != nil {
 			t.Fatal(err)

@@ -4,8 +4,6 @@ import (
 	"fmt"
 	"reflect"
 	"strings"
-
-	"github.com/goccy/go-yaml/ast"
 )
 
 // findScheme returns a scheme of a plug point by name. The keys of a scenario
@@ -187,27 +185,4 @@ func field(v reflect.Value, key string) (reflect.Value, bool) {
 		return reflect.Value{}, false
 	}
 	return v.Field(i), true
-}
-
-// decodeNode reads `3`, `rdma` or `{random: rdma}`.
-func (c *ClassChoice) decodeNode(d *decoder, n ast.Node, path string) error {
-	const want = "an id such as 3, a group such as rdma, or {random: rdma}"
-	*c = ClassChoice{}
-	if text, _, ok := scalar(n); ok && text != "" {
-		c.Fixed = text
-		return nil
-	}
-	if !isMapping(n) {
-		return d.mismatch(n, path, want)
-	}
-	entries, err := d.entries(n, path)
-	if err != nil {
-		return err
-	}
-	if len(entries) != 1 || entries[0].key != "random" {
-		return d.mismatch(n, path, want)
-	}
-	at := join(path, "random")
-	d.note(at, entries[0])
-	return d.value(entries[0].node, at, reflect.ValueOf(&c.Random).Elem())
 }

@@ -157,41 +157,42 @@ type Receive struct {
 	Hosts  []string    `yaml:"hosts,omitempty"` // which ones; default: all
 }
 
-// Workload is one generator of flows.
+// Workload is one generator of flows. The generator's own parameters stand beside
+// the keys that all share.
 type Workload struct {
-	Name      string      `yaml:"name"`
-	Generator string      `yaml:"generator"`         // poisson | incast | flows
-	Sizes     string      `yaml:"sizes,omitempty"`   // poisson: a CDF by name, or a size
-	Senders   int         `yaml:"senders,omitempty"` // incast
-	Size      units.Bytes `yaml:"size,omitempty"`    // incast, per sender
+	Name      string
+	Generator string
+	Params    any         // pointer to the generator's parameter struct
 	Load      Load        `yaml:"load,omitempty"`
-	Pairs     string      `yaml:"pairs,omitempty"` // any | other_rack
+	Pairs     string      `yaml:"pairs,omitempty"` // which hosts talk to each other: any | other_rack | ...
+	From      Selection   `yaml:"from,omitempty"`  // hosts that send; default: all
+	To        Selection   `yaml:"to,omitempty"`    // hosts that receive; default: all
 	Class     ClassChoice `yaml:"class"`
-	Flows     []FlowSpec  `yaml:"flows,omitempty"` // generator flows: an explicit list
-	// At and To make one incast at a given time to a given host instead of a load.
-	At units.Time `yaml:"at,omitempty"`
-	To string     `yaml:"to,omitempty"`
+	Start     units.Time  `yaml:"start,omitempty"` // flows start from then on
+	Stop      units.Time  `yaml:"stop,omitempty"`  // and before that; default: run.arrivals
 }
 
 // Load is a share of a capacity.
 type Load struct {
 	Share float64 `yaml:"share"`
-	Of    string  `yaml:"of"` // host_links
+	Of    string  `yaml:"of"` // host_links | all_host_links | receiver_links | uplinks | a pattern of links
 }
 
-// ClassChoice assigns classes to flows: one id or group, or one at random.
+// Selection is a list of hosts by name, group, switch or pattern.
+type Selection []string
+
+// ClassChoice assigns classes to flows: one id or group, one at random, or one by
+// shares.
 type ClassChoice struct {
 	Fixed  string // id or group (its first id)
 	Random string // group
+	Shares []ClassShare
 }
 
-// FlowSpec is one flow of an explicit list.
-type FlowSpec struct {
-	From  string      `yaml:"from"`
-	To    string      `yaml:"to"`
-	Size  units.Bytes `yaml:"size"`
-	Start units.Time  `yaml:"start"`
-	Class string      `yaml:"class,omitempty"`
+// ClassShare is the share of the flows that a class gets.
+type ClassShare struct {
+	Class string // id or group (its first id)
+	Share float64
 }
 
 // Fault is one thing that goes wrong.

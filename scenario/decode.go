@@ -55,7 +55,7 @@ func Parse(name string, data []byte, set ...string) (*Config, error) {
 			return nil, err
 		}
 	}
-	if err := c.readTopology(); err != nil {
+	if err := first(c.readTopology(), c.locateFiles()); err != nil {
 		return nil, err
 	}
 	c.settle()

@@ -32,11 +32,10 @@ func plainOf(v reflect.Value) (any, error) {
 		return t.Choice.plain(yaml.MapSlice{{Key: "classes", Value: list(t.Classes)}, {Key: "at", Value: t.At}})
 	case Topology:
 		return t.plain()
+	case Workload:
+		return t.plain()
 	case ClassChoice:
-		if t.Random != "" {
-			return yaml.MapSlice{{Key: "random", Value: t.Random}}, nil
-		}
-		return t.Fixed, nil
+		return t.plain(), nil
 	case encoding.TextMarshaler:
 		text, err := t.MarshalText()
 		return string(text), err

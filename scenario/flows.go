@@ -1,6 +1,8 @@
 package scenario
 
 import (
+	"slices"
+	"sort"
 	"strconv"
 
 	"github.com/xoff-net/xoff/dataplane"
@@ -8,93 +10,134 @@ import (
 	"github.com/xoff-net/xoff/workload"
 )
 
-// originFlow is a flow and the workload it comes from.
-type originFlow struct {
-	workload.Flow
-	origin int
-}
-
-// flows generates the flows of every workload, in order of their start.
-func (b *builder) flows() ([]dataplane.Flow, error) {
-	fabric := &workload.Fabric{Rack: b.graph.Rack, Rates: b.graph.HostRates()}
-	var all []originFlow
+// flows generates the flows of every workload and puts them in order of their
+// start; those of the same time stay in the order of generation.
+func (b *builder) flows() error {
+	var plans []*workload.Plan
+	total := 0
 	for i := range b.cfg.Workload {
-		flows, err := b.generate(i, fabric)
+		g, e, err := b.generator(i)
 		if err != nil {
-			return nil, err
+			return err
 		}
-		for _, f := range flows {
-			all = append(all, originFlow{f, i})
+		p, err := g.Generate(e)
+		if err != nil {
+			return workloadError(workloadPath(i), err)
+		}
+		if total += len(p.Flows); total > maxFlows {
+			return atf(workloadPath(i), "there are %d flows up to here; allowed: at most %d in a run", total, maxFlows)
+		}
+		plans = append(plans, p)
+	}
+	// Where each plan begins among all flows, and the names of its workloads.
+	begin := make([]int, len(plans))
+	origins := make([][]int, len(plans))
+	for i, p := range plans {
+		if i > 0 {
+			begin[i] = begin[i-1] + len(plans[i-1].Flows)
+		}
+		names := p.Names
+		if names == nil {
+			names = []string{b.cfg.Workload[i].Name}
+		}
+		for _, n := range names {
+			origins[i] = append(origins[i], b.workloadNamed(n))
 		}
 	}
-	sortFlows(all)
-	hashes := workload.Stream(b.cfg.Seed, "hash")
-	flows := make([]dataplane.Flow, len(all))
-	for i, f := range all {
-		flows[i] = dataplane.Flow{Start: f.Start, Size: f.Size, Src: uint16(f.Src), Dst: uint16(f.Dst), Class: f.Class, Hash: hashes.Uint32()}
-		b.out.Origin = append(b.out.Origin, f.origin)
-		b.out.Groups = append(b.out.Groups, f.Group)
+	order := flowOrder(plans, begin, total)
+	out := make([]dataplane.Flow, total)
+	b.out.Origin, b.out.Groups = make([]int, total), make([]int, total)
+	for at, o := range order {
+		f := &plans[o.plan].Flows[o.flow]
+		out[at] = dataplane.Flow{Start: f.Start, Size: f.Size, Src: uint16(f.Src), Dst: uint16(f.Dst), Class: f.Class, Hash: f.Hash}
+		b.out.Origin[at], b.out.Groups[at] = origins[o.plan][f.Origin], int(f.Group)
 	}
-	return flows, nil
+	b.out.Flows = dataplane.NewFlows(out)
+	b.depend(plans, begin, order)
+	return nil
 }
 
-// generate runs one generator on its own random stream.
-func (b *builder) generate(i int, fabric *workload.Fabric) ([]workload.Flow, error) {
-	w := &b.cfg.Workload[i]
-	r := workload.Stream(b.cfg.Seed, "workload/"+w.Name)
-	pairs := workload.AnyPair
-	if w.Pairs == "other_rack" {
-		pairs = workload.OtherRack
+// workloadNamed returns the index of a name among those of results.
+func (b *builder) workloadNamed(name string) int {
+	i := slices.Index(b.out.Workloads, name)
+	if i < 0 {
+		i = len(b.out.Workloads)
+		b.out.Workloads = append(b.out.Workloads, name)
 	}
-	classes := b.classesOf(w.Class)
-	switch w.Generator {
-	case "poisson":
-		sizes, err := sizesOf(w.Sizes)
-		if err != nil {
-			return nil, at(key("workload", i, "sizes"), err)
+	return i
+}
+
+// planned is a flow of a plan.
+type planned struct{ plan, flow int32 }
+
+// flowOrder returns the flows of all plans by start.
+func flowOrder(plans []*workload.Plan, begin []int, total int) []planned {
+	order := make([]planned, 0, total)
+	for i, p := range plans {
+		for k := range p.Flows {
+			order = append(order, planned{int32(i), int32(k)})
 		}
-		g := workload.Poisson{Sizes: sizes, Share: w.Load.Share, Pairs: pairs, Classes: classes, Until: b.cfg.Run.Arrivals}
-		return g.Generate(fabric, r), nil
-	case "incast":
-		g := workload.Incast{Senders: w.Senders, Size: w.Size, Share: w.Load.Share, Pairs: pairs, Classes: classes, Until: b.cfg.Run.Arrivals}
-		if w.To != "" {
-			return g.Burst(fabric, r, w.At, b.host(w.To), 0), nil
-		}
-		return g.Generate(fabric, r), nil
-	default:
-		var flows []workload.Flow
-		for _, f := range w.Flows {
-			class := classes[0]
-			if f.Class != "" {
-				class = b.classesOf(ClassChoice{Fixed: f.Class})[0]
+	}
+	start := func(o planned) units.Time { return plans[o.plan].Flows[o.flow].Start }
+	slices.SortFunc(order, func(x, y planned) int {
+		if a, b := start(x), start(y); a != b {
+			if a < b {
+				return -1
 			}
-			flows = append(flows, workload.Flow{Start: f.Start, Size: f.Size, Src: b.host(f.From), Dst: b.host(f.To), Class: class, Group: -1})
+			return 1
 		}
-		return flows, nil
-	}
+		return begin[x.plan] + int(x.flow) - begin[y.plan] - int(y.flow)
+	})
+	return order
 }
 
-// sizesOf reads a table name or a single size.
-func sizesOf(s string) (*workload.CDF, error) {
-	if size, err := units.ParseBytes(s); err == nil {
-		return &workload.CDF{Name: s, Points: []workload.Point{{Size: size, P: 0}, {Size: size, P: 1}}}, nil
+// depend hands the dependencies of all plans to the flow table.
+func (b *builder) depend(plans []*workload.Plan, begin []int, order []planned) {
+	if !slices.ContainsFunc(plans, func(p *workload.Plan) bool { return len(p.Waits) > 0 }) {
+		return
 	}
-	return workload.FindCDF(s)
+	id := make([]uint32, len(order)) // by position among all plans
+	for at, o := range order {
+		id[begin[o.plan]+int(o.flow)] = uint32(at)
+	}
+	for i, p := range plans {
+		for _, w := range p.Waits {
+			on := make([]uint32, len(w.On))
+			for k, f := range w.On {
+				on[k] = id[begin[i]+int(f)]
+			}
+			b.out.Waits = append(b.out.Waits, dataplane.Wait{Flow: id[begin[i]+int(w.Flow)], On: on, Delay: w.Delay, Until: w.Until})
+		}
+	}
+	sort.Slice(b.out.Waits, func(i, j int) bool { return b.out.Waits[i].Flow < b.out.Waits[j].Flow })
+	b.out.Flows.Depend(b.out.Waits)
 }
 
-// classesOf returns the classes among which a flow's is drawn.
-func (b *builder) classesOf(c ClassChoice) []uint8 {
-	if c.Random != "" {
-		return ids(b.masks[c.Random])
-	}
-	if id, err := strconv.Atoi(c.Fixed); err == nil {
-		return []uint8{uint8(id)}
-	}
-	if c.Fixed != "" {
-		return ids(b.masks[c.Fixed])[:1]
+// classesOf returns the classes among which a flow's is drawn, with their shares.
+func (b *builder) classesOf(c ClassChoice) ([]uint8, []float64) {
+	switch {
+	case c.Random != "":
+		return ids(b.masks[c.Random]), nil
+	case c.Fixed != "":
+		return []uint8{b.classNamed(c.Fixed)}, nil
+	case len(c.Shares) > 0:
+		var list []uint8
+		var shares []float64
+		for _, s := range c.Shares {
+			list, shares = append(list, b.classNamed(s.Class)), append(shares, s.Share)
+		}
+		return list, shares
 	}
 	id, _ := b.cfg.firstDataClass()
-	return []uint8{uint8(id)}
+	return []uint8{uint8(id)}, nil
+}
+
+// classNamed returns the class of an id or of a group, its first.
+func (b *builder) classNamed(name string) uint8 {
+	if id, err := strconv.Atoi(name); err == nil {
+		return uint8(id)
+	}
+	return ids(b.masks[name])[0]
 }
 
 // host returns the node number of a host, -1 when there is none of that name.

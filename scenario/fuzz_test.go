@@ -77,7 +77,11 @@ func small(c *Config) bool {
 	b := newBuilder(c, BuildOptions{})
 	flows := 0.0
 	for i := range c.Workload {
-		flows += b.expectedFlows(&c.Workload[i])
+		n, err := b.expectedFlows(i)
+		if err != nil {
+			return false
+		}
+		flows += n
 	}
 	flaps := 0
 	for _, f := range c.Faults {

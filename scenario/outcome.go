@@ -11,14 +11,15 @@ import (
 func (b *Built) Outcome(end units.Time, totals sim.Totals, partial bool) *metrics.Outcome {
 	o := &metrics.Outcome{
 		Scenario: b.Config.Name, Seed: b.Config.Seed, End: end, Partial: partial, Totals: totals,
-		Flows: b.Flows, Ideal: b.Ideal, Origin: b.Origin, Groups: b.Groups, Measured: make([]bool, len(b.Flows.Flow)),
+		Flows: b.Flows, Ideal: b.Ideal, Origin: b.Origin, Groups: b.Groups, Workloads: b.Workloads, Measured: make([]bool, len(b.Flows.Flow)),
 		Hosts: b.Graph.Names[:b.Graph.Hosts], Checks: b.Checks,
 	}
-	for _, w := range b.Config.Workload {
-		o.Workloads = append(o.Workloads, w.Name)
-	}
 	for i := range b.Flows.Flow {
-		o.Measured[i] = b.Config.measured(b.Flows.Flow[i].Start)
+		start := b.Flows.Flow[i].Start
+		if began, ok := b.Flows.Began(i); ok {
+			start = began
+		}
+		o.Measured[i] = b.Flows.Offered(i) && b.Config.measured(start)
 	}
 	return o
 }

@@ -10,6 +10,7 @@ import (
 	"github.com/xoff-net/xoff/route"
 	"github.com/xoff-net/xoff/sched"
 	"github.com/xoff-net/xoff/topo"
+	"github.com/xoff-net/xoff/workload"
 )
 
 // Kind is one plug point as help, decoding and documents see it.
@@ -29,7 +30,7 @@ type Scheme struct {
 func Kinds() []Kind {
 	return []Kind{
 		kindOf(topo.Topologies), kindOf(buffer.Policies), kindOf(flowctl.Schemes), kindOf(deadlock.Handlers), kindOf(sched.Schedulers),
-		kindOf(mark.Markers), kindOf(route.Routers), kindOf(cc.Algorithms),
+		kindOf(mark.Markers), kindOf(route.Routers), kindOf(cc.Algorithms), kindOf(workload.Generators),
 	}
 }
 

@@ -3,7 +3,6 @@ package scenario
 import (
 	"math/bits"
 	"sort"
-	"strconv"
 
 	"github.com/xoff-net/xoff/mmu"
 )
@@ -27,15 +26,7 @@ func (c *Config) Resolve() {
 		}
 	}
 	for i := range c.Workload {
-		w := &c.Workload[i]
-		if w.Pairs == "" && w.Generator != "flows" {
-			w.Pairs = "any"
-		}
-		if w.Class == (ClassChoice{}) {
-			if id, ok := c.firstDataClass(); ok {
-				w.Class.Fixed = strconv.Itoa(id)
-			}
-		}
+		c.Workload[i].resolve(c)
 	}
 }
 

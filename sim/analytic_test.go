@@ -11,6 +11,7 @@ import (
 	"github.com/xoff-net/xoff/sim"
 	"github.com/xoff-net/xoff/topo"
 	"github.com/xoff-net/xoff/units"
+	"github.com/xoff-net/xoff/workload"
 )
 
 // The tests of this file compare runs with arithmetic. At 100 Gbps a byte lasts
@@ -31,8 +32,8 @@ func star(hosts int, delay units.Time) *scenario.Config {
 }
 
 // flows adds single flows to a scenario.
-func flows(c *scenario.Config, list ...scenario.FlowSpec) *scenario.Config {
-	c.Workload = append(c.Workload, scenario.Workload{Name: "single", Generator: "flows", Class: scenario.ClassChoice{Fixed: "rdma"}, Flows: list})
+func flows(c *scenario.Config, list ...workload.FlowSpec) *scenario.Config {
+	c.Workload = append(c.Workload, scenario.Workload{Name: "single", Generator: "flows", Class: scenario.ClassChoice{Fixed: "rdma"}, Params: &workload.List{Flows: list}})
 	return c
 }
 
@@ -96,7 +97,7 @@ func TestUncontendedFCT(t *testing.T) {
 		{"15 ms and 20 ns in one run", long, "host2", 2_000_000, 30_167_971_520, 60_168_032_000},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			o := simulate(t, flows(c.cfg, scenario.FlowSpec{From: "host0", To: c.to, Size: c.size}), "")
+			o := simulate(t, flows(c.cfg, workload.FlowSpec{From: "host0", To: c.to, Size: c.size}), "")
 			checkFCT(t, o, c.delivered, c.acked)
 			if o.built.Ideal[0] != c.acked {
 				t.Errorf("ideal FCT %d ps; wanted: %d ps", o.built.Ideal[0], c.acked)
@@ -125,7 +126,7 @@ func TestUncontendedFCTOnOneLink(t *testing.T) {
 		{2500, 1_211_520, 2_216_640}, // 2 x 83,840 + 43,840 + 1 us; + 5,120 + 1 us
 	} {
 		for _, e := range []engine{reference, fastEngines[0]} {
-			b, err := scenario.Build(flows(star(2, units.Microsecond), scenario.FlowSpec{From: "host0", To: "host1", Size: c.size}), scenario.BuildOptions{})
+			b, err := scenario.Build(flows(star(2, units.Microsecond), workload.FlowSpec{From: "host0", To: "host1", Size: c.size}), scenario.BuildOptions{})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -172,8 +173,8 @@ func TestHeadroomWorstCase(t *testing.T) {
 				cfg.Faults = []scenario.Fault{{Host: "host2", Stuck: true, For: units.Second}}
 				cfg.Run.Stop = scenario.Stop{When: "time", AtMost: 100 * units.Microsecond}
 				return simulate(t, flows(cfg,
-					scenario.FlowSpec{From: "host1", To: "host2", Size: 200_000},
-					scenario.FlowSpec{From: "host0", To: "host1", Size: 10_000, Start: 10 * fullTx},
+					workload.FlowSpec{From: "host1", To: "host2", Size: 200_000},
+					workload.FlowSpec{From: "host0", To: "host1", Size: 10_000, Start: 10 * fullTx},
 				), mayLose)
 			}
 			exact := run(flowctl.Headroom{Rule: flowctl.HeadroomExact}, "")
@@ -203,7 +204,7 @@ func TestPauseExpires(t *testing.T) {
 		{Link: "host1-switch0", At: 2 * units.Microsecond, Corrupt: 1},
 	}
 	cfg.Run.Stop = scenario.Stop{When: "time", AtMost: 20 * units.Microsecond}
-	o := simulate(t, flows(cfg, scenario.FlowSpec{From: "host0", To: "host1", Size: 10_000}), "")
+	o := simulate(t, flows(cfg, workload.FlowSpec{From: "host0", To: "host1", Size: 10_000}), "")
 	var got []entry
 	for _, e := range o.nodes[2].log {
 		if e.port == 1 && (e.what == blocked || e.what == departed) && len(got) < 3 {
@@ -234,7 +235,7 @@ func TestGoBackN(t *testing.T) {
 	cfg := star(2, 20*units.Nanosecond)
 	cfg.Routing.Name = "static"
 	cfg.Faults = []scenario.Fault{{Link: "host0-switch0", At: 207_680, DownFor: 10_000}}
-	o := simulate(t, flows(cfg, scenario.FlowSpec{From: "host0", To: "host1", Size: 10_000}), "")
+	o := simulate(t, flows(cfg, workload.FlowSpec{From: "host0", To: "host1", Size: 10_000}), "")
 	var sent []uint32
 	for _, e := range o.nodes[0].log {
 		if p := (packet.Packet{Meta: e.meta}); e.what == departed && p.Kind() == packet.Data {

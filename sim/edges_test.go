@@ -9,6 +9,7 @@ import (
 	"github.com/xoff-net/xoff/scenario"
 	"github.com/xoff-net/xoff/topo"
 	"github.com/xoff-net/xoff/units"
+	"github.com/xoff-net/xoff/workload"
 )
 
 // A slow host that gets stuck while its queue is in the headroom must not invite
@@ -19,7 +20,7 @@ func TestSlowHostRecoversFromStorm(t *testing.T) {
 	for k := range 12 {
 		cfg.Faults = append(cfg.Faults, scenario.Fault{Host: "host1", Stuck: true, At: units.Time(30+41*k) * units.Microsecond, For: 20 * units.Microsecond})
 	}
-	o := simulate(t, flows(cfg, scenario.FlowSpec{From: "host0", To: "host1", Size: 2_000_000}), "")
+	o := simulate(t, flows(cfg, workload.FlowSpec{From: "host0", To: "host1", Size: 2_000_000}), "")
 	if o.totals.Finished != 1 {
 		t.Error("the flow does not finish")
 	}
@@ -35,8 +36,8 @@ func TestLossyFloodAtSlowHost(t *testing.T) {
 	cfg.Run.Arrivals = 100 * units.Microsecond
 	cfg.Run.Stop = scenario.Stop{When: "time", AtMost: 300 * units.Microsecond}
 	o := simulate(t, flows(cfg,
-		scenario.FlowSpec{From: "host0", To: "host2", Size: 4_000_000, Class: "5"},
-		scenario.FlowSpec{From: "host1", To: "host2", Size: 1_000_000, Start: 50 * units.Microsecond},
+		workload.FlowSpec{From: "host0", To: "host2", Size: 4_000_000, Class: "5"},
+		workload.FlowSpec{From: "host1", To: "host2", Size: 1_000_000, Start: 50 * units.Microsecond},
 	), "")
 	if o.totals.Drops[probe.Overflow] == 0 || o.totals.Pauses == 0 {
 		t.Error("the host was not flooded")
@@ -56,8 +57,8 @@ func TestStormBlocksUpstreamAndEnds(t *testing.T) {
 			cfg.Switch.PFC.Hold, cfg.Switch.PFC.Quanta = hold, 200
 			cfg.Faults = []scenario.Fault{{Host: "host0", Stuck: true, At: 5 * units.Microsecond, For: 100 * units.Microsecond}}
 			o := simulate(t, flows(cfg,
-				scenario.FlowSpec{From: "host2", To: "host0", Size: 1_000_000},
-				scenario.FlowSpec{From: "host3", To: "host1", Size: 1_000_000},
+				workload.FlowSpec{From: "host2", To: "host0", Size: 1_000_000},
+				workload.FlowSpec{From: "host3", To: "host1", Size: 1_000_000},
 			), "")
 			// Nodes: hosts 0-3, leaves 4 and 5, spine 6. Blocked at 60 us, in the
 			// middle of the storm?
@@ -99,7 +100,7 @@ func TestFlapsDuringPauses(t *testing.T) {
 					cfg.Switch.PFC.Hold, cfg.Switch.PFC.Coalesce = hold, coalesce
 					cfg.Hosts.Reliability.Timeout = 100 * units.Microsecond
 					cfg.Workload = []scenario.Workload{{
-						Name: "burst", Generator: "incast", Senders: 4, Size: 500_000, To: "host0", Class: scenario.ClassChoice{Fixed: "rdma"},
+						Name: "burst", Generator: "incast", Params: &workload.Incast{Senders: 4, Size: 500_000}, To: scenario.Selection{"host0"}, Class: scenario.ClassChoice{Fixed: "rdma"},
 					}}
 					cfg.Faults = []scenario.Fault{{Link: link, At: 13 * units.Microsecond, DownFor: 3 * units.Microsecond, Times: 8, Every: 9 * units.Microsecond}}
 					o := simulate(t, cfg, "pauses are forgotten when a link comes up")
@@ -124,7 +125,7 @@ func TestCompletesUnderCorruption(t *testing.T) {
 	cfg.Hosts.Reliability.Timeout = 100 * units.Microsecond
 	cfg.Hosts.Reliability.NackInterval = 20 * units.Microsecond
 	cfg.Workload = []scenario.Workload{{
-		Name: "all", Generator: "poisson", Sizes: "20500B", Load: scenario.Load{Share: 0.3, Of: "host_links"}, Class: scenario.ClassChoice{Fixed: "rdma"},
+		Name: "all", Generator: "poisson", Params: &workload.Poisson{Sizes: "20500B", AtOnce: 1}, Load: scenario.Load{Share: 0.3, Of: "host_links"}, Class: scenario.ClassChoice{Fixed: "rdma"},
 	}}
 	cfg.Run.Arrivals = 200 * units.Microsecond
 	for host := range 8 {
@@ -170,7 +171,7 @@ func TestIdleTimeIsSkipped(t *testing.T) {
 		{"linger", scenario.Stop{When: "all_flows_done", AtMost: 2200 * units.Second}, 100*units.Second + 1, late + 10*us + 100*units.Second + 1},
 		{"time", scenario.Stop{When: "time", AtMost: 2200*units.Second + 1}, 0, 2200*units.Second + 1},
 	} {
-		cfg := flows(star(2, us), scenario.FlowSpec{From: "host0", To: "host1", Size: 1000, Start: late})
+		cfg := flows(star(2, us), workload.FlowSpec{From: "host0", To: "host1", Size: 1000, Start: late})
 		cfg.Run.Arrivals = late + us
 		cfg.Run.Stop = c.stop
 		for _, e := range append([]engine{reference}, fastEngines...) {
@@ -194,7 +195,7 @@ func TestIdleTimeIsSkipped(t *testing.T) {
 // round is its arrival at 2 x 83,840 + 83,840 + 2 us, and an ACK of 2 x 5,120 +
 // 2 us: 4,261,760 ps for two packets.
 func TestAckAtTheEdgeOfTheWindow(t *testing.T) {
-	cfg := flows(star(2, units.Microsecond), scenario.FlowSpec{From: "host0", To: "host1", Size: 6000})
+	cfg := flows(star(2, units.Microsecond), workload.FlowSpec{From: "host0", To: "host1", Size: 6000})
 	cfg.Hosts.Ack.Every = 16
 	cfg.Hosts.CC = scenario.Choice{Name: "fixed", Params: &cc.FixedParams{Window: 1001}}
 	o := simulate(t, cfg, "")

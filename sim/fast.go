@@ -218,7 +218,7 @@ func (f *Fast) plan(ctx context.Context) {
 // every window of the bitmaps has been found empty: then only the heaps of far
 // wakes know of events. It reports whether there was anything to skip.
 func (f *Fast) skip() bool {
-	next := min(f.until, f.pause)
+	next := min(f.until, f.pause, f.spec.nextAsk(f.now))
 	for _, w := range f.workers {
 		if len(w.far) > 0 {
 			next = min(next, units.Time(w.far[0]>>farNodeBits)*f.window)

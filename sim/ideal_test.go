@@ -10,6 +10,7 @@ import (
 	"github.com/xoff-net/xoff/scenario"
 	"github.com/xoff-net/xoff/topo"
 	"github.com/xoff-net/xoff/units"
+	"github.com/xoff-net/xoff/workload"
 )
 
 // loneFlow draws a fabric with one flow and nothing that could hold it up but the
@@ -74,7 +75,7 @@ func loneFlow(index int) *scenario.Config {
 	if d.chance(0.6) {
 		size -= units.Bytes(d.IntN(int(h.Payload)))
 	}
-	cfg.Workload = []scenario.Workload{{Name: "lone", Generator: "flows", Flows: []scenario.FlowSpec{{From: "host0", To: to, Size: size}}}}
+	cfg.Workload = []scenario.Workload{{Name: "lone", Generator: "flows", Params: &workload.List{Flows: []workload.FlowSpec{{From: "host0", To: to, Size: size}}}}}
 	cfg.Run.Stop = scenario.Stop{When: "all_flows_done", AtMost: 9 * units.Second}
 	return cfg
 }

@@ -194,7 +194,7 @@ func (o *Oracle) Run(ctx context.Context) (units.Time, error) {
 			break
 		}
 		check += CheckPeriod
-		if next := min(o.next(), until); next > check+slots*CheckPeriod {
+		if next := min(o.next(), until, o.spec.nextAsk(o.now)); next > check+slots*CheckPeriod {
 			check = next - next%CheckPeriod // nothing happens until then
 		}
 	}

@@ -9,6 +9,7 @@ import (
 	"github.com/xoff-net/xoff/scenario"
 	"github.com/xoff-net/xoff/sim"
 	"github.com/xoff-net/xoff/units"
+	"github.com/xoff-net/xoff/workload"
 )
 
 // Two frames reach the switch in the same picosecond: 1048 B from host1, sent at
@@ -20,8 +21,8 @@ func TestTieRules(t *testing.T) {
 		first uint16 // size of the frame that leaves first
 	}{{sim.OracleOptions{}, 548}, {sim.OracleOptions{InsertionOrder: true}, 1048}} {
 		cfg := flows(star(3, units.Microsecond),
-			scenario.FlowSpec{From: "host1", To: "host2", Size: 1000},
-			scenario.FlowSpec{From: "host0", To: "host2", Size: 500, Start: 40_000},
+			workload.FlowSpec{From: "host1", To: "host2", Size: 1000},
+			workload.FlowSpec{From: "host0", To: "host2", Size: 500, Start: 40_000},
 		)
 		o, err := (&randomCase{cfg: cfg}).run(oracle("oracle", c.opts))
 		if err != nil {
@@ -80,7 +81,7 @@ func TestStopRule(t *testing.T) {
 		{"cancelled", cancelled, scenario.Stop{When: "time", AtMost: 33 * us}, 0, 1},
 	} {
 		for _, fastEngine := range []bool{true, false} {
-			cfg := flows(star(2, us), scenario.FlowSpec{From: "host0", To: "host1", Size: 1000})
+			cfg := flows(star(2, us), workload.FlowSpec{From: "host0", To: "host1", Size: 1000})
 			cfg.Run.Stop = c.stop
 			end, seen, err := run(t, cfg, c.ctx, fastEngine)
 			if end != c.end || len(seen) != c.checks || !errors.Is(err, c.ctx.Err()) {

@@ -13,6 +13,7 @@ import (
 	"github.com/xoff-net/xoff/scenario"
 	"github.com/xoff-net/xoff/topo"
 	"github.com/xoff-net/xoff/units"
+	"github.com/xoff-net/xoff/workload"
 )
 
 // randomCase is a scenario drawn from an index, and what may go wrong in it.
@@ -292,7 +293,7 @@ func (d *drawer) workload() {
 		return scenario.ClassChoice{Random: "rdma"}
 	}
 	cfg.Workload = []scenario.Workload{{
-		Name: "background", Generator: "poisson", Sizes: pick(d, "2KB", "20KB", "100KB", "fb_hadoop"),
+		Name: "background", Generator: "poisson", Params: &workload.Poisson{Sizes: pick(d, "2KB", "20KB", "100KB", "fb_hadoop"), AtOnce: 1},
 		Load: scenario.Load{Share: share, Of: "host_links"}, Pairs: pairs, Class: class(),
 	}}
 	bursts := d.between(1, 3)
@@ -305,22 +306,25 @@ func (d *drawer) workload() {
 			senders = peers
 		}
 		cfg.Workload = append(cfg.Workload, scenario.Workload{
-			Name: fmt.Sprintf("burst%d", i), Generator: "incast", Senders: senders,
-			Size: max(1, total/2/units.Bytes(bursts*senders)-units.Bytes(d.IntN(int(h.Payload)))), Pairs: pairs, Class: class(),
-			At: units.Time(d.Int64N(int64(cfg.Run.Arrivals))), To: fmt.Sprintf("host%d", d.IntN(d.hosts)),
+			Name: fmt.Sprintf("burst%d", i), Generator: "incast", Pairs: pairs, Class: class(),
+			Params: &workload.Incast{
+				Senders: senders, Size: max(1, total/2/units.Bytes(bursts*senders)-units.Bytes(d.IntN(int(h.Payload)))),
+				At: units.Time(d.Int64N(int64(cfg.Run.Arrivals))),
+			},
+			To: scenario.Selection{fmt.Sprintf("host%d", d.IntN(d.hosts))},
 		})
 	}
-	single := scenario.Workload{Name: "single", Generator: "flows", Class: scenario.ClassChoice{Fixed: "rdma"}}
+	var single []workload.FlowSpec
 	for range d.IntN(4) {
 		from := d.IntN(d.hosts)
 		to := (from + 1 + d.IntN(d.hosts-1)) % d.hosts
-		single.Flows = append(single.Flows, scenario.FlowSpec{
+		single = append(single, workload.FlowSpec{
 			From: fmt.Sprintf("host%d", from), To: fmt.Sprintf("host%d", to), Size: units.Bytes(d.between(1, 5000)),
 			Start: pick[units.Time](d, 0, cfg.Run.Arrivals/2),
 		})
 	}
-	if len(single.Flows) > 0 {
-		cfg.Workload = append(cfg.Workload, single)
+	if len(single) > 0 {
+		cfg.Workload = append(cfg.Workload, scenario.Workload{Name: "single", Generator: "flows", Params: &workload.List{Flows: single}, Class: scenario.ClassChoice{Fixed: "rdma"}})
 	}
 }
 

@@ -12,6 +12,7 @@ import (
 	"github.com/xoff-net/xoff/packet"
 	"github.com/xoff-net/xoff/scenario"
 	"github.com/xoff-net/xoff/units"
+	"github.com/xoff-net/xoff/workload"
 )
 
 func staticLimit(b units.Bytes) *buffer.StaticParams { return &buffer.StaticParams{Limit: b} }
@@ -50,7 +51,7 @@ func TestDynamicThresholdSteadyState(t *testing.T) {
 			cfg.Run.Stop = scenario.Stop{When: "time", AtMost: 100 * units.Microsecond}
 			for i := range c.queues {
 				w := scenario.Workload{Name: fmt.Sprint(i), Generator: "flows", Class: scenario.ClassChoice{Fixed: "rdma"}}
-				w.Flows = []scenario.FlowSpec{{From: fmt.Sprintf("host%d", i), To: fmt.Sprintf("host%d", c.queues), Size: 2_000_000}}
+				w.Params = &workload.List{Flows: []workload.FlowSpec{{From: fmt.Sprintf("host%d", i), To: fmt.Sprintf("host%d", c.queues), Size: 2_000_000}}}
 				cfg.Workload = append(cfg.Workload, w)
 			}
 			o := simulate(t, cfg, "")
@@ -76,7 +77,7 @@ func TestDWRRShares(t *testing.T) {
 	cfg.Run.Stop = scenario.Stop{When: "time", AtMost: 600 * units.Microsecond}
 	cfg.Hosts.Reliability.Timeout = 50 * units.Millisecond
 	for class := 1; class <= 3; class++ {
-		flows(cfg, scenario.FlowSpec{From: fmt.Sprintf("host%d", class-1), To: "host3", Size: 20_000_000, Class: fmt.Sprint(class)})
+		flows(cfg, workload.FlowSpec{From: fmt.Sprintf("host%d", class-1), To: "host3", Size: 20_000_000, Class: fmt.Sprint(class)})
 		cfg.Workload[class-1].Name = fmt.Sprint(class)
 	}
 	o := simulate(t, cfg, "")
@@ -123,7 +124,7 @@ func TestREDProbability(t *testing.T) {
 		if i >= 4 {
 			host, size = 2, 25_000
 		}
-		flows(cfg, scenario.FlowSpec{From: fmt.Sprintf("host%d", host), To: "host3", Size: size})
+		flows(cfg, workload.FlowSpec{From: fmt.Sprintf("host%d", host), To: "host3", Size: size})
 		cfg.Workload[i].Name = fmt.Sprint(i)
 	}
 	o := simulate(t, cfg, "")
@@ -163,7 +164,7 @@ func TestStepMarking(t *testing.T) {
 		cfg := star(11, units.Microsecond)
 		cfg.Switch.ECN = scenario.ECN{Choice: scenario.Choice{Name: "step", Params: &mark.StepParams{K: 4 * 1048}}, At: c.at}
 		for i := range 10 {
-			flows(cfg, scenario.FlowSpec{From: fmt.Sprintf("host%d", i), To: "host10", Size: 1000})
+			flows(cfg, workload.FlowSpec{From: fmt.Sprintf("host%d", i), To: "host10", Size: 1000})
 			cfg.Workload[i].Name = fmt.Sprint(i)
 		}
 		o := simulate(t, cfg, "")

@@ -25,10 +25,11 @@ type Spec struct {
 	MinFrame units.Bytes
 	// Until ends the run. Before that it ends at the first multiple of
 	// CheckPeriod at which Done reports true (nil: never), or that much later as
-	// Linger says. The answer of Done may only change with what nodes do: while
-	// nothing happens, nobody asks.
+	// Linger says. The answer of Done may only change with what nodes do, and at
+	// the times of DoneAt (sorted): while nothing happens, nobody asks in between.
 	Until  units.Time
-	Done   func() bool
+	Done   func(now units.Time) bool
+	DoneAt []units.Time
 	Linger units.Time
 }
 
@@ -65,10 +66,21 @@ type RouteChange struct {
 // lastUntil returns when a run ends that would end at until, as a check at now
 // finds it.
 func (s *Spec) lastUntil(now, until units.Time) units.Time {
-	if until == s.Until && s.Done != nil && s.Done() {
+	if until == s.Until && s.Done != nil && s.Done(now) {
 		return min(until, now+s.Linger)
 	}
 	return until
+}
+
+// nextAsk returns the first check after now at which the answer of Done may be
+// another although nothing has happened.
+func (s *Spec) nextAsk(now units.Time) units.Time {
+	for _, at := range s.DoneAt {
+		if at > now {
+			return (at + CheckPeriod - 1) / CheckPeriod * CheckPeriod
+		}
+	}
+	return units.Never
 }
 
 // nodeCount returns the number of nodes.

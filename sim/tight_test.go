@@ -11,6 +11,7 @@ import (
 	"github.com/xoff-net/xoff/probe"
 	"github.com/xoff-net/xoff/scenario"
 	"github.com/xoff-net/xoff/units"
+	"github.com/xoff-net/xoff/workload"
 )
 
 // tightPFC draws incasts in which PFC has no time to spare: many lossless classes
@@ -52,8 +53,9 @@ func tightPFC(index int) *scenario.Config {
 	to := []int{d.IntN(d.hosts), d.IntN(d.hosts)}
 	for k := range d.between(len(ids), 2*len(ids)) {
 		cfg.Workload = append(cfg.Workload, scenario.Workload{
-			Name: fmt.Sprintf("burst%d", k), Generator: "incast", Senders: d.between(2, d.hosts-1), Size: h.Payload * units.Bytes(d.between(1, 150+2000/int(h.Payload))),
-			Class: scenario.ClassChoice{Fixed: fmt.Sprint(ids[k%len(ids)])}, At: units.Time(d.IntN(300_000)), To: fmt.Sprintf("host%d", pick(d, to...)),
+			Name: fmt.Sprintf("burst%d", k), Generator: "incast",
+			Params: &workload.Incast{Senders: d.between(2, d.hosts-1), Size: h.Payload * units.Bytes(d.between(1, 150+2000/int(h.Payload))), At: units.Time(d.IntN(300_000))},
+			Class:  scenario.ClassChoice{Fixed: fmt.Sprint(ids[k%len(ids)])}, To: scenario.Selection{fmt.Sprintf("host%d", pick(d, to...))},
 		})
 	}
 	return cfg
@@ -93,7 +95,7 @@ func TestShortPauseIsRefused(t *testing.T) {
 		{64, 20, 36},    // 1152 / 32 = 36
 		{9000, 20, 285}, // 9104 / 32 = 284.5
 	} {
-		cfg := flows(star(2, units.Microsecond), scenario.FlowSpec{From: "host0", To: "host1", Size: 1000})
+		cfg := flows(star(2, units.Microsecond), workload.FlowSpec{From: "host0", To: "host1", Size: 1000})
 		cfg.Hosts.Ack.Size, cfg.Switch.WireOverhead = c.ack, c.overhead
 		cfg.Switch.PFC.Quanta = c.least
 		if err := scenario.Validate(cfg); err != nil {

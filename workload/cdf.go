@@ -2,10 +2,14 @@
 package workload
 
 import (
+	"bufio"
 	"fmt"
+	"io"
 	"math/rand/v2"
 	"sort"
+	"strconv"
 	"strings"
+	"unicode"
 
 	"github.com/xoff-net/xoff/units"
 )
@@ -52,7 +56,94 @@ func FindCDF(name string) (*CDF, error) {
 		}
 		names = append(names, CDFs[i].Name)
 	}
-	return nil, fmt.Errorf("unknown sizes %q; allowed: %s, or a size such as 64KB", name, strings.Join(names, ", "))
+	return nil, fmt.Errorf("unknown sizes %q; allowed: %s, a size such as 64KB, or a file such as ./sizes.txt", name, strings.Join(names, ", "))
+}
+
+// sizes returns the distribution that a scenario names: a size, a table, or a
+// file, which has a dot or a slash in its name.
+func (e *Env) sizes(key, s string) (*CDF, error) {
+	cdf, err := e.findSizes(s)
+	if err != nil {
+		return nil, &KeyError{key, err}
+	}
+	if err := cdf.Validate(); err != nil {
+		return nil, keyf(key, "%w; allowed: a table, a file, or a size such as 64KB", err)
+	}
+	return cdf, e.checkSize(key, cdf.Points[len(cdf.Points)-1].Size)
+}
+
+func (e *Env) findSizes(s string) (*CDF, error) {
+	if size, err := units.ParseBytes(s); err == nil {
+		return &CDF{Name: s, Points: []Point{{Size: size, P: 0}, {Size: size, P: 1}}}, nil
+	}
+	if !isFile(s) {
+		return FindCDF(s)
+	}
+	file, err := e.Open(s)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { _ = file.Close() }()
+	return ParseCDF(s, file)
+}
+
+// isFile reports whether sizes are those of a file.
+func isFile(sizes string) bool {
+	_, err := units.ParseBytes(sizes)
+	return err != nil && strings.ContainsAny(sizes, `./\`)
+}
+
+// fileOf returns sizes that name a file, nil for others.
+func fileOf(sizes *string) *string {
+	if isFile(*sizes) {
+		return sizes
+	}
+	return nil
+}
+
+// maxPoints bounds a table.
+const maxPoints = 100_000
+
+// ParseCDF reads a table: per line a size in bytes and the share of flows that are
+// at most so large, in per cent or up to 1; empty lines and those that begin with
+// # are skipped. The files of the HPCC simulator are of this kind.
+func ParseCDF(name string, r io.Reader) (*CDF, error) {
+	c := &CDF{Name: name}
+	lines := bufio.NewScanner(r)
+	for n := 1; lines.Scan(); n++ {
+		words := strings.FieldsFunc(lines.Text(), func(r rune) bool { return r == ',' || r == ';' || r == '\r' || unicode.IsSpace(r) })
+		if len(words) == 0 || words[0][0] == '#' {
+			continue
+		}
+		fail := func(format string, args ...any) (*CDF, error) {
+			return nil, fmt.Errorf("%s:%d: "+format, append([]any{name, n}, args...)...)
+		}
+		if len(words) != 2 {
+			return fail("there are %d columns; allowed: two, a size in bytes and a share", len(words))
+		}
+		size, err := strconv.ParseFloat(words[0], 64)
+		if err != nil || !(size >= 0 && size <= 1e15) {
+			return fail("%.40q is not a size; allowed: bytes, as a plain number", words[0])
+		}
+		p, err := strconv.ParseFloat(words[1], 64)
+		if err != nil || !(p >= 0 && p <= 100) {
+			return fail("%.40q is not a share; allowed: 0 to 100 %%, or 0 to 1", words[1])
+		}
+		if len(c.Points) == maxPoints {
+			return fail("the table is too long; allowed: at most %d points", maxPoints)
+		}
+		c.Points = append(c.Points, Point{units.Bytes(size + 0.5), p})
+	}
+	if err := lines.Err(); err != nil {
+		return nil, fmt.Errorf("%s: %w", name, err)
+	}
+	// Shares are in per cent when they go beyond 1.
+	if n := len(c.Points); n > 0 && c.Points[n-1].P > 1 {
+		for i := range c.Points {
+			c.Points[i].P /= 100
+		}
+	}
+	return c, c.Validate()
 }
 
 // Validate checks that the points make a distribution.

@@ -11,15 +11,6 @@ import (
 	"github.com/xoff-net/xoff/units"
 )
 
-func fabric(racks, perRack int) *Fabric {
-	f := &Fabric{}
-	for i := range racks * perRack {
-		f.Rack = append(f.Rack, i/perRack)
-		f.Rates = append(f.Rates, 100*units.Gbps)
-	}
-	return f
-}
-
 func TestTables(t *testing.T) {
 	for i := range CDFs {
 		if err := CDFs[i].Validate(); err != nil {
@@ -127,41 +118,6 @@ func TestAt(t *testing.T) {
 	}
 }
 
-// The flows offer the asked share of the host links.
-func TestPoissonLoad(t *testing.T) {
-	f := fabric(4, 8)
-	sizes := &CDF{Name: "narrow", Points: []Point{{8000, 0}, {12000, 1}}}
-	g := Poisson{Sizes: sizes, Share: 0.6, Classes: []uint8{1, 2, 3}, Until: 100 * units.Millisecond}
-	flows := g.Generate(f, Stream(7, "load"))
-	bytes := units.Bytes(0)
-	var classes [8]int
-	sources := make([]int, f.hosts())
-	last := units.Time(0)
-	for _, w := range flows {
-		bytes += w.Size
-		classes[w.Class]++
-		sources[w.Src]++
-		if w.Start < last || w.Start >= g.Until || w.Src == w.Dst || w.Group != -1 {
-			t.Fatalf("%+v after %s", w, last)
-		}
-		last = w.Start
-	}
-	got := float64(bytes) * 8 / g.Until.Seconds() / float64(f.Capacity())
-	if math.Abs(got/g.Share-1) > 0.01 {
-		t.Errorf("the offered load is %v, want %v within 1 %%", got, g.Share)
-	}
-	for c, n := range classes {
-		if used := c >= 1 && c <= 3; used != (n > 0) || used && math.Abs(float64(n)/float64(len(flows))-1.0/3) > 0.01 {
-			t.Errorf("class %d has %d of %d flows", c, n, len(flows))
-		}
-	}
-	for h, n := range sources {
-		if want := float64(len(flows)) / float64(len(sources)); math.Abs(float64(n)-want) > 5*math.Sqrt(want) {
-			t.Errorf("host %d sends %d flows, want about %.0f", h, n, want)
-		}
-	}
-}
-
 // The gaps are exponential: mean and variance.
 func TestExponential(t *testing.T) {
 	r := Stream(3, "gaps")
@@ -219,48 +175,6 @@ func TestLnSeries(t *testing.T) {
 	want, _ := sum.Mul(sum, big.NewFloat(2)).Float64()
 	if got := ln(x); math.Abs(got/want-1) > 1e-14 {
 		t.Errorf("got %v, want %v", got, want)
-	}
-}
-
-func TestIncast(t *testing.T) {
-	f := fabric(4, 4)
-	g := Incast{Senders: 12, Size: 64 * units.KB, Share: 0.5, Pairs: OtherRack, Classes: []uint8{1, 2, 3, 4}, Until: 20 * units.Millisecond}
-	flows := g.Generate(f, Stream(1, "incast"))
-	if len(flows) == 0 || len(flows)%g.Senders != 0 {
-		t.Fatalf("%d flows", len(flows))
-	}
-	for i := 0; i < len(flows); i += g.Senders {
-		first := flows[i]
-		senders := make(map[int]bool)
-		for _, w := range flows[i : i+g.Senders] {
-			senders[w.Src] = true
-			if w.Start != first.Start || w.Dst != first.Dst || w.Class != first.Class || w.Size != g.Size || w.Group != i/g.Senders {
-				t.Fatalf("%+v is in a burst with %+v", w, first)
-			}
-			if f.Rack[w.Src] == f.Rack[w.Dst] {
-				t.Fatalf("%+v stays in its rack", w)
-			}
-		}
-		if len(senders) != g.Senders {
-			t.Fatalf("burst %d has %d senders", i/g.Senders, len(senders))
-		}
-	}
-	load := float64(len(flows)) * float64(g.Size) * 8 / g.Until.Seconds() / float64(f.Capacity())
-	if math.Abs(load/g.Share-1) > 0.1 {
-		t.Errorf("the load is %v, want %v", load, g.Share)
-	}
-}
-
-// More senders than hosts: everyone takes part before anyone does twice.
-func TestBurstOfMany(t *testing.T) {
-	f := fabric(1, 4)
-	g := Incast{Senders: 7, Size: 1, Classes: []uint8{0}}
-	count := make(map[int]int)
-	for _, w := range g.Burst(f, Stream(1, "many"), 0, 2, 0) {
-		count[w.Src]++
-	}
-	if len(count) != 3 || count[2] != 0 {
-		t.Errorf("senders are %v", count)
 	}
 }
 

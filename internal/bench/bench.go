@@ -10,6 +10,7 @@ import (
 	"github.com/xoff-net/xoff/scenario"
 	"github.com/xoff-net/xoff/topo"
 	"github.com/xoff-net/xoff/units"
+	"github.com/xoff-net/xoff/workload"
 )
 
 // Case is what is measured: a leaf-spine fabric at 100 Gbps under web search at
@@ -67,7 +68,7 @@ func (c *Case) Scenario() (*scenario.Config, error) {
 	link := topo.Cable{Rate: 100 * units.Gbps, Delay: c.LinkDelay}
 	cfg.Topology = scenario.Fabric("leaf-spine", &topo.LeafSpineParams{Leaves: c.Hosts / hostsPerLeaf, Spines: spines, HostsPerLeaf: hostsPerLeaf, HostLink: link, FabricLink: link})
 	cfg.Workload = []scenario.Workload{{
-		Name: "websearch", Generator: "poisson", Sizes: "websearch", Load: scenario.Load{Share: 0.8, Of: "host_links"}, Pairs: "any",
+		Name: "websearch", Generator: "poisson", Params: &workload.Poisson{Sizes: "websearch", AtOnce: 1}, Load: scenario.Load{Share: 0.8, Of: "host_links"}, Pairs: "any",
 		Class: scenario.ClassChoice{Random: "rdma"},
 	}}
 	yardstick(cfg)

@@ -8,6 +8,7 @@ import (
 
 	"github.com/xoff-net/xoff/metrics"
 	"github.com/xoff-net/xoff/scenario"
+	"github.com/xoff-net/xoff/workload"
 )
 
 //go:embed demo.yaml
@@ -48,7 +49,7 @@ func (a *app) demoCommand() *cobra.Command {
 // explain says in words what the demo shows, with the numbers of this run.
 func (a *app) explain(s *metrics.Summary, cfg *scenario.Config) error {
 	w := &sheet{tab: tabwriter.NewWriter(a.out, 0, 0, 2, ' ', 0)}
-	incast := &cfg.Workload[1]
+	incast := cfg.Workload[1].Params.(*workload.Incast)
 	w.line("")
 	w.line("What happened")
 	w.line("  Again and again %d hosts sent %s each to one host at the same moment. Its link takes one", incast.Senders, incast.Size)

@@ -1,0 +1,30 @@
+package workload
+
+import (
+	"math/rand/v2"
+)
+
+// Classes assigns classes to flows.
+type Classes struct {
+	IDs    []uint8
+	Shares []float64 // of each, adding up to 1; nil: all alike
+	Rand   *rand.Rand
+}
+
+// next draws the class of a flow, or of flows that belong together.
+func (c *Classes) next() uint8 {
+	if len(c.IDs) == 1 {
+		return c.IDs[0]
+	}
+	if c.Shares == nil {
+		return c.IDs[c.Rand.IntN(len(c.IDs))]
+	}
+	x := c.Rand.Float64()
+	for i, s := range c.Shares[:len(c.Shares)-1] {
+		if x < s {
+			return c.IDs[i]
+		}
+		x -= s
+	}
+	return c.IDs[len(c.IDs)-1]
+}

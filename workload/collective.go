@@ -1,0 +1,283 @@
+package workload
+
+import (
+	"math/bits"
+
+	"github.com/xoff-net/xoff/units"
+)
+
+// Collective is what collective operations have in common. The hosts of `from`
+// are the ranks. A rank sends as soon as it has received what it must send, so
+// steps overlap where the network lets them.
+type Collective struct {
+	Size   units.Bytes `yaml:"size"`            // data of each rank
+	Ranks  int         `yaml:"ranks,omitempty"` // of one operation: hosts are divided into operations of that many; 0: all in one
+	Order  string      `yaml:"order"`           // hosts: as they are listed; across_racks: one of each rack in turn
+	Repeat int         `yaml:"repeat"`          // operations, one after the other
+	Gap    units.Time  `yaml:"gap,omitempty"`   // a rank computes so long before the next operation
+}
+
+var collectiveUses = Uses{From: true, Start: true}
+
+// check returns how many ranks an operation has, and how many operations run
+// side by side.
+func (c *Collective) check(e *Env) (ranks, teams int, err error) {
+	ranks = c.Ranks
+	if ranks == 0 {
+		ranks = len(e.From)
+	}
+	err = first(
+		e.checkSize("size", c.Size), checkCount("repeat", c.Repeat, 1, maxRepeat), e.checkSpan("gap", c.Gap),
+		checkCount("ranks", ranks, 2, max(2, len(e.From))),
+	)
+	switch {
+	case err != nil:
+	case c.Order != "hosts" && c.Order != "across_racks":
+		err = keyf("order", "%q is unknown; allowed: hosts, across_racks", c.Order)
+	case len(e.From)%ranks != 0:
+		err = keyf("ranks", "%d hosts are not divided into operations of %d; allowed: a divisor of their number", len(e.From), ranks)
+	}
+	return ranks, len(e.From) / ranks, err
+}
+
+// ordered returns the hosts in the order of their ranks.
+func (c *Collective) ordered(e *Env) []int32 {
+	if c.Order == "hosts" {
+		return e.From
+	}
+	byRack := map[int][]int32{}
+	var racks []int // in order of appearance
+	for _, h := range e.From {
+		k := e.Fabric.Rack[h]
+		if byRack[k] == nil {
+			racks = append(racks, k)
+		}
+		byRack[k] = append(byRack[k], h)
+	}
+	var out []int32
+	for i := 0; len(out) < len(e.From); i++ {
+		for _, k := range racks {
+			if i < len(byRack[k]) {
+				out = append(out, byRack[k][i])
+			}
+		}
+	}
+	return out
+}
+
+// run makes the operations of all teams one after the other. Operate adds one
+// operation and notes in received what each rank gets.
+func (c *Collective) run(e *Env, operate func(o *operation)) (*Plan, error) {
+	ranks, teams, err := c.check(e)
+	if err != nil {
+		return nil, err
+	}
+	p := &Plan{}
+	hosts := c.ordered(e)
+	for t := range teams {
+		o := &operation{
+			env: e, plan: p, hosts: hosts[t*ranks : (t+1)*ranks], class: e.Classes.next(), hashes: make(map[[2]int]uint32),
+			received: make([][]int32, ranks), before: make([][]int32, ranks), size: c.Size, gap: c.Gap,
+		}
+		for k := range c.Repeat {
+			o.group = int32(t*c.Repeat + k)
+			operate(o)
+			// The next operation follows when a rank has received everything.
+			o.received, o.before = make([][]int32, ranks), o.received
+		}
+	}
+	return p, nil
+}
+
+// operation is one collective operation in the making.
+type operation struct {
+	env      *Env
+	plan     *Plan
+	hosts    []int32 // by rank
+	class    uint8
+	group    int32
+	size     units.Bytes
+	gap      units.Time
+	hashes   map[[2]int]uint32 // of the connections between ranks
+	received [][]int32         // by rank: flows to it, in order of their steps
+	before   [][]int32         // those of the operation before
+}
+
+// send adds a flow that waits for others of this operation. Without such, it is a
+// first step and waits for all of the operation before.
+func (o *operation) send(from, to int, size units.Bytes, on ...int32) int32 {
+	hash, ok := o.hashes[[2]int{from, to}]
+	if !ok {
+		hash = o.env.hash()
+		o.hashes[[2]int{from, to}] = hash
+	}
+	i := o.plan.add(Flow{Start: o.env.Start, Src: o.hosts[from], Dst: o.hosts[to], Size: size, Class: o.class, Group: o.group, Hash: hash})
+	switch {
+	case len(on) > 0:
+		o.plan.wait(0, 0, on...)
+	case len(o.before[from]) > 0:
+		o.plan.wait(o.gap, 0, o.before[from]...)
+	}
+	o.received[to] = append(o.received[to], i)
+	return i
+}
+
+// part is the size of piece i of n.
+func part(size units.Bytes, i, n int) units.Bytes {
+	p := size / units.Bytes(n)
+	if units.Bytes(i) < size%units.Bytes(n) {
+		p++
+	}
+	return p
+}
+
+// RingAllReduce sums data over all ranks: in each of 2 (n - 1) steps a rank sends
+// the piece that it received last, 1/n of the data, to the next rank.
+type RingAllReduce Collective
+
+// Uses implements Generator.
+func (g *RingAllReduce) Uses() Uses { return collectiveUses }
+
+// Check implements Generator.
+func (g *RingAllReduce) Check(e *Env) (float64, error) {
+	n, teams, err := (*Collective)(g).check(e)
+	if err == nil && g.Size < units.Bytes(n) {
+		err = keyf("size", "%s in %d pieces leaves some empty; allowed: at least a byte for each rank", g.Size, n)
+	}
+	return float64(2*(n-1)) * float64(n) * float64(teams) * float64(g.Repeat), err
+}
+
+// Generate implements Generator.
+func (g *RingAllReduce) Generate(e *Env) (*Plan, error) {
+	return (*Collective)(g).run(e, func(o *operation) {
+		n := len(o.hosts)
+		last := make([]int32, n) // by rank: the flow of the last step to it
+		for step := range 2 * (n - 1) {
+			now := make([]int32, n)
+			for i := range n {
+				piece := part(g.Size, ((i-step)%n+n)%n, n)
+				to := (i + 1) % n
+				if step == 0 {
+					now[to] = o.send(i, to, piece)
+				} else {
+					now[to] = o.send(i, to, piece, last[i])
+				}
+			}
+			last = now
+		}
+	})
+}
+
+// HalvingDoubling sums data over a power of two of ranks: log2 n exchanges of
+// half of what is left with ever nearer ranks, then the same backwards.
+type HalvingDoubling Collective
+
+// Uses implements Generator.
+func (g *HalvingDoubling) Uses() Uses { return collectiveUses }
+
+// Check implements Generator.
+func (g *HalvingDoubling) Check(e *Env) (float64, error) {
+	n, teams, err := (*Collective)(g).check(e)
+	switch {
+	case err != nil:
+	case n&(n-1) != 0:
+		err = keyf("ranks", "%d is not a power of two; allowed: 2, 4, 8 and so on", n)
+	case g.Size < units.Bytes(n):
+		err = keyf("size", "%s in %d pieces leaves some empty; allowed: at least a byte for each rank", g.Size, n)
+	}
+	return 2 * float64(bits.Len(uint(n))-1) * float64(n) * float64(teams) * float64(g.Repeat), err
+}
+
+// Generate implements Generator.
+func (g *HalvingDoubling) Generate(e *Env) (*Plan, error) {
+	return (*Collective)(g).run(e, func(o *operation) {
+		n := len(o.hosts)
+		lo, hi := make([]units.Bytes, n), make([]units.Bytes, n) // what a rank is responsible for
+		for i := range hi {
+			hi[i] = g.Size
+		}
+		// A rank needs everything that came before: a message of a later step may
+		// overtake one of an earlier step.
+		exchange := func(distance int, size func(i int) units.Bytes) {
+			needs := make([][]int32, n)
+			for i := range n {
+				needs[i] = append([]int32(nil), o.received[i]...)
+			}
+			for i := range n {
+				o.send(i, i^distance, size(i), needs[i]...)
+			}
+		}
+		for d := n / 2; d > 0; d /= 2 {
+			exchange(d, func(i int) units.Bytes {
+				middle := (lo[i] + hi[i]) / 2
+				if i&d == 0 {
+					return hi[i] - middle
+				}
+				return middle - lo[i]
+			})
+			for i := range n {
+				middle := (lo[i] + hi[i]) / 2
+				if i&d == 0 {
+					hi[i] = middle
+				} else {
+					lo[i] = middle
+				}
+			}
+		}
+		for d := 1; d < n; d *= 2 {
+			exchange(d, func(i int) units.Bytes { return hi[i] - lo[i] })
+			for i := range n {
+				if i&d == 0 {
+					hi[i], lo[i^d] = hi[i^d], lo[i]
+				}
+			}
+		}
+	})
+}
+
+// AllToAll lets every rank send a piece of its own to every other: in step s to
+// the one s places further on, so that each receives from one at a time.
+type AllToAll struct {
+	Size     units.Bytes `yaml:"size"` // that a rank sends, to all others together
+	Ranks    int         `yaml:"ranks,omitempty"`
+	Order    string      `yaml:"order"`
+	Repeat   int         `yaml:"repeat"`
+	Gap      units.Time  `yaml:"gap,omitempty"`
+	Parallel int         `yaml:"parallel"` // steps that a rank works on at once; 0: all
+}
+
+// Uses implements Generator.
+func (g *AllToAll) Uses() Uses { return collectiveUses }
+
+func (g *AllToAll) collective() *Collective {
+	return &Collective{Size: g.Size, Ranks: g.Ranks, Order: g.Order, Repeat: g.Repeat, Gap: g.Gap}
+}
+
+// Check implements Generator. The size of a rank is divided among the others.
+func (g *AllToAll) Check(e *Env) (float64, error) {
+	n, teams, err := g.collective().check(e)
+	if err == nil && g.Size < units.Bytes(n-1) {
+		err = keyf("size", "%s in %d pieces leaves some empty; allowed: at least a byte for each other rank", g.Size, n-1)
+	}
+	return float64(n-1) * float64(n) * float64(teams) * float64(g.Repeat), first(err, checkCount("parallel", g.Parallel, 0, maxRepeat))
+}
+
+// Generate implements Generator.
+func (g *AllToAll) Generate(e *Env) (*Plan, error) {
+	return g.collective().run(e, func(o *operation) {
+		n := len(o.hosts)
+		flows := make([][]int32, n) // by step and rank that sends
+		for step := 1; step < n; step++ {
+			flows[step] = make([]int32, n)
+			for i := range n {
+				var on []int32
+				if k := step - g.Parallel; g.Parallel > 0 && k > 0 {
+					// Its own message of that step is through, and so is the one
+					// that it receives in that step.
+					on = []int32{flows[k][i], flows[k][(i-k+n)%n]}
+				}
+				flows[step][i] = o.send(i, (i+step)%n, part(g.Size, step-1, n-1), on...)
+			}
+		}
+	})
+}

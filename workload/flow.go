@@ -1,0 +1,102 @@
+package workload
+
+import (
+	"errors"
+	"fmt"
+	"math/rand/v2"
+
+	"github.com/xoff-net/xoff/units"
+)
+
+// Flow is one message from host to host.
+type Flow struct {
+	Start    units.Time // at the earliest, if it waits for others
+	Size     units.Bytes
+	Src, Dst int32
+	Group    int32 // flows of one burst, request or collective share it; -1: none
+	Origin   int32 // index into Plan.Names
+	Hash     uint32
+	Class    uint8
+}
+
+// Wait lets a flow start when others are complete, as far as its source knows:
+// delivered to it, or sent by it and acknowledged.
+type Wait struct {
+	Flow  int32
+	On    []int32
+	Delay units.Time // from the completion of the last of them
+	Until units.Time // no start at this time or later; 0: whenever it may be
+}
+
+// Plan is what a generator makes: flows in any order, and which of them wait for
+// which, by their index.
+type Plan struct {
+	Flows []Flow
+	Waits []Wait
+	Names []string // of the workloads that a trace holds; nil: the flows are the generator's own
+}
+
+// add appends a flow and returns its index.
+func (p *Plan) add(f Flow) int32 {
+	p.Flows = append(p.Flows, f)
+	return int32(len(p.Flows) - 1)
+}
+
+// wait lets the flow that was added last wait for others.
+func (p *Plan) wait(delay, until units.Time, on ...int32) {
+	p.Waits = append(p.Waits, Wait{Flow: int32(len(p.Flows) - 1), On: on, Delay: delay, Until: until})
+}
+
+// errCycle is a mistake that no single flow can be blamed for.
+var errCycle = errors.New("flows wait for each other in a circle; allowed: dependencies that can be met one after the other")
+
+// checkWaits checks dependencies that a user wrote. The name of a flow goes into
+// messages.
+func (p *Plan) checkWaits(name func(flow int32) string) error {
+	n := int32(len(p.Flows))
+	left := make([]int32, n)
+	next := make([][]int32, n)
+	for _, w := range p.Waits {
+		for _, on := range w.On {
+			if on < 0 || on >= n || on == w.Flow {
+				return fmt.Errorf("%s waits for flow %d; allowed: another of the flows 0 to %d", name(w.Flow), on, n-1)
+			}
+			if f, g := &p.Flows[w.Flow], &p.Flows[on]; g.Src != f.Src && g.Dst != f.Src {
+				return fmt.Errorf("%s waits for flow %d, which its source has no part in; allowed: flows that start or end there", name(w.Flow), on)
+			}
+			left[w.Flow]++
+			next[on] = append(next[on], w.Flow)
+		}
+	}
+	var free []int32
+	for i := range n {
+		if left[i] == 0 {
+			free = append(free, i)
+		}
+	}
+	met := int32(0)
+	for ; len(free) > 0; met++ {
+		i := free[len(free)-1]
+		free = free[:len(free)-1]
+		for _, d := range next[i] {
+			if left[d]--; left[d] == 0 {
+				free = append(free, d)
+			}
+		}
+	}
+	if met < n {
+		return errCycle
+	}
+	return nil
+}
+
+// Stream returns the random numbers of one generator. Every generator has its
+// own, so that adding one does not change the others.
+func Stream(seed uint64, generator string) *rand.Rand {
+	// FNV-1a over the name.
+	h := uint64(14695981039346656037)
+	for i := range len(generator) {
+		h = (h ^ uint64(generator[i])) * 1099511628211
+	}
+	return rand.New(rand.NewPCG(seed, h))
+}

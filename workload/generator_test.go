@@ -1,0 +1,650 @@
+package workload
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"math"
+	"os"
+	"reflect"
+	"sort"
+	"strings"
+	"testing"
+
+	"github.com/xoff-net/xoff/units"
+)
+
+// fabric has racks of hosts with links of 100 Gbps; two racks make a group.
+func fabric(racks, perRack int) *Fabric {
+	f := &Fabric{}
+	for i := range racks * perRack {
+		f.Names = append(f.Names, fmt.Sprintf("host%d", i))
+		f.Rack = append(f.Rack, i/perRack)
+		f.Group = append(f.Group, i/perRack/2)
+		f.Rates = append(f.Rates, 100*units.Gbps)
+	}
+	return f
+}
+
+// world is an environment in which all hosts talk to each other by a rule.
+func world(t testing.TB, f *Fabric, rule Rule, stop units.Time) *Env {
+	t.Helper()
+	e := &Env{
+		Fabric: f, From: f.All(), Stop: stop, End: 10 * stop, MaxSize: 100 * units.GB, MaxDelay: units.Second,
+		Classes: &Classes{IDs: []uint8{1, 2, 3}, Rand: Stream(1, "class")},
+		Rand:    Stream(1, "flows"), Hashes: Stream(1, "hash"),
+		Reachable: func(_, _ int32) bool { return true },
+		Open:      func(path string) (io.ReadCloser, error) { return os.Open(path) },
+	}
+	e.Host = func(name string) (int32, bool) {
+		for i, n := range f.Names {
+			if n == name {
+				return int32(i), true
+			}
+		}
+		return 0, false
+	}
+	e.Class = func(name string) (uint8, error) {
+		if len(name) == 1 && name[0] >= '1' && name[0] <= '7' {
+			return name[0] - '0', nil
+		}
+		return 0, errors.New("no such class; allowed: 1 to 7")
+	}
+	e.pair(t, rule, nil, nil)
+	return e
+}
+
+// pair chooses who talks to whom; nil means everybody.
+func (e *Env) pair(t testing.TB, rule Rule, from, to []int32) {
+	t.Helper()
+	if from == nil {
+		from = e.Fabric.All()
+	}
+	if to == nil {
+		to = e.Fabric.All()
+	}
+	p, err := NewPairs(e.Fabric, rule, from, to)
+	if err != nil {
+		t.Fatal(err)
+	}
+	e.From, e.Pairs = from, p
+}
+
+// offer sets the load as a share of the links of the hosts that send.
+func (e *Env) offer(share float64) float64 {
+	e.Load = share * float64(e.Fabric.Capacity(e.Pairs.From)) / 8
+	return e.Load
+}
+
+// generate runs a generator and checks what every plan must hold.
+func generate(t testing.TB, e *Env, g Generator) *Plan {
+	t.Helper()
+	expected, err := g.Check(e)
+	if err != nil {
+		t.Fatal(err)
+	}
+	p, err := g.Generate(e)
+	if err != nil {
+		t.Fatal(err)
+	}
+	// Six standard deviations of a Poisson number, if bursts are single flows.
+	if n := float64(len(p.Flows)); expected > 0 && n > 3*expected+6*math.Sqrt(expected)+10 {
+		t.Errorf("%v flows, but %v were expected", n, expected)
+	}
+	for _, f := range p.Flows {
+		if f.Src == f.Dst || f.Size < 1 || f.Start < e.Start || f.Start >= e.Stop {
+			t.Fatalf("%+v is no flow of this workload", f)
+		}
+	}
+	if err := p.checkWaits(func(i int32) string { return fmt.Sprint(i) }); err != nil {
+		t.Fatal(err)
+	}
+	return p
+}
+
+func (p *Plan) bytes() float64 {
+	sum := 0.0
+	for _, f := range p.Flows {
+		sum += float64(f.Size)
+	}
+	return sum
+}
+
+// offers checks that the bytes of a plan are within 1 % of a load. The number of
+// draws must make the standard deviation a third of that or less.
+func offers(t *testing.T, e *Env, p *Plan, perSecond float64) {
+	t.Helper()
+	if got := p.bytes() / e.seconds() / perSecond; math.Abs(got-1) > 0.01 {
+		t.Errorf("offers %.4f of the load with %d flows", got, len(p.Flows))
+	}
+}
+
+// chiSquare compares counts with equal shares. The limit is far beyond the 99.99 %
+// point of the distribution: mean n - 1, deviation sqrt(2 (n - 1)).
+func chiSquare(t *testing.T, what string, counts []int) {
+	t.Helper()
+	total := 0
+	for _, n := range counts {
+		total += n
+	}
+	want := float64(total) / float64(len(counts))
+	sum := 0.0
+	for _, n := range counts {
+		d := float64(n) - want
+		sum += d * d / want
+	}
+	free := float64(len(counts) - 1)
+	if want < 20 || sum > free+5*math.Sqrt(2*free) {
+		t.Errorf("%s are not equally frequent: chi square %.1f with %.0f degrees of freedom, %.0f expected of each", what, sum, free, want)
+	}
+}
+
+// Every distribution of sizes offers the load. Heavy tails need many flows: the
+// largest of data_mining are 400 times the mean.
+func TestPoissonLoad(t *testing.T) {
+	for _, c := range []struct {
+		sizes string
+		flows float64
+	}{
+		{"64KB", 2e5}, {"websearch", 1e6}, {"websearch_ns3", 1e6}, {"fb_hadoop", 1e6}, {"ali_storage", 1e6}, {"cache", 1e6}, {"data_mining", 6e6}, {"testdata/two_columns.txt", 2e5},
+	} {
+		t.Run(c.sizes, func(t *testing.T) {
+			if c.flows > 2e6 && testing.Short() {
+				t.Skip("millions of flows")
+			}
+			e := world(t, fabric(8, 16), AnyPair, units.Second)
+			g := &Poisson{Sizes: c.sizes, AtOnce: 1}
+			sizes, err := e.sizes("sizes", c.sizes)
+			if err != nil {
+				t.Fatal(err)
+			}
+			load := e.offer(0.7)
+			e.Stop = units.Time(c.flows * sizes.Mean() / load * float64(units.Second))
+			offers(t, e, generate(t, e, g), load)
+		})
+	}
+}
+
+// Senders, receivers and classes are drawn evenly; flows start in order.
+func TestPoissonShares(t *testing.T) {
+	e := world(t, fabric(4, 8), AnyPair, 30*units.Millisecond)
+	e.Start = 10 * units.Millisecond
+	load := e.offer(0.6)
+	p := generate(t, e, &Poisson{Sizes: "10KB", AtOnce: 1})
+	offers(t, e, p, load)
+	var classes [3]int
+	src, dst := make([]int, 32), make([]int, 32)
+	hashes := map[uint32]bool{}
+	last := units.Time(0)
+	for _, f := range p.Flows {
+		classes[f.Class-1]++
+		src[f.Src]++
+		dst[f.Dst]++
+		hashes[f.Hash] = true
+		if f.Start < last || f.Group != -1 {
+			t.Fatalf("%+v after %s", f, last)
+		}
+		last = f.Start
+	}
+	chiSquare(t, "classes", classes[:])
+	chiSquare(t, "senders", src)
+	chiSquare(t, "receivers", dst)
+	if len(hashes) < len(p.Flows)*99/100 {
+		t.Errorf("%d flows have %d hashes", len(p.Flows), len(hashes))
+	}
+}
+
+// Classes by shares: BifrostX has 28, 32 and 40 %. Four standard deviations.
+func TestClassShares(t *testing.T) {
+	e := world(t, fabric(2, 8), AnyPair, 50*units.Millisecond)
+	e.Classes.Shares = []float64{0.28, 0.32, 0.4}
+	e.offer(0.8)
+	var counts [3]int
+	p := generate(t, e, &Poisson{Sizes: "10KB", AtOnce: 1})
+	for _, f := range p.Flows {
+		counts[f.Class-1]++
+	}
+	n := float64(len(p.Flows))
+	for i, s := range e.Classes.Shares {
+		if got := float64(counts[i]) / n; math.Abs(got-s) > 4*math.Sqrt(s*(1-s)/n) {
+			t.Errorf("class %d has a share of %.4f; wanted: %v", i+1, got, s)
+		}
+	}
+}
+
+// Classes and hashes have streams of their own: another choice of classes leaves
+// times, pairs, sizes and paths as they are.
+func TestStreamsApart(t *testing.T) {
+	make := func(shares []float64, ids ...uint8) *Plan {
+		e := world(t, fabric(2, 8), AnyPair, units.Millisecond)
+		e.Classes.IDs, e.Classes.Shares = ids, shares
+		e.offer(0.8)
+		p := generate(t, e, &Poisson{Sizes: "websearch", AtOnce: 1})
+		for i := range p.Flows {
+			p.Flows[i].Class = 0
+		}
+		return p
+	}
+	if a, b, c := make(nil, 1), make(nil, 1, 2, 3), make([]float64{0.5, 0.5}, 4, 5); !reflect.DeepEqual(a, b) || !reflect.DeepEqual(a, c) {
+		t.Error("the flows depend on the classes")
+	}
+}
+
+// DSH, Fig. 24: eight flows at a time, the load is the same.
+func TestAtOnce(t *testing.T) {
+	e := world(t, fabric(4, 8), OtherRack, 100*units.Millisecond)
+	load := e.offer(0.5)
+	p := generate(t, e, &Poisson{Sizes: "10KB", AtOnce: 8})
+	offers(t, e, p, load)
+	for i := 0; i < len(p.Flows); i += 8 {
+		for _, f := range p.Flows[i : i+8] {
+			if f.Start != p.Flows[i].Start || f.Src != p.Flows[i].Src {
+				t.Fatalf("%+v does not start with %+v", f, p.Flows[i])
+			}
+		}
+	}
+}
+
+// Hosts with faster links send more, so that all links have the same load.
+func TestMixedRates(t *testing.T) {
+	f := fabric(2, 8)
+	for i := range 8 {
+		f.Rates[i] = 25 * units.Gbps
+	}
+	e := world(t, f, AnyPair, 100*units.Millisecond)
+	load := e.offer(0.5)
+	p := generate(t, e, &Poisson{Sizes: "10KB", AtOnce: 1})
+	offers(t, e, p, load)
+	slow := 0
+	for _, w := range p.Flows {
+		if w.Src < 8 {
+			slow++
+		}
+	}
+	// 8 x 25 of 8 x 25 + 8 x 100 Gbps: a fifth.
+	if got := float64(slow) / float64(len(p.Flows)); math.Abs(got-0.2) > 4*math.Sqrt(0.2*0.8/float64(len(p.Flows))) {
+		t.Errorf("slow hosts send %.4f of the flows; wanted: 0.2", got)
+	}
+}
+
+func TestIncast(t *testing.T) {
+	f := fabric(4, 8)
+	e := world(t, f, OtherRack, 100*units.Millisecond)
+	load := e.offer(0.5)
+	g := &Incast{Senders: 12, Size: 64 * units.KB}
+	p := generate(t, e, g)
+	offers(t, e, p, load)
+	if len(p.Flows)%g.Senders != 0 {
+		t.Fatalf("%d flows", len(p.Flows))
+	}
+	receivers, senders := make([]int, 32), make([]int, 32)
+	for i := 0; i < len(p.Flows); i += g.Senders {
+		first := p.Flows[i]
+		receivers[first.Dst]++
+		seen := make(map[int32]bool)
+		for _, w := range p.Flows[i : i+g.Senders] {
+			seen[w.Src] = true
+			senders[w.Src]++
+			if w.Start != first.Start || w.Dst != first.Dst || w.Class != first.Class || w.Size != g.Size || int(w.Group) != i/g.Senders {
+				t.Fatalf("%+v is in a burst with %+v", w, first)
+			}
+			if f.Rack[w.Src] == f.Rack[w.Dst] {
+				t.Fatalf("%+v stays in its rack", w)
+			}
+		}
+		if len(seen) != g.Senders {
+			t.Fatalf("burst %d has %d senders", i/g.Senders, len(seen))
+		}
+	}
+	chiSquare(t, "receivers", receivers)
+	chiSquare(t, "senders", senders)
+}
+
+// One burst, DSH Fig. 22: 1024 flows of 8 KB from 255 senders, who take turns.
+func TestIncastOnce(t *testing.T) {
+	e := world(t, fabric(16, 16), AnyPair, units.Millisecond)
+	e.pair(t, AnyPair, nil, []int32{7})
+	p := generate(t, e, &Incast{Senders: 255, Size: 8 * units.KB, Flows: 1024, At: 30 * units.Microsecond})
+	count := map[int32]int{}
+	for _, f := range p.Flows {
+		count[f.Src]++
+		if f.Dst != 7 || f.Start != 30*units.Microsecond {
+			t.Fatalf("%+v", f)
+		}
+	}
+	// 1024 = 4 x 255 + 4
+	five := 0
+	for _, n := range count {
+		if n < 4 || n > 5 {
+			t.Errorf("a host sends %d flows", n)
+		}
+		if n == 5 {
+			five++
+		}
+	}
+	if len(p.Flows) != 1024 || len(count) != 255 || five != 4 {
+		t.Errorf("%d flows of %d hosts, %d of which send five", len(p.Flows), len(count), five)
+	}
+}
+
+func TestQueryResponse(t *testing.T) {
+	f := fabric(4, 8)
+	e := world(t, f, OtherRack, units.Second)
+	// 32 hosts x 400 per second in a second, of 100,003 B each.
+	g := &QueryResponse{Size: 100_003, Rate: 400}
+	p := generate(t, e, g)
+	offers(t, e, p, 32*400*100_003)
+	asked := make([]int, 4)
+	for i := 0; i < len(p.Flows); i += 8 {
+		sum := units.Bytes(0)
+		for k, w := range p.Flows[i : i+8] {
+			sum += w.Size
+			if w.Dst != p.Flows[i].Dst || f.Rack[w.Src] != f.Rack[p.Flows[i].Src] || f.Rack[w.Src] == f.Rack[w.Dst] || w.Src != p.Flows[i].Src+int32(k) {
+				t.Fatalf("%+v is in a response with %+v", w, p.Flows[i])
+			}
+		}
+		if sum != g.Size {
+			t.Fatalf("a response has %d bytes", sum)
+		}
+		asked[f.Rack[p.Flows[i].Src]]++
+	}
+	chiSquare(t, "racks", asked)
+
+	// As a load, with requests that servers answer after a while; leaf i asks leaf
+	// i + 1, as in the authors' program.
+	e = world(t, f, NextRack, 200*units.Millisecond)
+	load := e.offer(0.2)
+	p = generate(t, e, &QueryResponse{Size: 80 * units.KB, Request: 100, Think: 5 * units.Microsecond})
+	answers := 0.0
+	for k, w := range p.Waits {
+		request, answer := p.Flows[w.On[0]], p.Flows[w.Flow]
+		answers += float64(answer.Size)
+		if len(w.On) != 1 || w.Delay != 5*units.Microsecond || request.Size != 100 || request.Src != answer.Dst || request.Dst != answer.Src {
+			t.Fatalf("wait %d: %+v answers %+v", k, answer, request)
+		}
+		if (f.Rack[request.Src]+1)%4 != f.Rack[request.Dst] {
+			t.Fatalf("%+v does not ask the next rack", request)
+		}
+	}
+	if got := answers / e.seconds() / load; math.Abs(got-1) > 0.01 || 2*len(p.Waits) != len(p.Flows) {
+		t.Errorf("offers %.4f of the load", got)
+	}
+}
+
+// L2BM: 376 requests of 1 MB from 5 servers are 1880 flows of 200 KB.
+func TestRequest(t *testing.T) {
+	e := world(t, fabric(4, 32), AnyPair, 500*units.Millisecond)
+	p := generate(t, e, &Request{Size: units.MB, Servers: 5, Count: 376})
+	if len(p.Flows) != 1880 {
+		t.Errorf("%d flows", len(p.Flows))
+	}
+	var thirds [3]int
+	for i := 0; i < len(p.Flows); i += 5 {
+		thirds[p.Flows[i].Start*3/e.Stop]++
+		seen := map[int32]bool{}
+		for _, f := range p.Flows[i : i+5] {
+			seen[f.Src] = true
+			if f.Size != 200*units.KB || f.Dst != p.Flows[i].Dst || f.Start != p.Flows[i].Start || int(f.Group) != i/5 {
+				t.Fatalf("%+v", f)
+			}
+		}
+		if len(seen) != 5 {
+			t.Fatal("a server answers twice")
+		}
+	}
+	chiSquare(t, "times", thirds[:])
+
+	e = world(t, fabric(4, 8), OtherRack, units.Second)
+	load := e.offer(0.1)
+	offers(t, e, generate(t, e, &Request{Size: units.MB, Servers: 10}), load)
+	e = world(t, fabric(4, 8), AnyPair, units.Second)
+	offers(t, e, generate(t, e, &Request{Size: units.MB, Servers: 3, Rate: 1000}), 32*1000*1e6)
+}
+
+// A host plans as many flows as its link could carry, each after the one before.
+func TestSequential(t *testing.T) {
+	e := world(t, fabric(2, 2), OtherRack, 10*units.Millisecond)
+	e.Start = 2 * units.Millisecond
+	// 100 KB take 8 us at 100 Gbps, and 2 us of gap: 8 ms hold 800.
+	p := generate(t, e, &Sequential{Sizes: "100KB", Gap: 2 * units.Microsecond})
+	if len(p.Flows) != 4*800 || len(p.Waits) != 4*799 {
+		t.Errorf("%d flows, %d of which wait", len(p.Flows), len(p.Waits))
+	}
+	for _, w := range p.Waits {
+		if len(w.On) != 1 || w.On[0] != w.Flow-1 || p.Flows[w.Flow].Src != p.Flows[w.On[0]].Src || w.Delay != 2*units.Microsecond || w.Until != e.Stop {
+			t.Fatalf("%+v", w)
+		}
+	}
+	if p = generate(t, e, &Sequential{Sizes: "websearch", Count: 3}); len(p.Flows) != 12 {
+		t.Errorf("%d flows", len(p.Flows))
+	}
+}
+
+func TestMessages(t *testing.T) {
+	e := world(t, fabric(2, 2), AnyPair, 10*units.Millisecond)
+	e.pair(t, Matched, []int32{0, 1}, []int32{2, 3})
+	p := generate(t, e, &Messages{Size: 64 * units.KB, Depth: 4, Streams: 3, Count: 10})
+	if len(p.Flows) != 2*3*10 || len(p.Waits) != 2*3*6 {
+		t.Fatalf("%d messages, %d of which wait", len(p.Flows), len(p.Waits))
+	}
+	for _, w := range p.Waits {
+		if f, g := p.Flows[w.Flow], p.Flows[w.On[0]]; w.On[0] != w.Flow-4 || f.Src != g.Src || f.Dst != f.Src+2 || f.Hash != g.Hash {
+			t.Fatalf("%+v", w)
+		}
+	}
+	// Latency: 8 KB take 640 ns there and back again, so 10 ms hold 7813 at most.
+	p = generate(t, e, &Messages{Size: 8 * units.KB, Depth: 1, Streams: 1, PingPong: true})
+	if n := len(p.Flows); n != 2*2*7813 {
+		t.Errorf("%d messages", n)
+	}
+	for _, w := range p.Waits {
+		if f, g := p.Flows[w.Flow], p.Flows[w.On[0]]; w.On[0] != w.Flow-1 || f.Src != g.Dst || f.Dst != g.Src {
+			t.Fatalf("%+v", w)
+		}
+	}
+	// Back to back until the end: 64 KB take 5.12 us, so 10 ms hold 1954, and the
+	// first depth - 1 come for free.
+	p = generate(t, e, &Messages{Size: 64 * units.KB, Depth: 8, Streams: 1})
+	if n := len(p.Flows); n != 2*(1954+7) {
+		t.Errorf("%d messages", n)
+	}
+}
+
+func TestLongLived(t *testing.T) {
+	e := world(t, fabric(2, 2), AnyPair, units.Millisecond)
+	e.pair(t, Matched, []int32{0, 1}, []int32{3, 2})
+	p := generate(t, e, &LongLived{Streams: 2})
+	// The run ends after 10 ms: 125,000,000 B at 100 Gbps.
+	if len(p.Flows) != 4 || p.Flows[0].Size <= 125*units.MB || p.Flows[0].Dst != 3 || p.Flows[2].Dst != 2 {
+		t.Errorf("%+v", p.Flows)
+	}
+}
+
+func TestList(t *testing.T) {
+	e := world(t, fabric(1, 4), AnyPair, units.Millisecond)
+	p := generate(t, e, &List{[]FlowSpec{
+		{From: "host0", To: "host1", Size: 1000, Start: 5},
+		{From: "host1", To: "host2", Size: 2000, After: []int{0}, Delay: 7, Class: "5"},
+	}})
+	if len(p.Flows) != 2 || p.Flows[1].Class != 5 || !reflect.DeepEqual(p.Waits, []Wait{{Flow: 1, On: []int32{0}, Delay: 7}}) {
+		t.Errorf("%+v", p)
+	}
+	one := FlowSpec{From: "host0", To: "host1", Size: 1}
+	with := func(change func(f *FlowSpec)) []FlowSpec {
+		f := one
+		change(&f)
+		return []FlowSpec{one, f}
+	}
+	for want, flows := range map[string][]FlowSpec{
+		"flows: the list is empty":                                  {},
+		"flows[1].from: there is no host \"x\"":                     with(func(f *FlowSpec) { f.From = "x" }),
+		"flows[1].to: host0 sends to itself":                        with(func(f *FlowSpec) { f.To = "host0" }),
+		"flows[1].size: 0B is too small":                            with(func(f *FlowSpec) { f.Size = 0 }),
+		"flows[1].start: 1ms is not in the run":                     with(func(f *FlowSpec) { f.Start = units.Millisecond }),
+		"flows[1].class: no such class":                             with(func(f *FlowSpec) { f.Class = "9" }),
+		"flows[1].delay: the flow waits for no other":               with(func(f *FlowSpec) { f.Delay = 1 }),
+		"flows[1].after: flow 1 waits for flow 2":                   with(func(f *FlowSpec) { f.After = []int{7} }),
+		"flows[1].after: flow 1 waits for flow 1":                   with(func(f *FlowSpec) { f.After = []int{1} }),
+		"flows[1].after: flow 1 waits for flow 0, which its source": with(func(f *FlowSpec) { f.From, f.After = "host2", []int{0} }),
+		"flows: flows wait for each other": {
+			{From: "host0", To: "host1", Size: 1, After: []int{1}}, {From: "host1", To: "host0", Size: 1, After: []int{0}},
+		},
+	} {
+		_, err := (&List{flows}).Check(e)
+		var key *KeyError
+		if !errors.As(err, &key) || !strings.HasPrefix(err.Error(), want) || !strings.Contains(err.Error(), "; allowed: ") {
+			t.Errorf("got %v; wanted: %s", err, want)
+		}
+	}
+}
+
+// Every rule allows exactly the pairs that it says.
+func TestPairs(t *testing.T) {
+	f := fabric(4, 3)
+	for rule, allowed := range []func(a, b int32) bool{
+		AnyPair:    func(a, b int32) bool { return a != b },
+		OtherRack:  func(a, b int32) bool { return f.Rack[a] != f.Rack[b] },
+		SameRack:   func(a, b int32) bool { return a != b && f.Rack[a] == f.Rack[b] },
+		NextRack:   func(a, b int32) bool { return (f.Rack[a]+1)%4 == f.Rack[b] },
+		OtherGroup: func(a, b int32) bool { return f.Group[a] != f.Group[b] },
+		SameGroup:  func(a, b int32) bool { return a != b && f.Group[a] == f.Group[b] },
+		Matched:    func(a, b int32) bool { return a+6 == b },
+	} {
+		from, to := f.All(), f.All()
+		if Rule(rule) == Matched {
+			from, to = from[:6], to[6:]
+		}
+		p, err := NewPairs(f, Rule(rule), from, to)
+		if err != nil {
+			t.Fatal(err)
+		}
+		r := Stream(1, "pairs")
+		for _, a := range from {
+			seen := map[int32]int{}
+			for range 600 {
+				seen[p.Destination(r, a)]++
+			}
+			want := 0
+			for _, b := range to {
+				if allowed(a, b) {
+					want++
+				}
+				if allowed(a, b) != (seen[b] > 0) {
+					t.Errorf("%s: host%d to host%d %d times", RuleNames[rule], a, b, seen[b])
+				}
+			}
+			if p.Destinations(a) != want || len(seen) != want {
+				t.Errorf("%s: host%d has %d destinations; wanted: %d", RuleNames[rule], a, p.Destinations(a), want)
+			}
+		}
+		for _, b := range to {
+			seen := map[int32]int{}
+			for range 600 {
+				seen[p.SourceFor(r, b)]++
+			}
+			for _, a := range from {
+				if allowed(a, b) != (seen[a] > 0) {
+					t.Errorf("%s: host%d from host%d %d times", RuleNames[rule], b, a, seen[a])
+				}
+			}
+			if p.Sources(b) != len(seen) {
+				t.Errorf("%s: host%d has %d sources; wanted: %d", RuleNames[rule], b, p.Sources(b), len(seen))
+			}
+		}
+	}
+}
+
+// Hosts with nobody to talk to are left out; when that is everybody, it is an
+// error.
+func TestPairsNobody(t *testing.T) {
+	f := fabric(2, 2)
+	p, err := NewPairs(f, OtherRack, f.All(), []int32{0, 1})
+	if err != nil || !reflect.DeepEqual(p.From, []int32{2, 3}) {
+		t.Errorf("%v send: %v", p.From, err)
+	}
+	for name, c := range map[string]struct {
+		rule     Rule
+		from, to []int32
+	}{
+		"one host":  {AnyPair, []int32{1}, []int32{1}},
+		"one rack":  {OtherRack, []int32{0, 1}, []int32{0, 1}},
+		"two racks": {SameRack, []int32{0, 1}, []int32{2, 3}},
+		"uneven":    {Matched, []int32{0, 1}, []int32{2}},
+		"oneself":   {Matched, []int32{0, 1}, []int32{0, 1}},
+		"one group": {OtherGroup, nil, nil},
+	} {
+		if c.from == nil {
+			c.from, c.to = f.All(), f.All()
+		}
+		if _, err := NewPairs(f, c.rule, c.from, c.to); err == nil {
+			t.Errorf("%s: no error", name)
+		}
+	}
+}
+
+// Parameters out of range are refused at their key.
+func TestCheck(t *testing.T) {
+	for want, g := range map[string]Generator{
+		"sizes: unknown sizes \"\"":            &Poisson{AtOnce: 1},
+		"at_once: 0 is too small":              &Poisson{Sizes: "1KB"},
+		"sizes: open testdata/none":            &Poisson{Sizes: "testdata/none", AtOnce: 1},
+		"senders: 0 is too small":              &Incast{Size: 1},
+		"senders: 8 is too large":              &Incast{Senders: 8, Size: 1},
+		"size: 0B is too small":                &Incast{Senders: 1},
+		"flows: 2 is too small":                &Incast{Senders: 3, Size: 1, Flows: 2},
+		"at: bursts at a load":                 &Incast{Senders: 3, Size: 1, At: 1},
+		"pairs: \"any\" does not choose":       &QueryResponse{Size: 1000},
+		"rate: there is a load":                &Request{Size: 1000, Servers: 1, Rate: 1},
+		"count: there is a load":               &Request{Size: 1000, Servers: 1, Count: 1},
+		"size: 2B in parts":                    &Request{Size: 2, Servers: 3},
+		"think: servers answer":                &Request{Size: 1000, Servers: 3, Think: 1},
+		"gap: -1ps is out of range":            &Sequential{Sizes: "1KB", Gap: -1},
+		"depth: 0 is too small":                &Messages{Size: 1, Streams: 1},
+		"ping_pong: a message waits":           &Messages{Size: 1, Streams: 1, Depth: 2, PingPong: true},
+		"streams: 0 is too small":              &LongLived{},
+		"order: \"x\" is unknown":              &RingAllReduce{Size: 1000, Repeat: 1, Order: "x"},
+		"ranks: 8 hosts are not divided":       &RingAllReduce{Size: 1000, Repeat: 1, Order: "hosts", Ranks: 3},
+		"size: 7B in 8 pieces":                 &RingAllReduce{Size: 7, Repeat: 1, Order: "hosts"},
+		"repeat: 0 is too small":               &AllToAll{Size: 7, Order: "hosts"},
+		"path: there is no file":               &Trace{Format: "auto"},
+		"format: \"x\" is unknown":             &Trace{Format: "x", Path: "y"},
+		"workloads[1]: \"a\" is empty or":      &Trace{Format: "csv", Path: "y", Workloads: []string{"a", "a"}},
+		"path: open testdata/none: no such fi": &Trace{Format: "csv", Path: "testdata/none"},
+	} {
+		e := world(t, fabric(2, 4), AnyPair, units.Millisecond)
+		e.offer(0.5)
+		_, err := g.Check(e)
+		var key *KeyError
+		if !errors.As(err, &key) || !strings.HasPrefix(err.Error(), want) {
+			t.Errorf("got %v; wanted: %s", err, want)
+		}
+	}
+	e := world(t, fabric(1, 6), AnyPair, units.Millisecond)
+	if _, err := (&HalvingDoubling{Size: 1000, Repeat: 1, Order: "hosts"}).Check(e); err == nil || !strings.HasPrefix(err.Error(), "ranks: 6 is not a power") {
+		t.Errorf("got %v", err)
+	}
+	for _, g := range []Generator{&Poisson{Sizes: "1KB", AtOnce: 1}, &QueryResponse{Size: 1000}, &Request{Size: 1000, Servers: 2}} {
+		e := world(t, fabric(2, 3), OtherRack, units.Millisecond)
+		if _, err := g.Check(e); err == nil {
+			t.Errorf("%T needs no load", g)
+		}
+	}
+}
+
+// Every generator of the table has parameters that are a generator, and one test
+// environment in which it runs.
+func TestTable(t *testing.T) {
+	var names []string
+	for _, g := range Generators.All() {
+		names = append(names, g.Name)
+		if _, ok := g.Params().(Generator); !ok {
+			t.Errorf("%s: parameters are no generator", g.Name)
+		}
+		if g.New(g.Params()) == nil {
+			t.Errorf("%s cannot be made", g.Name)
+		}
+	}
+	if !sort.StringsAreSorted(names) || len(names) != 12 {
+		t.Errorf("generators are %v", names)
+	}
+}

@@ -1,0 +1,82 @@
+package workload
+
+import (
+	"github.com/xoff-net/xoff/units"
+)
+
+// Incast makes bursts: many hosts send to one at the same time. With a load it
+// is a Poisson process of bursts, else there is one.
+type Incast struct {
+	Senders int         `yaml:"senders"`
+	Size    units.Bytes `yaml:"size"`            // per flow
+	Flows   int         `yaml:"flows,omitempty"` // of a burst; 0: one per sender
+	At      units.Time  `yaml:"at,omitempty"`    // of the only burst
+}
+
+// Uses implements Generator.
+func (g *Incast) Uses() Uses {
+	return Uses{Load: true, From: true, Pairs: "any", Start: true, Stop: true}
+}
+
+func (g *Incast) flows() int {
+	if g.Flows == 0 {
+		return g.Senders
+	}
+	return g.Flows
+}
+
+// Check implements Generator.
+func (g *Incast) Check(e *Env) (float64, error) {
+	err := first(checkCount("senders", g.Senders, 1, e.Pairs.FewestSources()), e.checkSize("size", g.Size))
+	if err == nil && g.Flows != 0 {
+		err = checkCount("flows", g.Flows, g.Senders, maxRepeat)
+	}
+	switch {
+	case err != nil:
+		return 0, err
+	case e.Load > 0 && g.At != 0:
+		return 0, keyf("at", "bursts at a load have no fixed time; allowed: load, or at")
+	case e.Load > 0:
+		return e.Load * e.seconds() / float64(g.Size), nil
+	}
+	return float64(g.flows()), e.checkStart("at", g.At)
+}
+
+// checkStart checks that a flow starts while flows arrive.
+func (e *Env) checkStart(key string, t units.Time) error {
+	if t < 0 || t >= e.Stop {
+		return keyf(key, "%s is not in the run; allowed: 0s or more, before run.arrivals or stop, %s", t, e.Stop)
+	}
+	return nil
+}
+
+// Generate implements Generator. The flows are in order of their start.
+func (g *Incast) Generate(e *Env) (*Plan, error) {
+	p := &Plan{}
+	if e.Load == 0 {
+		g.burst(e, p, max(e.Start, g.At), 0)
+		return p, nil
+	}
+	flows := e.Load / float64(g.Size)
+	p.Flows = make([]Flow, 0, capacity(flows*e.seconds())+g.flows())
+	group := int32(0)
+	e.arrivals(flows/float64(g.flows()), func(at units.Time) {
+		g.burst(e, p, at, group)
+		group++
+	})
+	return p, nil
+}
+
+// burst adds the flows of one burst, all of one class. Senders take turns when
+// there are more flows than senders.
+func (g *Incast) burst(e *Env, p *Plan, at units.Time, group int32) {
+	dst, class := e.Pairs.Sink(e.Rand), e.Classes.next()
+	begin := len(p.Flows)
+	add := func(src int32) {
+		p.add(Flow{Start: at, Src: src, Dst: dst, Size: g.Size, Class: class, Group: group, Hash: e.hash()})
+	}
+	e.Pairs.Fan(e.Rand, dst, g.Senders, add)
+	for k := g.Senders; k < g.flows(); k++ {
+		add(p.Flows[begin+k-g.Senders].Src)
+	}
+}

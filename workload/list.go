@@ -1,0 +1,116 @@
+package workload
+
+import (
+	"fmt"
+
+	"github.com/xoff-net/xoff/units"
+)
+
+// List is an explicit list of flows.
+type List struct {
+	Flows []FlowSpec `yaml:"flows"`
+}
+
+// FlowSpec is one flow of an explicit list.
+type FlowSpec struct {
+	From  string      `yaml:"from"`
+	To    string      `yaml:"to"`
+	Size  units.Bytes `yaml:"size"`
+	Start units.Time  `yaml:"start"`           // at the earliest, if it waits for others
+	Class string      `yaml:"class,omitempty"` // id or group; default: as the workload says
+	After []int       `yaml:"after,omitempty"` // flows of the list, from 0, that must be complete before
+	Delay units.Time  `yaml:"delay,omitempty"` // from the completion of the last of them
+}
+
+// Uses implements Generator.
+func (g *List) Uses() Uses { return Uses{} }
+
+// Check implements Generator.
+func (g *List) Check(e *Env) (float64, error) {
+	_, err := g.plan(e)
+	return float64(len(g.Flows)), err
+}
+
+// Generate implements Generator.
+func (g *List) Generate(e *Env) (*Plan, error) {
+	p, err := g.plan(e)
+	if err != nil {
+		return nil, err
+	}
+	for i := range p.Flows {
+		if g.Flows[i].Class == "" {
+			p.Flows[i].Class = e.Classes.next()
+		}
+		p.Flows[i].Hash = e.hash()
+	}
+	return p, nil
+}
+
+// plan reads the list but draws nothing.
+func (g *List) plan(e *Env) (*Plan, error) {
+	if len(g.Flows) == 0 {
+		return nil, keyf("flows", "the list is empty; allowed: at least one flow")
+	}
+	p := &Plan{}
+	for i := range g.Flows {
+		f := &g.Flows[i]
+		key := fmt.Sprintf("flows[%d]", i)
+		src, dst, err := e.ends(key+".from", f.From, key+".to", f.To)
+		if err = first(err, e.checkSize(key+".size", f.Size), e.checkStart(key+".start", f.Start)); err != nil {
+			return nil, err
+		}
+		w := Flow{Start: f.Start, Size: f.Size, Src: src, Dst: dst, Group: -1}
+		if f.Class != "" {
+			if w.Class, err = e.Class(f.Class); err != nil {
+				return nil, &KeyError{key + ".class", err}
+			}
+		}
+		p.add(w)
+		switch {
+		case len(f.After) > 0:
+			if err := e.checkSpan(key+".delay", f.Delay); err != nil {
+				return nil, err
+			}
+			on := make([]int32, len(f.After))
+			for k, a := range f.After {
+				on[k] = int32(max(-1, min(a, len(g.Flows))))
+			}
+			p.wait(f.Delay, 0, on...)
+		case f.Delay != 0:
+			return nil, keyf(key+".delay", "the flow waits for no other; allowed: delay together with after")
+		}
+	}
+	blame := "flows"
+	err := p.checkWaits(func(flow int32) string {
+		blame = fmt.Sprintf("flows[%d].after", flow)
+		return fmt.Sprintf("flow %d", flow)
+	})
+	if err != nil {
+		return nil, &KeyError{blame, err}
+	}
+	return p, nil
+}
+
+// ends looks up the two hosts of a flow.
+func (e *Env) ends(fromKey, from, toKey, to string) (src, dst int32, err error) {
+	src, ok := e.Host(from)
+	if !ok {
+		return 0, 0, keyf(fromKey, "there is no host %q; allowed: %s", from, e.hostNames())
+	}
+	dst, ok = e.Host(to)
+	switch {
+	case !ok:
+		return 0, 0, keyf(toKey, "there is no host %q; allowed: %s", to, e.hostNames())
+	case src == dst:
+		return 0, 0, keyf(toKey, "%s sends to itself; allowed: another host", to)
+	case !e.Reachable(src, dst):
+		return 0, 0, keyf(toKey, "%s cannot be reached from %s: there are no links between them, or they are down all the time; allowed: a destination with a path to it", to, from)
+	}
+	return src, dst, nil
+}
+
+// hostNames says what hosts there are.
+func (e *Env) hostNames() string {
+	n := e.Fabric.Names
+	return n[0] + " to " + n[len(n)-1]
+}

@@ -1,0 +1,255 @@
+package workload
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"sort"
+)
+
+// Rule says which hosts may talk to each other.
+type Rule uint8
+
+// Rules.
+const (
+	AnyPair    Rule = iota // any two different hosts
+	OtherRack              // hosts in different racks
+	SameRack               // different hosts of one rack
+	NextRack               // from each rack to the next one, from the last to the first
+	OtherGroup             // hosts of different pods or data centres
+	SameGroup              // different hosts of one pod or data centre
+	Matched                // the first of the senders to the first of the receivers, and so on
+)
+
+// RuleNames are the rules as scenarios write them.
+var RuleNames = []string{"any", "other_rack", "same_rack", "next_rack", "other_group", "same_group", "matched"}
+
+// Pairs draws sources and destinations.
+type Pairs struct {
+	From, To []int32 // hosts that have someone to talk to
+	rule     Rule
+	key      []int // rack or group of each host
+	keys     int
+	isFrom   []bool // by host
+	isTo     []bool
+	from, to [][]int32 // by key
+	partner  []int32   // matched, by host: in both directions, -1 for none
+	sources  chooser
+	sinks    chooser
+	used     []uint32 // by host: the last burst it took part in
+	burst    uint32
+}
+
+// NewPairs prepares the pairs of hosts that a rule allows between two lists of
+// hosts, without doubles. Hosts that have nobody to talk to are left out.
+func NewPairs(f *Fabric, rule Rule, from, to []int32) (*Pairs, error) {
+	p := &Pairs{From: from, To: to, rule: rule, key: f.Rack, used: make([]uint32, f.Hosts())}
+	if rule == OtherGroup || rule == SameGroup {
+		p.key = f.Group
+	}
+	for _, k := range p.key {
+		p.keys = max(p.keys, k+1)
+	}
+	if rule == Matched && len(from) != len(to) {
+		return nil, fmt.Errorf("there are %d senders and %d receivers; allowed: matched with as many of each", len(from), len(to))
+	}
+	p.match(f.Hosts())
+	p.index(f.Hosts())
+	senders := filter(from, func(h int32) bool { return p.Destinations(h) > 0 })
+	receivers := filter(to, func(h int32) bool { return p.Sources(h) > 0 })
+	p.From, p.To = senders, receivers
+	if len(p.From) == 0 || len(p.To) == 0 {
+		return nil, fmt.Errorf("no two of %d senders and %d receivers fit; allowed: pairs that exist in this topology", len(from), len(to))
+	}
+	p.index(f.Hosts())
+	p.sources, p.sinks = newChooser(f, p.From), newChooser(f, p.To)
+	return p, nil
+}
+
+func (p *Pairs) match(hosts int) {
+	if p.rule != Matched {
+		return
+	}
+	p.partner = make([]int32, hosts)
+	for i := range p.partner {
+		p.partner[i] = -1
+	}
+	for i, h := range p.From {
+		if d := p.To[i]; d != h {
+			p.partner[h] = d
+		}
+	}
+}
+
+// index sorts the hosts into racks or groups.
+func (p *Pairs) index(hosts int) {
+	p.isFrom, p.isTo = make([]bool, hosts), make([]bool, hosts)
+	p.from, p.to = make([][]int32, p.keys), make([][]int32, p.keys)
+	for _, h := range p.From {
+		p.isFrom[h] = true
+		p.from[p.key[h]] = append(p.from[p.key[h]], h)
+	}
+	for _, h := range p.To {
+		p.isTo[h] = true
+		p.to[p.key[h]] = append(p.to[p.key[h]], h)
+	}
+}
+
+func filter(list []int32, keep func(int32) bool) []int32 {
+	var out []int32
+	for _, h := range list {
+		if keep(h) {
+			out = append(out, h)
+		}
+	}
+	return out
+}
+
+// Destinations counts the hosts that src may send to.
+func (p *Pairs) Destinations(src int32) int {
+	return p.count(src, p.To, p.to, p.isTo, p.next(p.key[src]), func() bool { return p.partner[src] >= 0 })
+}
+
+// Sources counts the hosts that may send to dst.
+func (p *Pairs) Sources(dst int32) int {
+	return p.count(dst, p.From, p.from, p.isFrom, p.previous(p.key[dst]), func() bool { return p.sourceOf(dst) >= 0 })
+}
+
+func (p *Pairs) next(key int) int     { return (key + 1) % p.keys }
+func (p *Pairs) previous(key int) int { return (key + p.keys - 1) % p.keys }
+
+// sourceOf returns the matched sender of a host, -1 for none.
+func (p *Pairs) sourceOf(dst int32) int32 {
+	for _, h := range p.From {
+		if p.partner[h] == dst {
+			return h
+		}
+	}
+	return -1
+}
+
+func (p *Pairs) count(h int32, list []int32, byKey [][]int32, in []bool, beside int, matched func() bool) int {
+	self := 0
+	if in[h] {
+		self = 1
+	}
+	switch p.rule {
+	case OtherRack, OtherGroup:
+		return len(list) - len(byKey[p.key[h]])
+	case SameRack, SameGroup:
+		return len(byKey[p.key[h]]) - self
+	case NextRack:
+		n := len(byKey[beside])
+		if beside == p.key[h] {
+			n -= self
+		}
+		return n
+	case Matched:
+		if matched() {
+			return 1
+		}
+		return 0
+	default:
+		return len(list) - self
+	}
+}
+
+// Source draws a sender, in proportion to the rates of their links.
+func (p *Pairs) Source(r *rand.Rand) int32 { return p.sources.draw(r) }
+
+// Sink draws a receiver, in proportion to the rates of their links.
+func (p *Pairs) Sink(r *rand.Rand) int32 { return p.sinks.draw(r) }
+
+// Destination draws a host that src may send to.
+func (p *Pairs) Destination(r *rand.Rand, src int32) int32 {
+	if p.rule == Matched {
+		return p.partner[src]
+	}
+	return p.draw(r, src, p.To, p.to, p.next(p.key[src]))
+}
+
+// SourceFor draws a host that may send to dst.
+func (p *Pairs) SourceFor(r *rand.Rand, dst int32) int32 {
+	if p.rule == Matched {
+		return p.sourceOf(dst)
+	}
+	return p.draw(r, dst, p.From, p.from, p.previous(p.key[dst]))
+}
+
+func (p *Pairs) draw(r *rand.Rand, h int32, list []int32, byKey [][]int32, beside int) int32 {
+	switch p.rule {
+	case SameRack, SameGroup:
+		list = byKey[p.key[h]]
+	case NextRack:
+		list = byKey[beside]
+	}
+	other := p.rule == OtherRack || p.rule == OtherGroup
+	for {
+		x := list[r.IntN(len(list))]
+		if x != h && !(other && p.key[x] == p.key[h]) {
+			return x
+		}
+	}
+}
+
+// Fan draws n senders for dst: everyone takes part before anyone does twice.
+func (p *Pairs) Fan(r *rand.Rand, dst int32, n int, use func(src int32)) {
+	p.distinct(n, p.Sources(dst), func() int32 { return p.SourceFor(r, dst) }, use)
+}
+
+// Spread draws n receivers for src in the same way.
+func (p *Pairs) Spread(r *rand.Rand, src int32, n int, use func(dst int32)) {
+	p.distinct(n, p.Destinations(src), func() int32 { return p.Destination(r, src) }, use)
+}
+
+func (p *Pairs) distinct(n, candidates int, draw func() int32, use func(int32)) {
+	for k := range n {
+		if k%candidates == 0 {
+			p.burst++
+		}
+		h := draw()
+		for p.used[h] == p.burst {
+			h = draw()
+		}
+		p.used[h] = p.burst
+		use(h)
+	}
+}
+
+// FewestSources is the smallest number of hosts that may send to a receiver.
+func (p *Pairs) FewestSources() int {
+	least := len(p.From)
+	for _, h := range p.To {
+		least = min(least, p.Sources(h))
+	}
+	return least
+}
+
+// chooser draws hosts in proportion to the rates of their links.
+type chooser struct {
+	hosts []int32
+	sums  []int64 // of the rates up to each host; nil when all are equal
+}
+
+func newChooser(f *Fabric, hosts []int32) chooser {
+	c := chooser{hosts: hosts}
+	equal := true
+	sums := make([]int64, len(hosts))
+	sum := int64(0)
+	for i, h := range hosts {
+		equal = equal && f.Rates[h] == f.Rates[hosts[0]]
+		sum += int64(f.Rates[h])
+		sums[i] = sum
+	}
+	if !equal {
+		c.sums = sums
+	}
+	return c
+}
+
+func (c *chooser) draw(r *rand.Rand) int32 {
+	if c.sums == nil {
+		return c.hosts[r.IntN(len(c.hosts))]
+	}
+	x := r.Int64N(c.sums[len(c.sums)-1])
+	return c.hosts[sort.Search(len(c.sums), func(i int) bool { return c.sums[i] > x })]
+}

@@ -1,0 +1,206 @@
+package workload
+
+import (
+	"sort"
+
+	"github.com/xoff-net/xoff/units"
+)
+
+// asking is how often hosts ask for a file, and how.
+type asking struct {
+	Size    units.Bytes // of the file
+	Request units.Bytes // of the request message; 0: answers start by themselves
+	Think   units.Time  // of a server, between request and answer
+}
+
+func (a *asking) check(e *Env, servers int) error {
+	if err := first(e.checkSize("size", a.Size), e.checkSpan("think", a.Think)); err != nil {
+		return err
+	}
+	switch {
+	case int(a.Size) < servers:
+		return keyf("size", "%s in parts for %d servers leaves some without; allowed: at least a byte for each", a.Size, servers)
+	case a.Request != 0:
+		return e.checkSize("request", a.Request)
+	case a.Think != 0:
+		return keyf("think", "servers answer without being asked; allowed: think together with request")
+	}
+	return nil
+}
+
+// ask adds the flows of one request: each server sends its part of the file.
+func (a *asking) ask(e *Env, p *Plan, at units.Time, client int32, servers []int32, group int32) {
+	class := e.Classes.next()
+	n := units.Bytes(len(servers))
+	for i, s := range servers {
+		part := a.Size / n
+		if units.Bytes(i) < a.Size%n {
+			part++
+		}
+		answer := Flow{Start: at, Src: s, Dst: client, Size: part, Class: class, Group: group, Hash: e.hash()}
+		if a.Request == 0 {
+			p.add(answer)
+			continue
+		}
+		on := p.add(Flow{Start: at, Src: client, Dst: s, Size: a.Request, Class: class, Group: group, Hash: e.hash()})
+		p.add(answer)
+		p.wait(a.Think, 0, on)
+	}
+}
+
+// perServer is how many flows a request takes for each server.
+func (a *asking) perServer() float64 {
+	if a.Request > 0 {
+		return 2
+	}
+	return 1
+}
+
+// pace is how many requests there are per second: a load, or a rate per host.
+func pace(e *Env, rate float64, size units.Bytes) (float64, error) {
+	const allowed = "allowed: load, or rate (requests per second of each host)"
+	switch {
+	case rate < 0 || rate > 1e12:
+		return 0, keyf("rate", "%v is out of range; allowed: 0 to 1e12 per second", rate)
+	case rate > 0 && e.Load > 0:
+		return 0, keyf("rate", "there is a load already; %s", allowed)
+	case rate > 0:
+		return rate * float64(len(e.Pairs.From)), nil
+	}
+	return e.Load / float64(size), nil
+}
+
+// QueryResponse is the incast of Reverie: each host asks all servers of another
+// rack for a file, at random times; each sends its part. Hosts of `from` ask,
+// those of `to` answer.
+type QueryResponse struct {
+	Size    units.Bytes `yaml:"size"`              // of the file
+	Rate    float64     `yaml:"rate,omitempty"`    // requests per second of each host, instead of a load
+	Request units.Bytes `yaml:"request,omitempty"` // size of the request message; 0: none is sent
+	Think   units.Time  `yaml:"think,omitempty"`   // from the request to the answer
+}
+
+// Uses implements Generator.
+func (g *QueryResponse) Uses() Uses {
+	return Uses{Load: true, From: true, Pairs: "other_rack", Start: true, Stop: true}
+}
+
+func (g *QueryResponse) asking() *asking { return &asking{g.Size, g.Request, g.Think} }
+
+// Check implements Generator.
+func (g *QueryResponse) Check(e *Env) (float64, error) {
+	if r := e.Pairs.rule; r != OtherRack && r != NextRack {
+		return 0, keyf("pairs", "%q does not choose a rack; allowed: other_rack, next_rack", RuleNames[r])
+	}
+	largest := 0
+	for _, rack := range e.Pairs.to {
+		largest = max(largest, len(rack))
+	}
+	perSecond, err := pace(e, g.Rate, g.Size)
+	if err = first(g.asking().check(e, largest), err); err != nil {
+		return 0, err
+	}
+	if perSecond == 0 {
+		return 0, keyf("rate", "nobody asks; allowed: load, or rate (requests per second of each host)")
+	}
+	return perSecond * e.seconds() * float64(largest) * g.asking().perServer(), nil
+}
+
+// Generate implements Generator. The flows are in order of their start.
+func (g *QueryResponse) Generate(e *Env) (*Plan, error) {
+	perSecond, err := pace(e, g.Rate, g.Size)
+	if err != nil {
+		return nil, err
+	}
+	p, a, group := &Plan{}, g.asking(), int32(0)
+	e.arrivals(perSecond, func(at units.Time) {
+		client := e.Pairs.Source(e.Rand)
+		a.ask(e, p, at, client, e.Pairs.rackFor(e, client), group)
+		group++
+	})
+	return p, nil
+}
+
+// rackFor draws a rack that a client may ask, each with the same probability.
+func (p *Pairs) rackFor(e *Env, client int32) []int32 {
+	own := p.key[client]
+	if p.rule == NextRack {
+		return p.to[p.next(own)]
+	}
+	for {
+		if k := e.Rand.IntN(p.keys); k != own && len(p.to[k]) > 0 {
+			return p.to[k]
+		}
+	}
+}
+
+// Request is the incast of L2BM: a host asks N others for a file; each sends its
+// part. Hosts of `from` ask, those of `to` answer.
+type Request struct {
+	Size    units.Bytes `yaml:"size"`              // of the file
+	Servers int         `yaml:"servers"`           // that hold it
+	Count   int         `yaml:"count,omitempty"`   // requests in all, at random times; instead of load or rate
+	Rate    float64     `yaml:"rate,omitempty"`    // requests per second of each host
+	Request units.Bytes `yaml:"request,omitempty"` // size of the request message; 0: none is sent
+	Think   units.Time  `yaml:"think,omitempty"`   // from the request to the answer
+}
+
+// Uses implements Generator.
+func (g *Request) Uses() Uses {
+	return Uses{Load: true, From: true, Pairs: "any", Start: true, Stop: true}
+}
+
+func (g *Request) asking() *asking { return &asking{g.Size, g.Request, g.Think} }
+
+// Check implements Generator.
+func (g *Request) Check(e *Env) (float64, error) {
+	fewest := len(e.Pairs.To)
+	for _, h := range e.Pairs.From {
+		fewest = min(fewest, e.Pairs.Destinations(h))
+	}
+	perSecond, err := pace(e, g.Rate, g.Size)
+	err = first(checkCount("servers", g.Servers, 1, fewest), g.asking().check(e, g.Servers), err, checkCount("count", g.Count, 0, maxRepeat))
+	requests := perSecond * e.seconds()
+	switch {
+	case err != nil:
+		return 0, err
+	case g.Count > 0 && perSecond > 0:
+		return 0, keyf("count", "there is a load or a rate already; allowed: one of load, rate and count")
+	case g.Count == 0 && perSecond == 0:
+		return 0, keyf("count", "nobody asks; allowed: load, rate (requests per second of each host) or count (in all)")
+	case g.Count > 0:
+		requests = float64(g.Count)
+	}
+	return requests * float64(g.Servers) * g.asking().perServer(), nil
+}
+
+// Generate implements Generator. The flows are in order of their start.
+func (g *Request) Generate(e *Env) (*Plan, error) {
+	perSecond, err := pace(e, g.Rate, g.Size)
+	if err != nil {
+		return nil, err
+	}
+	p, a, group := &Plan{}, g.asking(), int32(0)
+	servers := make([]int32, 0, g.Servers)
+	ask := func(at units.Time) {
+		client := e.Pairs.Source(e.Rand)
+		servers = servers[:0]
+		e.Pairs.Spread(e.Rand, client, g.Servers, func(s int32) { servers = append(servers, s) })
+		a.ask(e, p, at, client, servers, group)
+		group++
+	}
+	if g.Count == 0 {
+		e.arrivals(perSecond, ask)
+		return p, nil
+	}
+	// A Poisson process of which the number is known: times are uniform.
+	times := make([]units.Time, g.Count)
+	for i := range times {
+		times[i] = e.Start + units.Time(e.Rand.Int64N(int64(e.Stop-e.Start)))
+	}
+	sort.Slice(times, func(i, j int) bool { return times[i] < times[j] })
+	for _, at := range times {
+		ask(at)
+	}
+	return p, nil
+}
