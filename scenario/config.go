@@ -20,6 +20,7 @@ type Config struct {
 	Workload []Workload       `yaml:"workload"`
 	Faults   []Fault          `yaml:"faults,omitempty"`
 	Run      Run              `yaml:"run"`
+	Output   Output           `yaml:"output,omitempty"`
 
 	source *source // where the keys were written; nil when no file was read
 }
@@ -225,4 +226,9 @@ type Measure struct {
 type Stop struct {
 	When   string     `yaml:"when"` // measured_flows_done | all_flows_done | time
 	AtMost units.Time `yaml:"at_most"`
+}
+
+// Output says what is written.
+type Output struct {
+	FlowTrace bool `yaml:"flow_trace"` // the flows as a trace, and a scenario that replays it
 }

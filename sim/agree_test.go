@@ -6,6 +6,7 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/xoff-net/xoff/dataplane"
 	"github.com/xoff-net/xoff/packet"
 	"github.com/xoff-net/xoff/probe"
 	"github.com/xoff-net/xoff/scenario"
@@ -140,6 +141,19 @@ func (c *randomCase) run(e engine) (*outcome, error) {
 	return o, err
 }
 
+// starts returns when each flow started, -1 for one that did not.
+func (o *outcome) starts() []units.Time {
+	var list []units.Time
+	for i := range o.built.Flows.Flow {
+		at, ok := o.built.Flows.Began(i)
+		if !ok {
+			at = -1
+		}
+		list = append(list, at)
+	}
+	return list
+}
+
 // differs returns the first difference between two runs.
 func (o *outcome) differs(p *outcome) error {
 	for n := range o.nodes {
@@ -160,6 +174,8 @@ func (o *outcome) differs(p *outcome) error {
 		return fmt.Errorf("totals %+v, but %+v", o.totals, p.totals)
 	case !slices.Equal(o.built.Flows.Send, p.built.Flows.Send):
 		return fmt.Errorf("flows end differently at their sources")
+	case !slices.Equal(o.starts(), p.starts()):
+		return fmt.Errorf("flows start differently")
 	case !slices.Equal(o.built.Flows.Recv, p.built.Flows.Recv):
 		return fmt.Errorf("flows end differently at their destinations")
 	}
@@ -312,7 +328,7 @@ func (c *randomCase) check(engines ...engine) (*outcome, error) {
 
 // coverage counts what the cases of a property test saw.
 type coverage struct {
-	cases, pauses, chains, full, lossy, faults, marks, resent, expired, hops int
+	cases, pauses, chains, full, lossy, faults, marks, resent, expired, waits, hops int
 }
 
 func (v *coverage) add(c *randomCase, o *outcome) {
@@ -331,6 +347,7 @@ func (v *coverage) add(c *randomCase, o *outcome) {
 	count(&v.marks, o.totals.Marks > 0)
 	count(&v.resent, o.totals.Resent > 0)
 	count(&v.expired, o.totals.Refreshes > 0)
+	count(&v.waits, slices.ContainsFunc(o.built.Waits, func(w dataplane.Wait) bool { return o.built.Flows.Done(int(w.Flow)) }))
 }
 
 // chained reports whether a switch that another switch had paused paused its own
@@ -363,12 +380,12 @@ func chained(o *outcome) bool {
 // assert checks the shares that reproduction requires of a property test.
 func (v *coverage) assert(t *testing.T) {
 	t.Helper()
-	t.Logf("%d cases, %d hops: pauses %d, chains of pauses %d, buffer 90 %% full %d, lossy drops %d, faults %d, marks %d, resent %d, refreshed %d",
-		v.cases, v.hops, v.pauses, v.chains, v.full, v.lossy, v.faults, v.marks, v.resent, v.expired)
+	t.Logf("%d cases, %d hops: pauses %d, chains of pauses %d, buffer 90 %% full %d, lossy drops %d, faults %d, marks %d, resent %d, refreshed %d, flows after others %d",
+		v.cases, v.hops, v.pauses, v.chains, v.full, v.lossy, v.faults, v.marks, v.resent, v.expired, v.waits)
 	for _, r := range []struct {
 		name    string
 		n, part int
-	}{{"pauses", v.pauses, 2}, {"chains of pauses", v.chains, 4}, {"full buffers", v.full, 5}, {"lossy drops", v.lossy, 5}, {"faults", v.faults, 10}} {
+	}{{"pauses", v.pauses, 2}, {"chains of pauses", v.chains, 4}, {"full buffers", v.full, 5}, {"lossy drops", v.lossy, 5}, {"faults", v.faults, 10}, {"flows after others", v.waits, 5}} {
 		if r.n*r.part < v.cases {
 			t.Errorf("only %d of %d cases have %s; wanted: 1 in %d", r.n, v.cases, r.name, r.part)
 		}

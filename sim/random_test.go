@@ -46,6 +46,7 @@ type drawer struct {
 	lossy    bool
 	flood    bool        // fill the buffer to the brim
 	bytes    units.Bytes // of all flows
+	steps    int         // of flows that wait for each other, one after the other
 	span     units.Time  // in which flows arrive
 }
 
@@ -323,9 +324,42 @@ func (d *drawer) workload() {
 			Start: pick[units.Time](d, 0, cfg.Run.Arrivals/2),
 		})
 	}
+	if d.chance(0.4) {
+		d.dependencies(pairs, class())
+	}
 	if len(single) > 0 {
 		cfg.Workload = append(cfg.Workload, scenario.Workload{Name: "single", Generator: "flows", Params: &workload.List{Flows: single}, Class: scenario.ClassChoice{Fixed: "rdma"}})
 	}
+}
+
+// dependencies adds flows that start when others are complete, at their source or
+// at their destination.
+func (d *drawer) dependencies(pairs string, class scenario.ClassChoice) {
+	w := scenario.Workload{Name: "chain", Class: class, Start: pick(d, 0, d.cfg.Run.Arrivals/3)}
+	size := d.cfg.Hosts.Payload * units.Bytes(d.between(1, 20))
+	gap := pick[units.Time](d, 0, 0, 1, 700_000)
+	switch d.IntN(5) {
+	case 0:
+		w.Generator, w.Params = "ring_allreduce", &workload.RingAllReduce{Size: size + 100, Order: pick(d, "hosts", "across_racks"), Repeat: d.between(1, 2), Gap: gap}
+		d.steps = 4 * d.hosts
+	case 1:
+		w.Generator, w.Params = "all_to_all", &workload.AllToAll{Size: size + 100, Order: "hosts", Repeat: d.between(1, 2), Gap: gap, Parallel: d.between(1, 2)}
+		d.steps = 2 * d.hosts
+	case 2:
+		w.Generator, w.Pairs, w.Params = "sequential", pairs, &workload.Sequential{Sizes: fmt.Sprintf("%dB", size), Gap: gap, Count: d.between(2, 6)}
+		d.steps = 6
+	case 3:
+		count := d.between(2, 8)
+		w.Generator, w.Pairs, w.Params = "messages", pairs, &workload.Messages{Size: size, Depth: d.between(1, 3), Streams: d.between(1, 2), Gap: gap, Count: count}
+		if d.chance(0.4) {
+			w.Params = &workload.Messages{Size: size, Depth: 1, Streams: 1, Gap: gap, Count: count, PingPong: true}
+		}
+		d.steps = 16
+	default:
+		w.Generator, w.Pairs, w.Params = "request", pairs, &workload.Request{Size: size + 10, Servers: 2, Count: d.between(1, 4), Request: units.Bytes(d.between(1, 2000)), Think: gap}
+		d.steps = 2
+	}
+	d.cfg.Workload = append(d.cfg.Workload, w)
 }
 
 // flooding lets queues take nearly all of a buffer that is mostly shared: short
@@ -433,6 +467,7 @@ func (d *drawer) stop(ends bool) {
 	if d.longLink {
 		r.Stop.AtMost += 10 * d.tree.FabricLink.Delay
 	}
+	r.Stop.AtMost += units.Time(d.steps) * 8 * (d.tree.FabricLink.Delay + units.Microsecond)
 }
 
 // mayLose says why lossless frames may be dropped in this scenario: each reason

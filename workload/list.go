@@ -2,6 +2,7 @@ package workload
 
 import (
 	"fmt"
+	"strings"
 
 	"github.com/xoff-net/xoff/units"
 )
@@ -112,5 +113,8 @@ func (e *Env) ends(fromKey, from, toKey, to string) (src, dst int32, err error) 
 // hostNames says what hosts there are.
 func (e *Env) hostNames() string {
 	n := e.Fabric.Names
+	if len(n) <= 3 {
+		return strings.Join(n, ", ")
+	}
 	return n[0] + " to " + n[len(n)-1]
 }

@@ -55,6 +55,21 @@ func (r *results) write(o *metrics.Outcome, s *metrics.Summary, cfg *scenario.Co
 // commit makes the files the contents of the folder.
 func (r *results) commit() error { return r.stage.Commit() }
 
+// trace writes the flows of a run, and the scenario that replays them.
+func (r *results) trace(b *scenario.Built) error {
+	replay, err := b.Replay()
+	if err != nil {
+		return err
+	}
+	if err := r.file(scenario.TraceFile, "the flows that were offered, with their dependencies", b.WriteTrace); err != nil {
+		return err
+	}
+	return r.file("scenario.replay.yaml", "runs these flows again with `xoff run`", func(w io.Writer) error {
+		_, err := w.Write(replay)
+		return err
+	})
+}
+
 // file writes one file.
 func (r *results) file(name, what string, write func(io.Writer) error) error {
 	if err := r.stage.File(name, write); err != nil {

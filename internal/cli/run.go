@@ -28,6 +28,7 @@ type runFlags struct {
 	ties       string
 	divisor    int
 	csv        bool
+	flowTrace  bool
 	set        []string
 
 	cc, policy, flowControl string
@@ -46,6 +47,7 @@ func (f *runFlags) register(cmd *cobra.Command) {
 	flags.StringVar(&f.engine, "engine", "fast", "fast, or oracle (one global heap; slow, same results)")
 	flags.StringVar(&f.ties, "ties", "key", "order of simultaneous events of the oracle: key (as the fast engine), or insertion (as ns-3)")
 	flags.BoolVar(&f.csv, "csv", false, "write flows.csv too")
+	flags.BoolVar(&f.flowTrace, "flow-trace", false, "write flows.trace.csv, and scenario.replay.yaml, which runs the same flows again")
 	flags.IntVar(&f.divisor, "window-divisor", 1, "shorten the windows of the fast engine; results never depend on it")
 	_ = flags.MarkHidden("window-divisor")
 	flags.StringArrayVar(&f.set, "set", nil, "override a key of the scenario: path=value, such as switch.policy.alpha=1/8 (repeatable)")
@@ -215,6 +217,7 @@ type execution struct {
 	built  *scenario.Built
 	engine engine
 	strict bool
+	trace  bool // write the flows
 	cancel context.CancelCauseFunc
 	hook   func(units.Time, engine)
 }
@@ -222,7 +225,7 @@ type execution struct {
 // prepare wires a run. The hook is called from time to time while the engine
 // stands still.
 func (f *runFlags) prepare(built *scenario.Built, workers int, hook func(units.Time, engine)) (*execution, error) {
-	x := &execution{built: built, strict: f.invariants == invariantsStrict, hook: hook}
+	x := &execution{built: built, strict: f.invariants == invariantsStrict, trace: f.flowTrace || built.Config.Output.FlowTrace, hook: hook}
 	var err error
 	x.engine, err = newEngine(built.Spec, f, workers, x.progress)
 	return x, err
@@ -253,7 +256,13 @@ func (x *execution) run(ctx context.Context, to *results, csv bool) (*finished, 
 	}
 	outcome := x.built.Outcome(end, x.engine.Totals(), err != nil)
 	done := &finished{summary: outcome.Summarize(), wall: wall}
-	if done.unwritten = to.write(outcome, done.summary, x.built.Config, csv); done.unwritten == nil {
+	if x.trace {
+		done.unwritten = to.trace(x.built)
+	}
+	if done.unwritten == nil {
+		done.unwritten = to.write(outcome, done.summary, x.built.Config, csv)
+	}
+	if done.unwritten == nil {
 		done.unwritten = to.commit()
 	}
 	return done, nil
