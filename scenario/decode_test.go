@@ -365,7 +365,11 @@ func runOf(t *testing.T, c *Config) []units.Time {
 	}
 	var done []units.Time
 	for i := range built.Flows.Send {
-		done = append(done, built.Flows.Send[i].Acked)
+		at := built.Flows.Send[i].Acked
+		if f := &built.Flows.Flow[i]; !built.Flows.Offered(i) || f.Start+built.Ideal[i] > c.Run.Stop.AtMost {
+			at = -1 // it came too late, or cannot end in time
+		}
+		done = append(done, at)
 	}
 	if len(done) == 0 {
 		t.Fatal("there are no flows")

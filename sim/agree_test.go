@@ -218,7 +218,16 @@ func (c *randomCase) sound(o *outcome) error {
 			return fmt.Errorf("flow %d of %d packets: %d delivered, finished at %v", i, total, r.Next, r.Delivered)
 		}
 	}
-	if n := len(o.built.Flows.Flow) - int(o.totals.Finished); c.ends && n > 0 {
+	offered := 0
+	for i := range o.built.Flows.Flow {
+		switch {
+		case o.built.Flows.Offered(i):
+			offered++
+		case o.built.Flows.Recv[i].Next > 0:
+			return fmt.Errorf("flow %d came too late, but packets arrive", i)
+		}
+	}
+	if n := offered - int(o.totals.Finished); c.ends && n > 0 {
 		return fmt.Errorf("%d flows never finish", n)
 	}
 	if o.built.Spec.Done != nil && o.end < o.built.Spec.Until {

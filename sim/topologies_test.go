@@ -6,6 +6,7 @@ import (
 	"github.com/xoff-net/xoff/scenario"
 	"github.com/xoff-net/xoff/topo"
 	"github.com/xoff-net/xoff/units"
+	"github.com/xoff-net/xoff/workload"
 )
 
 // fabrics are small ones of every topology, with what makes them special: parallel
@@ -53,8 +54,8 @@ func TestEveryTopology(t *testing.T) {
 			cfg.Topology = fabric
 			cfg.Switch.Buffer.Size = 8 * units.MiB
 			cfg.Workload = []scenario.Workload{
-				{Name: "pairs", Generator: "poisson", Sizes: "20KB", Load: scenario.Load{Share: 0.15, Of: "host_links"}, Class: scenario.ClassChoice{Fixed: "rdma"}},
-				{Name: "burst", Generator: "incast", Senders: 2, Size: 30 * units.KB, Load: scenario.Load{Share: 0.05, Of: "host_links"}, Class: scenario.ClassChoice{Fixed: "rdma"}},
+				{Name: "pairs", Generator: "poisson", Params: &workload.Poisson{Sizes: "20KB", AtOnce: 1}, Load: scenario.Load{Share: 0.15, Of: "host_links"}, Class: scenario.ClassChoice{Fixed: "rdma"}},
+				{Name: "burst", Generator: "incast", Params: &workload.Incast{Senders: 2, Size: 30 * units.KB}, Load: scenario.Load{Share: 0.05, Of: "host_links"}, Class: scenario.ClassChoice{Fixed: "rdma"}},
 			}
 			cfg.Run.Arrivals = 200 * units.Microsecond
 			c := &randomCase{cfg: cfg, grace: 500 * units.Microsecond}

@@ -300,6 +300,17 @@ func TestIncast(t *testing.T) {
 	chiSquare(t, "senders", senders)
 }
 
+// DSH, Fig. 16: sizes of a table, drawn for each flow of a burst.
+func TestIncastSizes(t *testing.T) {
+	e := world(t, fabric(4, 8), OtherRack, units.Second)
+	load := e.offer(0.005)
+	p := generate(t, e, &Incast{Senders: 8, Sizes: "fb_hadoop"})
+	offers(t, e, p, load)
+	if p.Flows[0].Size == p.Flows[1].Size && p.Flows[1].Size == p.Flows[2].Size {
+		t.Error("all flows of a burst have the same size")
+	}
+}
+
 // One burst, DSH Fig. 22: 1024 flows of 8 KB from 255 senders, who take turns.
 func TestIncastOnce(t *testing.T) {
 	e := world(t, fabric(16, 16), AnyPair, units.Millisecond)
@@ -591,6 +602,7 @@ func TestCheck(t *testing.T) {
 		"senders: 0 is too small":              &Incast{Size: 1},
 		"senders: 8 is too large":              &Incast{Senders: 8, Size: 1},
 		"size: 0B is too small":                &Incast{Senders: 1},
+		"sizes: there is a size already":       &Incast{Senders: 3, Size: 1, Sizes: "cache"},
 		"flows: 2 is too small":                &Incast{Senders: 3, Size: 1, Flows: 2},
 		"at: bursts at a load":                 &Incast{Senders: 3, Size: 1, At: 1},
 		"pairs: \"any\" does not choose":       &QueryResponse{Size: 1000},

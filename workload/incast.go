@@ -8,7 +8,8 @@ import (
 // is a Poisson process of bursts, else there is one.
 type Incast struct {
 	Senders int         `yaml:"senders"`
-	Size    units.Bytes `yaml:"size"`            // per flow
+	Size    units.Bytes `yaml:"size,omitempty"`  // of each flow
+	Sizes   string      `yaml:"sizes,omitempty"` // or drawn for each: a table by name, or a file
 	Flows   int         `yaml:"flows,omitempty"` // of a burst; 0: one per sender
 	At      units.Time  `yaml:"at,omitempty"`    // of the only burst
 }
@@ -17,6 +18,9 @@ type Incast struct {
 func (g *Incast) Uses() Uses {
 	return Uses{Load: true, From: true, Pairs: "any", Start: true, Stop: true}
 }
+
+// File implements FileUser.
+func (g *Incast) File() *string { return fileOf(&g.Sizes) }
 
 func (g *Incast) flows() int {
 	if g.Flows == 0 {
@@ -27,7 +31,8 @@ func (g *Incast) flows() int {
 
 // Check implements Generator.
 func (g *Incast) Check(e *Env) (float64, error) {
-	err := first(checkCount("senders", g.Senders, 1, e.Pairs.FewestSources()), e.checkSize("size", g.Size))
+	sizes, err := g.sizes(e)
+	err = first(checkCount("senders", g.Senders, 1, e.Pairs.FewestSources()), err)
 	if err == nil && g.Flows != 0 {
 		err = checkCount("flows", g.Flows, g.Senders, maxRepeat)
 	}
@@ -37,9 +42,20 @@ func (g *Incast) Check(e *Env) (float64, error) {
 	case e.Load > 0 && g.At != 0:
 		return 0, keyf("at", "bursts at a load have no fixed time; allowed: load, or at")
 	case e.Load > 0:
-		return e.Load * e.seconds() / float64(g.Size), nil
+		return e.Load * e.seconds() / sizes.Mean(), nil
 	}
 	return float64(g.flows()), e.checkStart("at", g.At)
+}
+
+// sizes returns the distribution of flow sizes.
+func (g *Incast) sizes(e *Env) (*CDF, error) {
+	switch {
+	case g.Size != 0 && g.Sizes != "":
+		return nil, keyf("sizes", "there is a size already; allowed: size, or sizes")
+	case g.Sizes != "":
+		return e.sizes("sizes", g.Sizes)
+	}
+	return &CDF{Points: []Point{{g.Size, 0}, {g.Size, 1}}}, e.checkSize("size", g.Size)
 }
 
 // checkStart checks that a flow starts while flows arrive.
@@ -52,16 +68,20 @@ func (e *Env) checkStart(key string, t units.Time) error {
 
 // Generate implements Generator. The flows are in order of their start.
 func (g *Incast) Generate(e *Env) (*Plan, error) {
+	sizes, err := g.sizes(e)
+	if err != nil {
+		return nil, err
+	}
 	p := &Plan{}
 	if e.Load == 0 {
-		g.burst(e, p, max(e.Start, g.At), 0)
+		g.burst(e, p, sizes, max(e.Start, g.At), 0)
 		return p, nil
 	}
-	flows := e.Load / float64(g.Size)
+	flows := e.Load / sizes.Mean()
 	p.Flows = make([]Flow, 0, capacity(flows*e.seconds())+g.flows())
 	group := int32(0)
 	e.arrivals(flows/float64(g.flows()), func(at units.Time) {
-		g.burst(e, p, at, group)
+		g.burst(e, p, sizes, at, group)
 		group++
 	})
 	return p, nil
@@ -69,11 +89,11 @@ func (g *Incast) Generate(e *Env) (*Plan, error) {
 
 // burst adds the flows of one burst, all of one class. Senders take turns when
 // there are more flows than senders.
-func (g *Incast) burst(e *Env, p *Plan, at units.Time, group int32) {
+func (g *Incast) burst(e *Env, p *Plan, sizes *CDF, at units.Time, group int32) {
 	dst, class := e.Pairs.Sink(e.Rand), e.Classes.next()
 	begin := len(p.Flows)
 	add := func(src int32) {
-		p.add(Flow{Start: at, Src: src, Dst: dst, Size: g.Size, Class: class, Group: group, Hash: e.hash()})
+		p.add(Flow{Start: at, Src: src, Dst: dst, Size: sizes.Draw(e.Rand), Class: class, Group: group, Hash: e.hash()})
 	}
 	e.Pairs.Fan(e.Rand, dst, g.Senders, add)
 	for k := g.Senders; k < g.flows(); k++ {
