@@ -6,6 +6,7 @@ import (
 	"flag"
 	"math/rand/v2"
 	"sort"
+	"strings"
 	"testing"
 
 	"github.com/xoff-net/xoff/sim"
@@ -17,7 +18,7 @@ var hostile = []string{
 	"0", "-1", "1", "2", "7", "8", "65535", "65536", "9223372036854775807", "-9223372036854775808", "18446744073709551615", "1e9", "1e400", "0.5", "1e-300", "-0.5", ".nan", ".inf",
 	"0B", "1B", "-1B", "2147483647B", "8EB", "9000000000GB", "1KiB", "0s", "1ps", "-1us", "1ms", "1s", "2251s", "9000000s", "0bps", "1bps", "1Mbps", "10Tbps", "9000000Tbps",
 	"1/1048576", "1048576", "1/3", "exact", "eq1", "none", "static", "step", "fixed", "paper", "rr", "spray", "one-switch", "incast", "poisson", "flows", "time", "chip", "indefinite", "ack", "lossy", "control",
-	"rdma", "tcp", "host0", "leaf0", "spine1", "leaf0-spine0", "websearch", "x", "''", "~", "true", "false", "[]", "{}", "[0]", "[rdma]", "{random: tcp}", "{0: 1KB}", "[{}]", "[[1]]", "{name: none}", "{a: b}",
+	"rdma", "tcp", "host0", "leaf0", "spine1", "leaf0-spine0", "websearch", "x", "''", "~", "true", "false", "[]", "{}", "[0]", "[rdma]", "{random: tcp}", "{shares: {1: 1}}", "matched", "uplinks", "rack1", "ring_allreduce", "messages", "trace", "./none", "{0: 1KB}", "[{}]", "[[1]]", "{name: none}", "{a: b}",
 }
 
 var exhaustive = flag.Bool("exhaustive", false, "try every hostile value at every key (half a minute)")
@@ -50,6 +51,15 @@ func TestHostileValues(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	assault(t, base, "")
+}
+
+// TestHostileWorkloads does the same to every generator.
+func TestHostileWorkloads(t *testing.T) { assault(t, parse(t, everyGenerator), "workload") }
+
+// assault puts hostile values at every key of a scenario that begins with a prefix.
+func assault(t *testing.T, base *Config, prefix string) {
+	t.Helper()
 	text, err := base.Marshal()
 	if err != nil {
 		t.Fatal(err)
@@ -57,7 +67,9 @@ func TestHostileValues(t *testing.T) {
 	base = parse(t, string(text))
 	var paths []string
 	for path := range base.source.places {
-		paths = append(paths, path)
+		if strings.HasPrefix(path, prefix) {
+			paths = append(paths, path)
+		}
 	}
 	sort.Strings(paths)
 	accepted := 0

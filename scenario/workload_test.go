@@ -124,9 +124,8 @@ func TestWorkloadsApart(t *testing.T) {
 	}
 }
 
-// Every generator keeps its parameters when a scenario is written and read again.
-func TestMarshalWorkloads(t *testing.T) {
-	c := parse(t, `
+// everyGenerator has a workload of each kind but a trace, which needs a file.
+const everyGenerator = `
 workload:
   - {name: a, generator: poisson, sizes: 10KB, at_once: 8, load: {share: 0.1, of: host_links}, class: {shares: {2: 0.25, 1: 0.75}}, from: [rack0, host7], to: all, start: 10us, stop: 20us}
   - {name: b, generator: incast, senders: 3, flows: 9, size: 1KB, at: 5us, to: host3}
@@ -139,7 +138,11 @@ workload:
   - {name: i, generator: ring_allreduce, size: 1MB, ranks: 4, order: across_racks, repeat: 2, gap: 1us}
   - {name: j, generator: halving_doubling, size: 1MB}
   - {name: k, generator: all_to_all, size: 1MB, parallel: 3}
-`)
+`
+
+// Every generator keeps its parameters when a scenario is written and read again.
+func TestMarshalWorkloads(t *testing.T) {
+	c := parse(t, everyGenerator)
 	text, err := c.Marshal()
 	if err != nil {
 		t.Fatal(err)
