@@ -161,9 +161,9 @@ type Receive struct {
 // Workload is one generator of flows. The generator's own parameters stand beside
 // the keys that all share.
 type Workload struct {
-	Name      string
-	Generator string
-	Params    any         // pointer to the generator's parameter struct
+	Name      string      `yaml:"name"`
+	Generator string      `yaml:"generator"`
+	Params    any         `yaml:"-"` // pointer to the generator's parameter struct
 	Load      Load        `yaml:"load,omitempty"`
 	Pairs     string      `yaml:"pairs,omitempty"` // which hosts talk to each other: any | other_rack | ...
 	From      Selection   `yaml:"from,omitempty"`  // hosts that send; default: all

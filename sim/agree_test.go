@@ -182,6 +182,29 @@ func (o *outcome) differs(p *outcome) error {
 	return nil
 }
 
+// kept checks that every flow that waited for others started at the very moment at
+// which it could, and that those which did not start could not.
+func (o *outcome) kept() error {
+	flows := o.built.Flows
+	for _, w := range o.built.Waits {
+		f := &flows.Flow[w.Flow]
+		at, possible := f.Start, true
+		for _, on := range w.On {
+			end := flows.Send[on].Acked
+			if flows.Flow[on].Dst == f.Src {
+				end = flows.Recv[on].Delivered
+			}
+			possible = possible && end != 0
+			at = max(at, end+w.Delay)
+		}
+		possible = possible && (w.Until == 0 || at < w.Until) && at < o.end
+		if began, ok := flows.Began(int(w.Flow)); ok != possible || ok && began != at {
+			return fmt.Errorf("flow %d began at %v, %v; it could at %v, %v", w.Flow, began, ok, at, possible)
+		}
+	}
+	return nil
+}
+
 // sound returns what is wrong with a run as such.
 func (c *randomCase) sound(o *outcome) error {
 	all := uint64(0)
@@ -217,6 +240,9 @@ func (c *randomCase) sound(o *outcome) error {
 		if total := uint32((f.Size + payload - 1) / payload); r.Next > total || (r.Delivered != 0) != (r.Next == total) || o.built.Flows.Done(i) && r.Next != total {
 			return fmt.Errorf("flow %d of %d packets: %d delivered, finished at %v", i, total, r.Next, r.Delivered)
 		}
+	}
+	if err := o.kept(); err != nil {
+		return err
 	}
 	offered := 0
 	for i := range o.built.Flows.Flow {
