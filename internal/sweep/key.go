@@ -52,6 +52,7 @@ func hashScenario(b *scenario.Built) (string, error) {
 	for _, f := range b.Flows.Flow {
 		fmt.Fprintln(h, f.Start, f.Size, f.Src, f.Dst, f.Class, f.Hash)
 	}
+	fmt.Fprintln(h, b.Waits, b.Workloads, b.Origin, b.Groups)
 	fmt.Fprintln(h, b.Graph.Names)
 	for _, l := range b.Graph.Links {
 		fmt.Fprintln(h, l.A, l.PortA, l.B, l.PortB, l.Rate, l.Delay)
