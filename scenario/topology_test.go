@@ -11,6 +11,7 @@ import (
 	"github.com/xoff-net/xoff/sim"
 	"github.com/xoff-net/xoff/topo"
 	"github.com/xoff-net/xoff/units"
+	"github.com/xoff-net/xoff/workload"
 )
 
 // diamond is a topology file: two hosts, two ways between them, one of them of two
@@ -261,7 +262,7 @@ func FuzzTopologyFile(f *testing.F) {
 		if g.Nodes() > 64 || len(g.Links) > 256 {
 			return
 		}
-		c.Workload = []Workload{{Name: "w", Generator: "flows", Flows: []FlowSpec{{From: g.Names[0], To: g.Names[1], Size: 1}}}}
+		c.Workload = []Workload{{Name: "w", Generator: "flows", Params: &workload.List{Flows: []workload.FlowSpec{{From: g.Names[0], To: g.Names[1], Size: 1}}}}}
 		built, err := Build(c, BuildOptions{Invariants: true})
 		if err != nil && strings.Contains(err.Error(), "cannot be reached") {
 			return

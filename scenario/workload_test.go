@@ -50,7 +50,7 @@ func TestLoadBases(t *testing.T) {
 		if bytes.Contains([]byte(c.keys), []byte("stop:")) {
 			stop, span = "40ms", 0.02
 		}
-		b := build(t, fmt.Sprintf("topology: %s\nswitch: {flow_control: {headroom: 10KB}}\nworkload:\n  - {name: w, generator: poisson, sizes: 10KB, %s}\nrun: {arrivals: %s, stop: {at_most: 1s}}\n", c.topology, c.keys, stop))
+		b := build(t, fmt.Sprintf("topology: %s\nhosts: {reliability: {timeout: 20ms, max_timeout: 40ms}}\nswitch: {flow_control: {headroom: 10KB}}\nworkload:\n  - {name: w, generator: poisson, sizes: 10KB, %s}\nrun: {arrivals: %s, stop: {at_most: 1s}}\n", c.topology, c.keys, stop))
 		sum := 0.0
 		for _, f := range b.Flows.Flow {
 			sum += float64(f.Size)
@@ -66,6 +66,7 @@ func TestLoadBases(t *testing.T) {
 func TestWorkloadPairs(t *testing.T) {
 	b := build(t, `
 topology: {name: two-dc}
+hosts: {reliability: {timeout: 20ms, max_timeout: 40ms}}
 switch: {flow_control: {headroom: 10KB}}
 workload:
   - {name: across, generator: poisson, sizes: 10KB, load: {share: 0.5, of: dci0-dci1}, pairs: other_group}
