@@ -275,6 +275,7 @@ func (n *Network) sw(node int, table *route.Table, out *Result) *dataplane.Switc
 
 // Record is a probe that keeps what the suites ask about.
 type Record struct {
+	probe.Ignore
 	Held    []uint8 // by port: classes that may not leave now
 	Holding []uint8 // by port: classes that the upstream is asked to hold now
 	Lost    [probe.NumReasons]uint64

@@ -120,6 +120,7 @@ func NewNIC(spec *NICSpec, drv NICDriver) (*NIC, error) {
 	}
 	n.receive = newReceiver(n, &spec.Receive, ledger, spec.Flow)
 	n.armStart()
+	attach(spec.Sink, n)
 	return n, nil
 }
 

@@ -59,10 +59,11 @@ type port struct {
 	// is below is used less.
 	queues [mmu.Classes]fifo
 
-	gate  flowctl.Gate
-	meter flowctl.Meter
-	spec  flowctl.PortSpec
-	loop  []loopFrame // control frames pushed by a handler or relayed
+	gate     flowctl.Gate
+	meter    flowctl.Meter
+	spec     flowctl.PortSpec
+	reserved units.Bytes // headroom set aside by the flow control
+	loop     []loopFrame // control frames pushed by a handler or relayed
 
 	gateSays  uint8 // classes that the gate blocks
 	forceOpen uint8 // classes that the handler opens
@@ -72,10 +73,15 @@ type port struct {
 	told      uint8 // what the receiver last asked the upstream to hold
 	sent      uint8 // what the upstream was last told
 	holding   uint8 // classes whose RESUME a handler keeps back
+	off       uint8 // classes that were OFF when the probe was last told
+
+	sentDepth [mmu.Classes]uint8 // of the last PAUSE that was sent
+	heldDepth [mmu.Classes]uint8 // of the last PAUSE that was received
+	pausing   flowctl.Pausing    // nil unless recv has queues that are ON or OFF
 
 	Stats PortStats
 	since [mmu.Classes]units.Time // start of the current block, per class
-	_     [16]byte                // ports begin at a cache line
+	_     [40]byte                // ports begin at a cache line
 }
 
 // Ends that can have control frames to send.
@@ -98,9 +104,9 @@ type PortStats struct {
 	PFCReceived uint64
 	Blocked     [mmu.Classes]units.Time // time during which the class could not be sent
 	Forced      uint64                  // frames sent in spite of a pause, by a deadlock handler
-	Marks       uint64
-	Drops       [probe.NumReasons]uint64
-	Broken      uint64 // of the lossless drops, those that broke a promise
+	Marks       [mmu.Classes]uint64
+	Drops       [mmu.Classes][probe.NumReasons]uint32 // of frames that came in here
+	Broken      uint64                                // of the lossless drops, those that broke a promise
 }
 
 // lost counts a lossless frame that was dropped and reports whether that broke a
@@ -136,8 +142,12 @@ type node struct {
 	checks  *Checks
 	watched bool // there is a sink, or there are checks
 	serve   func(now units.Time, p *port)
-	frame   packet.Packet // scratch for control frames
-	ext     packet.Ext    // scratch for their extensions
+	// beyond returns the depth of the deepest pause that holds frames which came
+	// in by a port; nil at a host.
+	beyond func(p *port, class uint8) int
+	depths Depths
+	frame  packet.Packet // scratch for control frames
+	ext    packet.Ext    // scratch for their extensions
 }
 
 // initPort wires a port to its flow control.
@@ -149,7 +159,9 @@ func (n *node) initPort(i int, spec flowctl.PortSpec, scheme flowctl.Scheme) {
 	}
 	p.recv = scheme.Receiver(&end{n, p, speakReceiver})
 	_, p.passes = p.recv.(flowctl.Passing)
+	p.pausing, _ = p.recv.(flowctl.Pausing)
 	p.gate = scheme.Gate(&end{n, p, speakGate})
+	p.reserved = scheme.Reserve(&p.spec)
 	p.meter, _ = p.gate.(flowctl.Meter)
 }
 
@@ -175,7 +187,10 @@ func (e *end) Waiting(class uint8) units.Bytes {
 	return 0
 }
 
-func (e *end) Request(units.Time) {
+func (e *end) Request(now units.Time) {
+	if e.n.sink != nil {
+		e.n.reportOff(now, e.p)
+	}
 	e.p.speaking |= e.bits
 	e.n.look(e.p)
 }
@@ -301,6 +316,7 @@ func (n *node) control(now units.Time, in int, f *packet.Packet, ext packet.Ext)
 	switch f.Kind() {
 	case packet.PFC:
 		p.Stats.PFCReceived++
+		p.noteDepths(f)
 		if n.handler != nil && len(ext) > 0 {
 			n.handler.Control(now, in, f, ext)
 		}
@@ -367,7 +383,7 @@ func (n *node) pfcLeaves(now units.Time, p *port, f *packet.Packet, ext packet.E
 		}
 		f.SetPFC(enable, pause, quanta)
 	}
-	n.countPFC(p, enable, pause)
+	n.countPFC(p, f, enable, pause)
 	if n.handler != nil {
 		ext = n.handler.OnPFC(now, int(p.index), f, ext)
 	}
@@ -381,20 +397,26 @@ func (n *node) heldResume(now units.Time, p *port, f *packet.Packet, ext packet.
 		return ext, false
 	}
 	f.SetPFC(free, 0, 0)
-	n.countPFC(p, free, 0)
+	n.countPFC(p, f, free, 0)
 	if n.handler != nil {
 		ext = n.handler.OnPFC(now, int(p.index), f, ext)
 	}
 	return ext, true
 }
 
-func (n *node) countPFC(p *port, enable, pause uint8) {
+func (n *node) countPFC(p *port, f *packet.Packet, enable, pause uint8) {
 	fresh, resumed := pause&^p.sent, enable&^pause&p.sent
 	if fresh|resumed == 0 {
 		p.Stats.Refreshes++
 	}
 	for m := fresh; m != 0; m &= m - 1 {
-		p.Stats.Pauses[bits.TrailingZeros8(m)]++
+		c := uint8(bits.TrailingZeros8(m))
+		p.Stats.Pauses[c]++
+		n.deepen(p, c)
+	}
+	for m := pause; m != 0; m &= m - 1 {
+		c := uint8(bits.TrailingZeros8(m))
+		f.SetPauseDepth(c, int(p.sentDepth[c]))
 	}
 	for m := resumed; m != 0; m &= m - 1 {
 		p.Stats.Resumes[bits.TrailingZeros8(m)]++

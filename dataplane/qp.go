@@ -3,6 +3,7 @@ package dataplane
 import (
 	"github.com/xoff-net/xoff/cc"
 	"github.com/xoff-net/xoff/packet"
+	"github.com/xoff-net/xoff/probe"
 	"github.com/xoff-net/xoff/units"
 )
 
@@ -67,6 +68,14 @@ func (n *NIC) open(now units.Time, flow uint32) {
 		n.armSoft(i, q)
 	}
 	n.makeReady(i, q)
+	n.report(now, flow, probe.FlowStarts)
+}
+
+// report tells the probe about a flow.
+func (n *NIC) report(now units.Time, flow uint32, what probe.FlowEvent) {
+	if n.sink != nil {
+		n.sink.Flow(now, flow, what)
+	}
 }
 
 func (n *NIC) allocate(way uint8) int32 {
@@ -217,6 +226,7 @@ func (n *NIC) softTimers(now units.Time) {
 func (n *NIC) timeout(now units.Time, i int32, q *qp) {
 	n.flows.Send[q.flow].Timeouts++
 	n.Stats.Timeouts++
+	n.report(now, q.flow, probe.FlowTimeout)
 	q.rto = min(2*q.rto, n.ways[q.way].MaxTimeout)
 	q.rtoAt = units.Never
 	q.ctl.OnLoss(now, true)
@@ -314,6 +324,7 @@ func (n *NIC) finish(now units.Time, i int32, q *qp) {
 	}
 	n.flows.slot[q.flow] = 0
 	n.Stats.Finished++
+	n.report(now, q.flow, probe.FlowAcked)
 	q.done = true
 	if q.state == qpIdle || q.state == qpFull {
 		n.free(i, q)

@@ -91,7 +91,7 @@ func (r *receiver) arrive(now units.Time, p *packet.Packet, ext packet.Ext) {
 				r.n.checks.fail(now, "lossless frame of class %d dropped by the receiving host", class)
 			}
 		}
-		port.Stats.Drops[why]++
+		port.Stats.Drops[class][why]++
 		if r.n.sink != nil {
 			r.n.sink.Drop(now, 0, p, why)
 		}

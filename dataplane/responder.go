@@ -2,6 +2,7 @@ package dataplane
 
 import (
 	"github.com/xoff-net/xoff/packet"
+	"github.com/xoff-net/xoff/probe"
 	"github.com/xoff-net/xoff/route"
 	"github.com/xoff-net/xoff/units"
 )
@@ -33,6 +34,7 @@ func (n *NIC) data(now units.Time, p *packet.Packet) {
 			if n.flows.wait != nil {
 				n.release(now, p.Flow)
 			}
+			n.report(now, p.Flow, probe.FlowDelivered)
 		}
 		if int(r.unacked) >= way.AckEvery || r.Next == total || p.Flags&packet.AckNow != 0 || marked && way.CNP == CNPInAck {
 			r.unacked = 0
@@ -43,6 +45,7 @@ func (n *NIC) data(now units.Time, p *packet.Packet) {
 		if r.nacked != r.Next+1 || now-r.lastNack >= way.NackEvery {
 			r.nacked, r.lastNack = r.Next+1, now
 			n.Stats.Nacks++
+			n.report(now, p.Flow, probe.FlowGap)
 			n.reply(p, packet.Nack, way, r.Next, marked)
 		}
 	default:

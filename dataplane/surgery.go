@@ -17,14 +17,8 @@ import (
 // Node implements deadlock.Switch.
 func (s *Switch) Node() uint16 { return s.id }
 
-// Ports implements deadlock.Switch.
-func (s *Switch) Ports() int { return len(s.ports) }
-
 // Rand implements deadlock.Switch.
 func (s *Switch) Rand() *rand.PCG { return s.rand }
-
-// Rate implements deadlock.Switch.
-func (s *Switch) Rate(port int) units.Rate { return s.ports[port].spec.Rate }
 
 // BlockedClasses implements deadlock.Switch.
 func (s *Switch) BlockedClasses(port int) uint8 { return s.ports[port].gateSays }
@@ -168,6 +162,9 @@ func (s *Switch) arriveHooked(now units.Time, in, out int, p *packet.Packet, ext
 		return
 	}
 	s.join(now, op, slot)
+	if s.sink != nil {
+		s.sink.Queued(now, in, out, &s.memory.packets[slot], seg)
+	}
 	s.look(op)
 }
 

@@ -381,7 +381,7 @@ func TestInLoopAndDropOnArrival(t *testing.T) {
 	if q := b.sw.View().Ingress(1, class); q.Reserve != 1000 || q.Shared != 1000 {
 		t.Errorf("ingress 1 holds %+v, want 1000 B each of reserve and shared", q)
 	}
-	if n := b.sw.PortStats(1, b.now).Drops[probe.Handler]; n != 1 {
+	if n := b.sw.PortStats(1, b.now).Drops[class][probe.Handler]; n != 1 {
 		t.Errorf("%d frames dropped by the handler, want 1", n)
 	}
 	b.h.s.GiveBack(500)

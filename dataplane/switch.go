@@ -36,6 +36,7 @@ type SwitchSpec struct {
 	Seed      uint64
 	Sink      probe.Sink
 	Checks    *Checks
+	Peaks     bool // keep the highest count of every queue
 }
 
 // Switch is an output-queued switch with one shared packet memory.
@@ -111,13 +112,16 @@ func NewSwitch(spec *SwitchSpec, drv Driver) (*Switch, error) {
 		rand:   rand.NewPCG(spec.Seed, 0),
 		memory: memory{packets: make([]packet.Packet, 1, 64)},
 	}
-	s.node = node{drv: drv, ports: make([]port, n), wakes: newWakes(2*n + 2), sink: spec.Sink, checks: spec.Checks, watched: spec.Sink != nil || spec.Checks != nil, serve: s.serveData}
+	s.node = node{drv: drv, ports: make([]port, n), wakes: newWakes(2*n + 2), sink: spec.Sink, checks: spec.Checks, watched: spec.Sink != nil || spec.Checks != nil, serve: s.serveData, beyond: s.deepestPause}
 
 	layout := spec.Buffer
 	layout.Ports = n
 	layout.Shared = SharedSize(spec)
 	s.ledger = mmu.NewLedger(layout)
 	s.view = s.ledger.View()
+	if spec.Peaks {
+		s.ledger.KeepPeaks()
+	}
 	rates := make([]units.Rate, n)
 	for i := range spec.Ports {
 		rates[i] = spec.Ports[i].Rate
@@ -155,6 +159,7 @@ func NewSwitch(spec *SwitchSpec, drv Driver) (*Switch, error) {
 			s.ledger.KeepPairs()
 		}
 	}
+	attach(spec.Sink, s)
 	return s, nil
 }
 
@@ -182,9 +187,6 @@ func (s *Switch) Start(now units.Time) {
 	s.wakes.dirty = true
 	s.settle(now)
 }
-
-// View returns read access to the buffer.
-func (s *Switch) View() mmu.View { return s.view }
 
 // Arrive takes a frame whose last bit has arrived. The packet is read-only.
 func (s *Switch) Arrive(now units.Time, in int, p *packet.Packet, ext packet.Ext) {
@@ -233,6 +235,9 @@ func (s *Switch) Arrive(now units.Time, in int, p *packet.Packet, ext packet.Ext
 		slot := s.memory.put(p, ext)
 		s.memory.packets[slot].Port = uint16(in)
 		s.join(now, op, slot)
+		if s.sink != nil {
+			s.sink.Queued(now, in, out, &s.memory.packets[slot], seg)
+		}
 		s.start(now, op)
 	}
 	if len(s.visits) != 0 || s.wakes.dirty {
@@ -320,7 +325,7 @@ func (s *Switch) nextSlot() uint32 {
 }
 
 func (s *Switch) drop(now units.Time, in int, p *packet.Packet, why probe.Reason) {
-	s.ports[in].Stats.Drops[why]++
+	s.ports[in].Stats.Drops[p.Class()][why]++
 	broken := why == probe.Lossless && s.ports[in].lost(now)
 	if s.checks != nil {
 		s.checks.dropped += uint64(s.ledger.Cells(units.Bytes(p.Size)))
@@ -334,11 +339,11 @@ func (s *Switch) drop(now units.Time, in int, p *packet.Packet, why probe.Reason
 }
 
 // join appends a stored packet to its egress queue.
-func (s *Switch) join(_ units.Time, op *port, slot uint32) {
+func (s *Switch) join(now units.Time, op *port, slot uint32) {
 	p := &s.memory.packets[slot]
 	class := p.Class()
 	if s.atEnq {
-		s.mark(op, p)
+		s.mark(now, op, p)
 	}
 	// Whether a queue is empty is hard to guess: slot 0 takes the link of a
 	// predecessor that does not exist.
@@ -359,14 +364,17 @@ func (s *Switch) join(_ units.Time, op *port, slot uint32) {
 func (p *port) queueID(class uint8) int { return int(p.index)*mmu.Classes + int(class) }
 
 // mark sets the congestion mark by the length of the egress queue.
-func (s *Switch) mark(op *port, p *packet.Packet) {
+func (s *Switch) mark(now units.Time, op *port, p *packet.Packet) {
 	if s.ecn&(1<<p.Class()) == 0 {
 		return
 	}
 	if q := s.view.Egress(int(op.index), p.Class()); q > s.floor[op.index] && p.Kind() == packet.Data {
 		if s.markers[op.index].Mark(q, s.rand) {
 			p.Flags |= packet.CE
-			op.Stats.Marks++
+			op.Stats.Marks[p.Class()]++
+			if s.sink != nil {
+				s.sink.Marked(now, int(op.index), p)
+			}
 		}
 	}
 }
@@ -448,7 +456,7 @@ func (s *Switch) send(now units.Time, p *port, class uint8, slot uint32) {
 	s.describe(a, int(f.Port), int(p.index), slot, f)
 	s.release(now, a)
 	if !s.atEnq {
-		s.mark(p, f)
+		s.mark(now, p, f)
 	}
 	if s.checks != nil {
 		s.checks.dequeued(now, p.queueID(class), slot)

@@ -45,6 +45,10 @@ type Receiver interface {
 // that passes straight through an idle port is neither charged nor reported.
 type Passing interface{ Passing() }
 
+// Pausing is a receiver whose queues are ON or OFF. Paused returns the classes
+// that are OFF; each change comes with a Port.Request.
+type Pausing interface{ Paused() uint8 }
+
 // Gate is the end from which frames leave.
 type Gate interface {
 	// Control takes a PFC or Feedback frame from the peer's receiver.

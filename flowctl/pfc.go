@@ -137,17 +137,19 @@ func (s *PauseSender) Want(now units.Time, mask uint8) { s.set(now, mask, s.stor
 func (s *PauseSender) Storm(now units.Time, mask uint8) { s.set(now, s.want, mask) }
 
 func (s *PauseSender) set(now units.Time, want, storm uint8) {
-	before := s.want | s.storm
+	before, queues := s.want|s.storm, s.want
 	s.want, s.storm = want, storm
-	if want|storm == before {
+	if want|storm == before && want == queues {
 		return
 	}
-	if spec := s.port.Spec(); spec.PFC.Ordered {
+	if spec := s.port.Spec(); spec.PFC.Ordered && want|storm != before {
 		if len(s.changes) == spec.pauseFrames() {
 			s.changes = s.changes[:len(s.changes)-1]
 		}
 		s.changes = append(s.changes, want|storm)
 	}
+	// Also when only the queues changed and a storm goes on: probes learn of OFF
+	// queues from requests.
 	s.port.Request(now)
 }
 

@@ -3,6 +3,7 @@ package metrics
 import (
 	"bytes"
 	"encoding/json"
+	"math"
 	"strings"
 	"testing"
 
@@ -30,10 +31,12 @@ func outcome() *Outcome {
 	flows.Recv[3] = dataplane.RecvResult{Delivered: 400} // its last ACK is still on the way
 	o := &Outcome{
 		Scenario: "four", Seed: 9, End: 600, Flows: flows,
-		Ideal: []units.Time{100, 50, 100, 100}, Origin: []int{0, 0, 1, 1}, Groups: []int{-1, -1, 0, 0},
-		Measured: []bool{false, true, true, true}, Workloads: []string{"web", "incast"}, Hosts: []string{"a", "b", "c"},
+		Ideal: []units.Time{100, 50, 100, 100}, Origin: []int32{0, 0, 1, 1}, Groups: []int32{-1, -1, 0, 0},
+		Measured:  func(i int) bool { return i > 0 },
+		Workloads: []string{"web", "incast"}, Hosts: []string{"a", "b", "c"}, Nodes: []string{"a", "b", "c", "s"}, Grouping: DefaultGrouping(),
 	}
 	o.Totals = sim.Totals{Hops: 77, Pauses: 3, Resumes: 2, Blocked: 40, Marks: 5, PeakUsed: 4096}
+	o.Totals.Depths[1], o.Totals.Depths[3] = 2, 1
 	o.Totals.Drops[probe.Lossless] = 1
 	o.Totals.Drops[probe.Corrupt] = 2
 	return o
@@ -93,70 +96,134 @@ func TestSummaryJSON(t *testing.T) {
 	if back.Schema != SchemaVersion || back.Scenario != "four" || back.FCT.Mean != 200 {
 		t.Errorf("read back: %+v", back)
 	}
-	if !strings.HasPrefix(a.String(), "{\n  \"schema\": 1,\n") {
+	if !strings.HasPrefix(a.String(), "{\n  \"schema\": 2,\n") {
 		t.Errorf("the schema does not come first: %.40s", a.String())
 	}
 }
 
-func TestParquet(t *testing.T) {
-	var a, b bytes.Buffer
-	for _, w := range []*bytes.Buffer{&a, &b} {
-		if err := outcome().WriteParquet(w); err != nil {
+// flowRow is a row of flows.parquet, read back.
+type flowRow struct {
+	ID        int64    `parquet:"id"`
+	Workload  string   `parquet:"workload"`
+	Src       string   `parquet:"src"`
+	Dst       string   `parquet:"dst"`
+	Class     int64    `parquet:"class"`
+	Size      int64    `parquet:"size_bytes"`
+	Start     int64    `parquet:"start_ps"`
+	Acked     *int64   `parquet:"acked_ps,optional"`
+	Delivered *int64   `parquet:"delivered_ps,optional"`
+	FCT       *int64   `parquet:"fct_ps,optional"`
+	Ideal     int64    `parquet:"ideal_ps"`
+	Slowdown  *float64 `parquet:"slowdown,optional"`
+	Measured  bool     `parquet:"measured"`
+	Finished  bool     `parquet:"finished"`
+	Group     int64    `parquet:"group"`
+}
+
+// written returns a table of a run as parquet and as CSV.
+func written(t *testing.T, o *Outcome, name string) (pq, text []byte) {
+	t.Helper()
+	for _, f := range o.Tables() {
+		if f.Name == name {
+			var a, b bytes.Buffer
+			if err := f.Write(&a, &b); err != nil {
+				t.Fatal(err)
+			}
+			return a.Bytes(), b.Bytes()
+		}
+	}
+	t.Fatalf("there is no table %s", name)
+	return nil, nil
+}
+
+func TestFlowsParquet(t *testing.T) {
+	a, _ := written(t, outcome(), "flows")
+	b, _ := written(t, outcome(), "flows")
+	if !bytes.Equal(a, b) {
+		t.Error("the same run gives different bytes")
+	}
+	rows, err := parquet.Read[flowRow](bytes.NewReader(a), int64(len(a)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(rows) != 4 {
+		t.Fatalf("%d rows, want 4", len(rows))
+	}
+	r := rows[1]
+	if r.ID != 1 || r.Workload != "web" || r.Src != "b" || r.Dst != "a" || r.Class != 2 || r.Size != 10_000 || r.Start != 10 || *r.Acked != 110 ||
+		*r.Delivered != 90 || *r.FCT != 100 || r.Ideal != 50 || *r.Slowdown != 2 || !r.Measured || !r.Finished || r.Group != -1 {
+		t.Errorf("second row: %+v", r)
+	}
+	// The last ACK of the fourth flow has not arrived.
+	if u := rows[3]; u.Finished || u.FCT != nil || u.Acked != nil || u.Slowdown != nil || *u.Delivered != 400 {
+		t.Errorf("unfinished flow: %+v", u)
+	}
+}
+
+func TestFlowsCSV(t *testing.T) {
+	_, text := written(t, outcome(), "flows")
+	want := strings.Join([]string{
+		"id,workload,src,dst,class,size_bytes,start_ps,acked_ps,delivered_ps,fct_ps,ideal_ps,slowdown,resent,timeouts,early,twice,measured,finished,group",
+		"0,web,a,b,1,1000,0,500,,500,100,5,0,0,0,0,false,true,-1",
+		"1,web,b,a,2,10000,10,110,90,100,50,2,2,1,3,1,true,true,-1",
+		"2,incast,a,c,1,10001,20,320,,300,100,3,0,0,0,0,true,true,0",
+		"3,incast,c,b,3,5000,30,,400,,100,,0,0,0,0,true,false,0",
+	}, "\n") + "\n"
+	if string(text) != want {
+		t.Errorf("got\n%swant\n%s", text, want)
+	}
+}
+
+// More rows than a batch and a row group, so that the writer is flushed on the
+// way, with every type of column and with nulls.
+func TestTableManyRows(t *testing.T) {
+	columns := []probe.Column{
+		{Name: "n"}, {Name: "maybe", May: true}, {Name: "word", Type: probe.Text, Texts: []string{"x", "y"}},
+		{Name: "truth", Type: probe.Bool}, {Name: "real", Type: probe.Float},
+	}
+	var buf bytes.Buffer
+	table, err := NewTable(columns, &buf, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	n := int64(rowGroup + 2*rowBatch + 5)
+	for i := range n {
+		maybe := i
+		if i%3 == 0 {
+			maybe = probe.Null
+		}
+		if err := table.Row([]int64{i, maybe, i % 2, i % 2, int64(math.Float64bits(float64(i) / 2))}); err != nil {
 			t.Fatal(err)
 		}
 	}
-	if !bytes.Equal(a.Bytes(), b.Bytes()) {
-		t.Error("the same run gives different bytes")
+	if err := table.Close(); err != nil {
+		t.Fatal(err)
 	}
-	rows, err := parquet.Read[Row](bytes.NewReader(a.Bytes()), int64(a.Len()))
+	type row struct {
+		N     int64   `parquet:"n"`
+		Maybe *int64  `parquet:"maybe,optional"`
+		Word  string  `parquet:"word"`
+		Truth bool    `parquet:"truth"`
+		Real  float64 `parquet:"real"`
+	}
+	rows, err := parquet.Read[row](bytes.NewReader(buf.Bytes()), int64(buf.Len()))
 	if err != nil {
 		t.Fatal(err)
 	}
-	want := Row{
-		ID: 1, Workload: "web", Src: "b", Dst: "a", Class: 2, Size: 10_000, Start: 10, Acked: 110, Delivered: 90, FCT: 100, Ideal: 50,
-		Slowdown: 2, Resent: 2, Timeouts: 1, Early: 3, Twice: 1, Measured: true, Finished: true, Group: -1,
+	if int64(len(rows)) != n || table.Rows() != n {
+		t.Fatalf("%d rows, want %d", len(rows), n)
 	}
-	if len(rows) != 4 || rows[1] != want {
-		t.Errorf("got %d rows, second %+v, want %+v", len(rows), rows[1], want)
+	for i, r := range rows {
+		word := [2]string{"x", "y"}[i%2]
+		if r.N != int64(i) || (r.Maybe == nil) != (i%3 == 0) || r.Maybe != nil && *r.Maybe != int64(i) || r.Word != word || r.Truth != (i%2 == 1) || r.Real != float64(i)/2 {
+			t.Fatalf("row %d: %+v", i, r)
+		}
 	}
-	if rows[3].Finished || rows[3].FCT != 0 || rows[3].Delivered != 400 {
-		t.Errorf("unfinished flow: %+v", rows[3])
-	}
-}
-
-// More rows than a batch, so that the writer is flushed on the way.
-func TestParquetManyRows(t *testing.T) {
-	n := 2*rowBatch + 5
-	o := &Outcome{
-		Flows: dataplane.NewFlows(make([]dataplane.Flow, n)), Ideal: make([]units.Time, n), Origin: make([]int, n), Groups: make([]int, n),
-		Measured: make([]bool, n), Workloads: []string{"w"}, Hosts: []string{"a"},
-	}
-	var buf bytes.Buffer
-	if err := o.WriteParquet(&buf); err != nil {
-		t.Fatal(err)
-	}
-	rows, err := parquet.Read[Row](bytes.NewReader(buf.Bytes()), int64(buf.Len()))
+	f, err := parquet.OpenFile(bytes.NewReader(buf.Bytes()), int64(buf.Len()))
 	if err != nil {
 		t.Fatal(err)
 	}
-	if len(rows) != n || rows[n-1].ID != int64(n-1) {
-		t.Errorf("%d rows, want %d", len(rows), n)
-	}
-}
-
-func TestCSV(t *testing.T) {
-	var buf bytes.Buffer
-	if err := outcome().WriteCSV(&buf); err != nil {
-		t.Fatal(err)
-	}
-	lines := strings.Split(strings.TrimSpace(buf.String()), "\n")
-	if len(lines) != 5 {
-		t.Fatalf("%d lines, want 5", len(lines))
-	}
-	if want := "1,web,b,a,2,10000,10,110,90,100,50,2,2,1,3,1,true,true,-1"; lines[2] != want {
-		t.Errorf("got %s, want %s", lines[2], want)
-	}
-	if want := "3,incast,c,b,3,5000,30,,400,,100,,0,0,0,0,true,false,0"; lines[4] != want {
-		t.Errorf("got %s, want %s", lines[4], want)
+	if groups := len(f.RowGroups()); groups != 2 {
+		t.Errorf("%d row groups, want 2: memory is bounded by their size", groups)
 	}
 }

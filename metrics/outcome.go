@@ -1,10 +1,14 @@
-// Package metrics turns a run into results: a summary, and one row per flow. It
-// knows what a run left behind, not how it was described or driven, and its
-// output depends on nothing else: the same run gives the same bytes.
+// Package metrics turns a run into results: a summary, and tables of flows, ports,
+// pools and probes. It knows what a run left behind, not how it was described or
+// driven, and its output depends on nothing else: the same run gives the same
+// bytes. docs/results.md describes every file.
 package metrics
 
 import (
+	"io"
+
 	"github.com/xoff-net/xoff/dataplane"
+	"github.com/xoff-net/xoff/probe"
 	"github.com/xoff-net/xoff/sim"
 	"github.com/xoff-net/xoff/units"
 )
@@ -17,14 +21,28 @@ type Outcome struct {
 	End       units.Time // simulated time at which the run ended
 	Partial   bool       // it was interrupted
 	Totals    sim.Totals
+	Fabric    sim.Fabric
 	Flows     *dataplane.Flows
-	Ideal     []units.Time // by flow: completion time in an empty network
-	Origin    []int        // by flow: index into Workloads
-	Groups    []int        // by flow: burst of an incast, -1 for none
-	Measured  []bool       // by flow: counts in summaries
-	Workloads []string     // names
-	Hosts     []string     // names, by node number
+	Ideal     []units.Time     // by flow: completion time in an empty network
+	Origin    []int32          // by flow: index into Workloads
+	Groups    []int32          // by flow: burst of an incast, -1 for none
+	Measured  func(i int) bool // whether a flow counts in summaries
+	Workloads []string         // names
+	Nodes     []string         // names, by node number
+	Hosts     []string         // the first of them
 	Checks    []*dataplane.Checks
+	Grouping  Grouping
+}
+
+// Grouping says which subsets of the flows have statistics of their own.
+type Grouping struct {
+	By    string        // workload, class or none: what is also told apart by size
+	Sizes []units.Bytes // upper ends of the size buckets, rising; one more is open
+}
+
+// DefaultGrouping is that of scenarios that say nothing.
+func DefaultGrouping() Grouping {
+	return Grouping{By: "workload", Sizes: []units.Bytes{10 * units.KB, 100 * units.KB, units.MB, 10 * units.MB}}
 }
 
 // fct returns the completion time of a flow: from its start to the arrival of
@@ -49,4 +67,33 @@ func (o *Outcome) start(i int) units.Time {
 // exactly converted integers has the same bits on every machine.
 func (o *Outcome) slowdown(i int, fct units.Time) float64 {
 	return float64(fct) / float64(o.Ideal[i])
+}
+
+// File is one table of a run.
+type File struct {
+	Name    string // without its ending
+	What    string // in words
+	Columns []probe.Column
+	write   func(*Table) error
+}
+
+// Tables lists the tables that every run has.
+func (o *Outcome) Tables() []File {
+	return []File{
+		{"flows", "one row per flow", o.flowColumns(), o.writeFlows},
+		{"ports", "one row per port and class: pauses, blocked time, drops, marks, watermarks", o.portColumns(), o.writePorts},
+		{"pools", "one row per switch and pool of its buffer: size and watermark", o.poolColumns(), o.writePools},
+	}
+}
+
+// Write writes the table as parquet, and as CSV when there is a writer for that.
+func (f *File) Write(w, asCSV io.Writer) error {
+	t, err := NewTable(f.Columns, w, asCSV)
+	if err != nil {
+		return err
+	}
+	if err := f.write(t); err != nil {
+		return err
+	}
+	return t.Close()
 }

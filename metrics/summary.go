@@ -2,17 +2,16 @@ package metrics
 
 import (
 	"encoding/json"
-	"fmt"
 	"io"
 
 	"github.com/xoff-net/xoff/probe"
+	"github.com/xoff-net/xoff/sim"
 	"github.com/xoff-net/xoff/units"
 )
 
-// SchemaVersion numbers the layout of summary.json and of the flow table. It
-// rises when a field changes its meaning or goes away; new fields do not raise
-// it.
-const SchemaVersion = 1
+// SchemaVersion numbers the layout of summary.json and of the tables. It rises
+// when a field changes its meaning or goes away; new fields do not raise it.
+const SchemaVersion = 2
 
 // Summary is summary.json. Times are in picoseconds of simulated time, sizes in
 // bytes. It holds nothing about the machine or how long the run took there.
@@ -25,8 +24,10 @@ type Summary struct {
 	Flows      Counts     `json:"flows"`
 	FCT        *Times     `json:"fct_ps"`   // of measured finished flows, start to last ACK; null for none
 	Slowdown   *Ratios    `json:"slowdown"` // FCT over that in an empty network
+	GroupBy    string     `json:"group_by"` // which parts are told apart by size, too: workload, class, none
 	Workloads  []Part     `json:"workloads"`
-	Sizes      []Part     `json:"sizes"` // by flow size
+	Classes    []Part     `json:"classes,omitempty"` // by traffic class, when group_by says so
+	Sizes      []Part     `json:"sizes"`             // by flow size
 	Pauses     Pauses     `json:"pauses"`
 	Drops      Drops      `json:"drops"`
 	Transport  Transport  `json:"transport"`
@@ -52,6 +53,7 @@ type Part struct {
 	Unfinished int     `json:"unfinished"`
 	FCT        *Times  `json:"fct_ps"`
 	Slowdown   *Ratios `json:"slowdown"`
+	Sizes      []Part  `json:"sizes,omitempty"` // the same by size, when group_by says so
 }
 
 // Pauses is what flow control did.
@@ -60,6 +62,20 @@ type Pauses struct {
 	Resumes   uint64     `json:"resumes"`    // classes resumed by a frame
 	Refreshes uint64     `json:"refreshes"`  // frames that only renew pauses
 	Blocked   units.Time `json:"blocked_ps"` // summed over egress queues
+	MaxDepth  int        `json:"max_depth"`  // of the deepest pause: how far pauses spread
+	Depths    []uint64   `json:"depths"`     // pauses by depth, from depth 1
+}
+
+// pausesOf reports on pauses. Depths past the deepest pause are left out.
+func pausesOf(t *sim.Totals) Pauses {
+	p := Pauses{Pauses: t.Pauses, Resumes: t.Resumes, Refreshes: t.Refreshes, Blocked: t.Blocked, Depths: []uint64{}}
+	for d, n := range t.Depths {
+		if n > 0 {
+			p.MaxDepth = d
+		}
+	}
+	p.Depths = append(p.Depths, t.Depths[1:p.MaxDepth+1]...)
+	return p
 }
 
 // Drops are lost frames by reason.
@@ -101,15 +117,12 @@ type Invariants struct {
 	First   string `json:"first"`  // the first time at the first node, in words
 }
 
-// sizeLimits are the upper ends of the size buckets; one more is open.
-var sizeLimits = []units.Bytes{10 * units.KB, 100 * units.KB, units.MB, 10 * units.MB}
-
 // Summarize computes the summary of a run.
 func (o *Outcome) Summarize() *Summary {
 	t := &o.Totals
 	s := &Summary{
 		Schema: SchemaVersion, Scenario: o.Scenario, Seed: o.Seed, End: o.End, Partial: o.Partial,
-		Pauses: Pauses{Pauses: t.Pauses, Resumes: t.Resumes, Refreshes: t.Refreshes, Blocked: t.Blocked},
+		Pauses: pausesOf(t),
 		Drops: Drops{
 			Lossless: t.Drops[probe.Lossless], Broken: t.Broken, Overflow: t.Drops[probe.Overflow], NoRoute: t.Drops[probe.NoRoute],
 			Handler: t.Drops[probe.Handler], Link: t.Drops[probe.Corrupt],
@@ -119,33 +132,7 @@ func (o *Outcome) Summarize() *Summary {
 		Buffer:     Buffer{Peak: t.PeakUsed, PeakHeadroom: t.PeakHead},
 		Invariants: o.invariants(),
 	}
-	all := newCollector("")
-	workloads := collectors(o.Workloads)
-	sizes := collectors(sizeNames())
-	for i := range o.Flows.Flow {
-		if !o.Flows.Offered(i) {
-			continue
-		}
-		s.Flows.Offered++
-		fct, done := o.fct(i)
-		if done {
-			s.Flows.Completed++
-		}
-		if !o.Measured[i] {
-			continue
-		}
-		for _, c := range [3]*collector{all, workloads[o.Origin[i]], sizes[bucketOf(o.Flows.Flow[i].Size)]} {
-			c.part.Measured++
-			if done {
-				c.fcts = append(c.fcts, fct)
-				c.slowdowns = append(c.slowdowns, o.slowdown(i, fct))
-			}
-		}
-	}
-	p := all.finish()
-	s.Flows.Measured, s.Flows.Finished, s.Flows.Unfinished = p.Measured, p.Finished, p.Unfinished
-	s.FCT, s.Slowdown = p.FCT, p.Slowdown
-	s.Workloads, s.Sizes = finishAll(workloads), finishAll(sizes)
+	o.groupFlows(s)
 	return s
 }
 
@@ -158,55 +145,6 @@ func (o *Outcome) invariants() Invariants {
 		}
 	}
 	return v
-}
-
-// collector gathers the flows of one part.
-type collector struct {
-	part      Part
-	fcts      []units.Time
-	slowdowns []float64
-}
-
-func newCollector(name string) *collector { return &collector{part: Part{Name: name}} }
-
-func collectors(names []string) []*collector {
-	var list []*collector
-	for _, n := range names {
-		list = append(list, newCollector(n))
-	}
-	return list
-}
-
-func (c *collector) finish() Part {
-	c.part.Finished = len(c.fcts)
-	c.part.Unfinished = c.part.Measured - c.part.Finished
-	c.part.FCT, c.part.Slowdown = timesOf(c.fcts), ratiosOf(c.slowdowns)
-	return c.part
-}
-
-func finishAll(list []*collector) []Part {
-	parts := []Part{}
-	for _, c := range list {
-		parts = append(parts, c.finish())
-	}
-	return parts
-}
-
-func bucketOf(size units.Bytes) int {
-	for i, limit := range sizeLimits {
-		if size <= limit {
-			return i
-		}
-	}
-	return len(sizeLimits)
-}
-
-func sizeNames() []string {
-	var names []string
-	for _, limit := range sizeLimits {
-		names = append(names, fmt.Sprintf("up to %s", limit))
-	}
-	return append(names, fmt.Sprintf("over %s", sizeLimits[len(sizeLimits)-1]))
 }
 
 // Write writes the summary as indented JSON with a newline at the end.

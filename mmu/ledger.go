@@ -107,6 +107,8 @@ type Ledger struct {
 	peak      [numSegments]units.Bytes
 	peakAll   units.Bytes
 	pairs     []Pair // [(in*ports+out)*Classes+class], nil unless asked for
+	tops      []tops // [port*Classes+class], nil unless asked for
+	extra     bool   // there are pairs or tops
 	orders    []Order
 }
 
@@ -126,6 +128,37 @@ func (l *Ledger) KeepPairs() {
 	}
 	if l.pairs == nil {
 		l.pairs = make([]Pair, l.spec.Ports*len(l.out))
+		l.extra = true
+	}
+}
+
+// tops are the highest counts of a queue, ingress by segment and egress.
+type tops struct {
+	in  counters
+	out int32
+}
+
+// KeepPeaks makes an empty ledger keep the highest count of every queue.
+func (l *Ledger) KeepPeaks() {
+	if l.stored != 0 {
+		panic("mmu: peaks must be asked for while nothing is stored")
+	}
+	l.tops, l.extra = make([]tops, len(l.in)), true
+}
+
+// charged keeps the books that not every run has.
+func (l *Ledger) charged(a *Arrival, s Segment) {
+	if l.pairs != nil {
+		l.pair(a, a.Out, 1)
+	}
+	if l.tops != nil {
+		in, out := a.In*Classes+int(a.Class), a.Out*Classes+int(a.Class)
+		if n, top := *l.in[in].of(s), l.tops[in].in.of(s); n > *top {
+			*top = n
+		}
+		if n, top := l.out[out], &l.tops[out].out; n > *top {
+			*top = n
+		}
 	}
 }
 
@@ -164,8 +197,8 @@ func (l *Ledger) Charge(a *Arrival, s Segment) {
 		l.peakAll = l.stored
 	}
 	l.out[a.Out*Classes+int(a.Class)] += int32(a.Bytes)
-	if l.pairs != nil {
-		l.pair(a, a.Out, 1)
+	if l.extra {
+		l.charged(a, s)
 	}
 }
 
@@ -228,6 +261,10 @@ func (l *Ledger) Move(a *Arrival, to int) {
 	if l.pairs != nil {
 		l.pair(a, a.Out, -1)
 		l.pair(a, to, 1)
+	}
+	if l.tops != nil {
+		at := to*Classes + int(a.Class)
+		l.tops[at].out = max(l.tops[at].out, l.out[at])
 	}
 }
 

@@ -106,3 +106,23 @@ func (v View) PeakStored() units.Bytes { return v.l.peakAll }
 
 // Reserved returns the bytes set aside and not yet used.
 func (v View) Reserved() units.Bytes { return v.l.reserved }
+
+// QueuePeaks are the highest counts of a queue so far: what came in by its port
+// in its class, and what was to leave there.
+type QueuePeaks struct {
+	Ingress
+	Egress units.Bytes
+}
+
+// QueuePeaks returns the highest counts of a queue; false when the ledger was not
+// asked to keep them.
+func (v View) QueuePeaks(port int, class uint8) (QueuePeaks, bool) {
+	if v.l.tops == nil {
+		return QueuePeaks{}, false
+	}
+	t := &v.l.tops[port*Classes+int(class)]
+	return QueuePeaks{
+		Ingress{units.Bytes(t.in[Private-1]), units.Bytes(t.in[Shared-1]), units.Bytes(t.in[Headroom-1]), units.Bytes(t.in[Reserve-1])},
+		units.Bytes(t.out),
+	}, true
+}

@@ -47,6 +47,9 @@ func (k Kind) String() string {
 	return "unknown"
 }
 
+// KindNames lists the names of all kinds, by number.
+func KindNames() []string { return kindNames[:] }
+
 // Control reports whether frames of this kind are link-local: they go before
 // everything else, are never paused and never stored in the switch's buffer.
 func (k Kind) Control() bool { return k >= PFC }
@@ -94,6 +97,29 @@ func (p *Packet) SetPFC(enable, pause uint8, quanta uint16) {
 // pause, and their time in quanta.
 func (p *Packet) PFC() (enable, pause uint8, quanta uint16) {
 	return uint8(p.Hash >> 8), uint8(p.Hash), uint16(p.Seq)
+}
+
+// A PFC frame of the simulator also says how deep the chain of pauses is that led
+// to it, per class: a measure, which no switch decides by and no real frame has.
+// It takes the fields of a packet that PFC does not use, six bits per class.
+
+// MaxPauseDepth is the deepest pause that is told from deeper ones.
+const MaxPauseDepth = 1<<depthBits - 1
+
+const depthBits = 6
+
+// SetPauseDepth notes the depth of the pause of a class.
+func (p *Packet) SetPauseDepth(class uint8, depth int) {
+	all := uint64(p.Dst)<<32 | uint64(p.Flow)
+	at := depthBits * (class & 7)
+	all = all&^(MaxPauseDepth<<at) | uint64(min(depth, MaxPauseDepth))<<at
+	p.Dst, p.Flow = uint16(all>>32), uint32(all)
+}
+
+// PauseDepth returns the depth of the pause of a class.
+func (p *Packet) PauseDepth(class uint8) int {
+	all := uint64(p.Dst)<<32 | uint64(p.Flow)
+	return int(all >> (depthBits * (class & 7)) & MaxPauseDepth)
 }
 
 // QuantumBits is the length of a pause quantum in bit times of the port.

@@ -12,6 +12,7 @@ import (
 	"github.com/xoff-net/xoff/deadlock"
 	"github.com/xoff-net/xoff/flowctl"
 	"github.com/xoff-net/xoff/mark"
+	"github.com/xoff-net/xoff/metrics"
 	"github.com/xoff-net/xoff/mmu"
 	"github.com/xoff-net/xoff/packet"
 	"github.com/xoff-net/xoff/probe"
@@ -32,10 +33,11 @@ type Built struct {
 	Flows     *dataplane.Flows
 	Waits     []dataplane.Wait // what flows wait for, by flow
 	Workloads []string         // names that results are divided by
-	Origin    []int            // of each flow: index of its workload
-	Groups    []int            // of each flow: burst of an incast, -1 otherwise
+	Origin    []int32          // of each flow: index of its workload
+	Groups    []int32          // of each flow: burst of an incast, -1 otherwise
 	Ideal     []units.Time
 	Checks    []*dataplane.Checks // nil when invariants are off
+	Probes    []*metrics.Series
 }
 
 // BuildOptions are choices of a run that change no result.
@@ -58,6 +60,8 @@ type builder struct {
 	healthy []*route.Table // see tables
 	fabric  *workload.Fabric
 	parts   []int // of each node: the island it is on
+
+	watching []probe.Fan // by node; nil when nothing watches
 }
 
 // Build makes a run of a scenario that Validate accepts.
@@ -95,6 +99,9 @@ func (b *builder) build() error {
 	spec := &sim.Spec{Flows: b.out.Flows, Seed: cfg.Seed, MinFrame: b.minFrame(), Until: cfg.Run.Stop.AtMost}
 	b.out.Spec = spec
 	b.cables(spec)
+	if err := b.probes(spec); err != nil {
+		return err
+	}
 	if err := b.switches(spec); err != nil {
 		return err
 	}
@@ -260,7 +267,7 @@ func (b *builder) switchSpec(node int, table *route.Table) (*dataplane.SwitchSpe
 		},
 		ECN: b.ecnMask(), AtEnqueue: cfg.ECN.At == "enqueue",
 		Router: router.New(table, b.seedOf("route", node)), Seed: b.seedOf("switch", node),
-		Scheduler: b.scheduler, Sink: b.sink(node), Checks: b.checks(node),
+		Scheduler: b.scheduler, Sink: b.sink(node), Checks: b.checks(node), Peaks: b.cfg.Output.Watermarks,
 	}
 	for range ports {
 		s.Flow = append(s.Flow, scheme)
@@ -293,13 +300,6 @@ func flowScheme(c Choice) (flowctl.Scheme, error) {
 		return nil, c.wrong("switch.flow_control", err)
 	}
 	return s, nil
-}
-
-func (b *builder) sink(node int) probe.Sink {
-	if b.opts.Sink == nil {
-		return nil
-	}
-	return b.opts.Sink(node)
 }
 
 func (b *builder) checks(node int) *dataplane.Checks {

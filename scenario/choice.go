@@ -39,7 +39,7 @@ func (c *Choice) decodeEntries(d *decoder, entries []entry, path string) error {
 // decode reads a choice. The name comes first wherever it stands, then a preset,
 // then the other keys. Beside are keys that the caller has read already.
 func (c *Choice) decode(d *decoder, entries []entry, path string, beside []string) error {
-	kind := path[strings.LastIndex(path, ".")+1:]
+	kind := kindAt(path)
 	rest, err := take(entries, "name", func(e entry) error {
 		at := join(path, "name")
 		d.note(at, e)
@@ -93,6 +93,15 @@ func (c *Choice) decode(d *decoder, entries []entry, path string, beside []strin
 		}
 	}
 	return d.fields(rest, path, reflect.ValueOf(c.Params).Elem(), beside)
+}
+
+// kindAt returns the plug point of a key: its name, or that of an item of a list.
+func kindAt(path string) string {
+	kind, _, inList := strings.Cut(path[strings.LastIndex(path, ".")+1:], "[")
+	if inList {
+		return strings.TrimSuffix(kind, "s")
+	}
+	return kind
 }
 
 // take hands the entry of a key to use and returns the others.

@@ -20,7 +20,8 @@ type Config struct {
 	Workload []Workload       `yaml:"workload"`
 	Faults   []Fault          `yaml:"faults,omitempty"`
 	Run      Run              `yaml:"run"`
-	Output   Output           `yaml:"output,omitempty"`
+	Probes   []Probe          `yaml:"probes,omitempty"`
+	Output   Output           `yaml:"output"`
 
 	source *source // where the keys were written; nil when no file was read
 }
@@ -228,7 +229,11 @@ type Stop struct {
 	AtMost units.Time `yaml:"at_most"`
 }
 
-// Output says what is written.
+// Output says what is written, and which flows have statistics of their own.
 type Output struct {
-	FlowTrace bool `yaml:"flow_trace"` // the flows as a trace, and a scenario that replays it
+	GroupBy     string        `yaml:"group_by"`     // workload | class | none: told apart by size, too
+	SizeBuckets []units.Bytes `yaml:"size_buckets"` // upper ends, rising; one more bucket is open
+	CSV         bool          `yaml:"csv"`          // every table as text, too
+	Watermarks  bool          `yaml:"watermarks"`   // of every queue, in ports.parquet; costs a few per cent of speed
+	FlowTrace   bool          `yaml:"flow_trace"`   // the flows as a trace, and a scenario that replays it
 }

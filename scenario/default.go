@@ -6,6 +6,7 @@ import (
 	"github.com/xoff-net/xoff/deadlock"
 	"github.com/xoff-net/xoff/flowctl"
 	"github.com/xoff-net/xoff/mark"
+	"github.com/xoff-net/xoff/metrics"
 	"github.com/xoff-net/xoff/topo"
 	"github.com/xoff-net/xoff/units"
 )
@@ -13,6 +14,7 @@ import (
 // Default returns a scenario with every default filled in: a small leaf-spine
 // fabric under PFC and DCQCN, without a workload.
 func Default() *Config {
+	grouping := metrics.DefaultGrouping()
 	return &Config{
 		Name:     "unnamed",
 		Seed:     1,
@@ -43,6 +45,7 @@ func Default() *Config {
 			Arrivals: units.Millisecond,
 			Stop:     Stop{When: "measured_flows_done", AtMost: units.Second},
 		},
+		Output: Output{GroupBy: grouping.By, SizeBuckets: grouping.Sizes},
 	}
 }
 

@@ -15,6 +15,7 @@ import (
 func (c *Config) Marshal() ([]byte, error) {
 	resolved := *c
 	resolved.Workload = append([]Workload(nil), c.Workload...)
+	resolved.Probes = append([]Probe(nil), c.Probes...)
 	resolved.Resolve()
 	v, err := plainOf(reflect.ValueOf(resolved))
 	if err != nil {
@@ -33,6 +34,8 @@ func plainOf(v reflect.Value) (any, error) {
 	case Topology:
 		return t.plain()
 	case Workload:
+		return t.plain()
+	case Probe:
 		return t.plain()
 	case ClassChoice:
 		return t.plain(), nil

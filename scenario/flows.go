@@ -46,11 +46,11 @@ func (b *builder) flows() error {
 	}
 	order := flowOrder(plans, begin, total)
 	out := make([]dataplane.Flow, total)
-	b.out.Origin, b.out.Groups = make([]int, total), make([]int, total)
+	b.out.Origin, b.out.Groups = make([]int32, total), make([]int32, total)
 	for at, o := range order {
 		f := &plans[o.plan].Flows[o.flow]
 		out[at] = dataplane.Flow{Start: f.Start, Size: f.Size, Src: uint16(f.Src), Dst: uint16(f.Dst), Class: f.Class, Hash: f.Hash}
-		b.out.Origin[at], b.out.Groups[at] = origins[o.plan][f.Origin], int(f.Group)
+		b.out.Origin[at], b.out.Groups[at] = int32(origins[o.plan][f.Origin]), int32(f.Group)
 	}
 	b.out.Flows = dataplane.NewFlows(out)
 	b.depend(plans, begin, order)

@@ -8,18 +8,21 @@ import (
 
 // Outcome describes a run of the scenario that ended at that time; partial says
 // that it was interrupted.
-func (b *Built) Outcome(end units.Time, totals sim.Totals, partial bool) *metrics.Outcome {
-	o := &metrics.Outcome{
-		Scenario: b.Config.Name, Seed: b.Config.Seed, End: end, Partial: partial, Totals: totals,
-		Flows: b.Flows, Ideal: b.Ideal, Origin: b.Origin, Groups: b.Groups, Workloads: b.Workloads, Measured: make([]bool, len(b.Flows.Flow)),
-		Hosts: b.Graph.Names[:b.Graph.Hosts], Checks: b.Checks,
+func (b *Built) Outcome(end units.Time, totals sim.Totals, fabric sim.Fabric, partial bool) *metrics.Outcome {
+	return &metrics.Outcome{
+		Scenario: b.Config.Name, Seed: b.Config.Seed, End: end, Partial: partial, Totals: totals, Fabric: fabric,
+		Flows: b.Flows, Ideal: b.Ideal, Origin: b.Origin, Groups: b.Groups, Workloads: b.Workloads, Measured: b.measured,
+		Nodes: b.Graph.Names, Hosts: b.Graph.Names[:b.Graph.Hosts], Checks: b.Checks,
+		Grouping: metrics.Grouping{By: b.Config.Output.GroupBy, Sizes: b.Config.Output.SizeBuckets},
 	}
-	for i := range b.Flows.Flow {
-		start := b.Flows.Flow[i].Start
-		if began, ok := b.Flows.Began(i); ok {
-			start = began
-		}
-		o.Measured[i] = b.Flows.Offered(i) && b.Config.measured(start)
+}
+
+// measured reports whether a flow counts in summaries: it was offered, and began
+// in the measurement window.
+func (b *Built) measured(i int) bool {
+	start := b.Flows.Flow[i].Start
+	if began, ok := b.Flows.Began(i); ok {
+		start = began
 	}
-	return o
+	return b.Flows.Offered(i) && b.Config.measured(start)
 }

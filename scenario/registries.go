@@ -6,6 +6,7 @@ import (
 	"github.com/xoff-net/xoff/deadlock"
 	"github.com/xoff-net/xoff/flowctl"
 	"github.com/xoff-net/xoff/mark"
+	"github.com/xoff-net/xoff/probe"
 	"github.com/xoff-net/xoff/registry"
 	"github.com/xoff-net/xoff/route"
 	"github.com/xoff-net/xoff/sched"
@@ -30,7 +31,7 @@ type Scheme struct {
 func Kinds() []Kind {
 	return []Kind{
 		kindOf(topo.Topologies), kindOf(buffer.Policies), kindOf(flowctl.Schemes), kindOf(deadlock.Handlers), kindOf(sched.Schedulers),
-		kindOf(mark.Markers), kindOf(route.Routers), kindOf(cc.Algorithms), kindOf(workload.Generators),
+		kindOf(mark.Markers), kindOf(route.Routers), kindOf(cc.Algorithms), kindOf(workload.Generators), kindOf(probe.Kinds),
 	}
 }
 

@@ -25,6 +25,9 @@ func (c *Config) Resolve() {
 			choice.Params = nil
 		}
 	}
+	for i := range c.Probes {
+		c.Probes[i].resolve()
+	}
 	for i := range c.Workload {
 		c.Workload[i].resolve(c)
 	}

@@ -35,14 +35,14 @@ const (
 func Validate(c *Config) error {
 	err := first(c.checkName(), c.checkTopology(), c.checkClasses())
 	if err == nil {
-		err = first(c.checkSwitch(), c.checkScheduler(), c.checkECN(), c.checkHosts(), c.checkRun())
+		err = first(c.checkSwitch(), c.checkScheduler(), c.checkECN(), c.checkHosts(), c.checkRun(), c.checkOutput())
 	}
 	if err == nil {
 		// From here on the fabric can be generated.
 		b := newBuilder(c, BuildOptions{})
 		err = first(b.checkSchemes(), b.checkPFC(), b.checkBuffers(), b.checkDeadlock(), b.checkRouting(), b.checkReceive())
 		if err == nil {
-			err = first(b.checkFaults(), b.checkWorkloads())
+			err = first(b.checkFaults(), b.checkWorkloads(), b.checkProbes())
 		}
 	}
 	return c.Locate(err)
@@ -287,6 +287,29 @@ func (c *Config) checkRun() error {
 		return atf("run.measure", "from %s to %s is no time; allowed: from before to", r.Measure.From, r.Measure.To)
 	case r.Measure.From >= r.Arrivals:
 		return atf("run.measure.from", "no flow starts at or after %s; allowed: less than run.arrivals, %s", r.Measure.From, r.Arrivals)
+	}
+	return nil
+}
+
+// maxBuckets bounds the statistics that are kept per group of flows.
+const maxBuckets = 100
+
+func (c *Config) checkOutput() error {
+	o := &c.Output
+	if err := oneOf("output.group_by", o.GroupBy, "workload", "class", "none"); err != nil {
+		return err
+	}
+	if len(o.SizeBuckets) > maxBuckets {
+		return atf("output.size_buckets", "there are %d buckets; allowed: at most %d", len(o.SizeBuckets), maxBuckets)
+	}
+	for i, b := range o.SizeBuckets {
+		path := fmt.Sprintf("output.size_buckets[%d]", i)
+		if err := within(path, b, 1, maxFlow); err != nil {
+			return err
+		}
+		if i > 0 && b <= o.SizeBuckets[i-1] {
+			return atf(path, "%s does not come after %s; allowed: rising sizes", b, o.SizeBuckets[i-1])
+		}
 	}
 	return nil
 }

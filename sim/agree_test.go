@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/xoff-net/xoff/dataplane"
+	"github.com/xoff-net/xoff/mmu"
 	"github.com/xoff-net/xoff/packet"
 	"github.com/xoff-net/xoff/probe"
 	"github.com/xoff-net/xoff/scenario"
@@ -31,11 +32,15 @@ type entry struct {
 const (
 	departed uint8 = iota
 	dropped
+	queued
+	marked
 	blocked
 	paused
+	off
+	flowEvent
 )
 
-var entryNames = []string{"departs", "is dropped", "blocked", "paused"}
+var entryNames = []string{"departs", "is dropped", "is queued", "is marked", "blocked", "paused", "off", "flow event"}
 
 func (e entry) String() string {
 	if e.what >= blocked {
@@ -49,6 +54,7 @@ func (e entry) String() string {
 type recorder struct {
 	log      []entry
 	lossless []entry // frames of lossless classes dropped for want of room
+	depths   depthTwin
 }
 
 func (r *recorder) frame(what uint8, now units.Time, port int, p *packet.Packet) {
@@ -57,9 +63,26 @@ func (r *recorder) frame(what uint8, now units.Time, port int, p *packet.Packet)
 
 func (r *recorder) Depart(now units.Time, port int, p *packet.Packet) {
 	r.frame(departed, now, port, p)
+	r.depths.departed(now, port, p)
 }
 
-func (r *recorder) Arrive(units.Time, int, *packet.Packet) {}
+func (r *recorder) Arrive(_ units.Time, port int, p *packet.Packet) { r.depths.arrived(port, p) }
+
+func (r *recorder) Queued(now units.Time, in, out int, p *packet.Packet, s mmu.Segment) {
+	r.frame(queued, now, in, p)
+	r.depths.queued(in, out, p)
+	r.log[len(r.log)-1].from, r.log[len(r.log)-1].to = uint8(s), uint8(out)
+}
+
+func (r *recorder) Marked(now units.Time, port int, p *packet.Packet) { r.frame(marked, now, port, p) }
+
+func (r *recorder) Off(now units.Time, port int, from, to uint8) {
+	r.log = append(r.log, entry{at: now, what: off, port: uint16(port), from: from, to: to})
+}
+
+func (r *recorder) Flow(now units.Time, flow uint32, what probe.FlowEvent) {
+	r.log = append(r.log, entry{at: now, what: flowEvent, flow: flow, to: uint8(what)})
+}
 
 func (r *recorder) Drop(now units.Time, port int, p *packet.Packet, why probe.Reason) {
 	r.frame(dropped, now, port, p)
@@ -71,10 +94,12 @@ func (r *recorder) Drop(now units.Time, port int, p *packet.Packet, why probe.Re
 
 func (r *recorder) Blocked(now units.Time, port int, from, to uint8) {
 	r.log = append(r.log, entry{at: now, what: blocked, port: uint16(port), from: from, to: to})
+	r.depths.held[port] = to
 }
 
 func (r *recorder) Paused(now units.Time, port int, from, to uint8) {
 	r.log = append(r.log, entry{at: now, what: paused, port: uint16(port), from: from, to: to})
+	r.depths.paused(port, to)
 }
 
 // engine is a way to run a scenario.
@@ -128,7 +153,7 @@ func (c *randomCase) run(e engine) (*outcome, error) {
 	o := &outcome{}
 	built, err := scenario.Build(c.cfg, scenario.BuildOptions{Invariants: true, Sink: func(node int) probe.Sink {
 		for len(o.nodes) <= node {
-			o.nodes = append(o.nodes, &recorder{})
+			o.nodes = append(o.nodes, &recorder{depths: newDepthTwin()})
 		}
 		return o.nodes[node]
 	}})
@@ -233,6 +258,12 @@ func (c *randomCase) sound(o *outcome) error {
 		if err := continuous(r.log); err != nil {
 			return fmt.Errorf("%s: %w", o.built.Graph.Names[n], err)
 		}
+		if r.depths.wrong != "" {
+			return fmt.Errorf("%s: %s", o.built.Graph.Names[n], r.depths.wrong)
+		}
+	}
+	if sum := sumOf(o.totals.Depths[:]); sum != o.totals.Pauses {
+		return fmt.Errorf("%d pauses have a depth, %d were sent", sum, o.totals.Pauses)
 	}
 	for i, f := range o.built.Flows.Flow {
 		r := &o.built.Flows.Recv[i]
@@ -278,6 +309,14 @@ func (c *randomCase) damaged(g *topo.Graph, node, port int, now units.Time) bool
 	return false
 }
 
+func sumOf(counts []uint64) uint64 {
+	sum := uint64(0)
+	for _, n := range counts {
+		sum += n
+	}
+	return sum
+}
+
 // continuous checks that reports of pauses form a chain: each starts where the
 // one before it ended, so that a probe can add up intervals.
 func continuous(log []entry) error {
@@ -287,7 +326,7 @@ func continuous(log []entry) error {
 	}
 	last := map[key]uint8{}
 	for _, e := range log {
-		if e.what != blocked && e.what != paused {
+		if e.what != blocked && e.what != paused && e.what != off {
 			continue
 		}
 		k := key{e.what, e.port}

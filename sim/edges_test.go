@@ -76,6 +76,11 @@ func TestStormBlocksUpstreamAndEnds(t *testing.T) {
 			if !chained(o) {
 				t.Error("no switch passed the pause on")
 			}
+			// The host pauses its leaf, that the spine, that the other leaf, and that
+			// the senders.
+			if d := &o.totals.Depths; d[1] == 0 || d[2] == 0 || d[3] == 0 || d[4] == 0 || sumOf(d[5:]) != 0 {
+				t.Errorf("pauses by depth: %v, want depths 1 to 4", d[:8])
+			}
 			for i := range 2 {
 				if end := o.built.Flows.Send[i].Acked; end < 105*units.Microsecond || end > units.Millisecond {
 					t.Errorf("flow %d ended at %v; wanted: soon after the storm", i, end)

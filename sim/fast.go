@@ -65,15 +65,15 @@ func NewFast(spec *Spec, opts Options) (*Fast, error) {
 			return nil, fmt.Errorf("node %d has %d ports; allowed: at most %d", i, ports, MaxPorts)
 		}
 		byNumber[i] = newFastNode(ports)
-		byNumber[i].sink = spec.sinkOf(i)
 	}
 	f.connect(byNumber)
 	f.nics, f.switches, err = spec.nodes(func(i int) dataplane.NICDriver { return byNumber[i] })
 	if err != nil {
 		return nil, err
 	}
+	samples := spec.samplers()
 	for i, c := range spec.changes() {
-		byNumber[i].changes = c
+		byNumber[i].changes, byNumber[i].samples = c, samples[i]
 		byNumber[i].armChange()
 	}
 	for i, s := range f.switches {

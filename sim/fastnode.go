@@ -6,7 +6,6 @@ import (
 
 	"github.com/xoff-net/xoff/dataplane"
 	"github.com/xoff-net/xoff/packet"
-	"github.com/xoff-net/xoff/probe"
 	"github.com/xoff-net/xoff/units"
 )
 
@@ -24,7 +23,7 @@ const (
 
 // Classes of events at the same time.
 const (
-	classChange  = iota // a link fails or recovers, routes change
+	classChange  = iota // a probe samples, then a link fails or recovers, routes change
 	classControl        // a control frame has arrived
 	classArrival        // any other frame has arrived
 	classWake           // timers of components
@@ -60,14 +59,13 @@ type fastNode struct {
 	sw          *dataplane.Switch
 	nic         *dataplane.NIC
 	common      node
-	sink        probe.Sink
 	ext         packet.Ext // scratch
 	changes     []change
-	index       int    // in the engine's order
-	pendingWake uint64 // window of a far wake that is on its way
-	frames      uint64 // that arrived, of any kind
-	control     uint64 // control frames that arrived
-	lost        uint64 // frames that a link damaged
+	samples     *sampler // nil when there are none
+	index       int      // in the engine's order
+	pendingWake uint64   // window of a far wake that is on its way
+	frames      uint64   // that arrived, of any kind
+	control     uint64   // control frames that arrived
 }
 
 // Slots of fastNode.timers.
@@ -128,6 +126,9 @@ func (n *fastNode) armChange() {
 	k := none
 	if len(n.changes) > 0 {
 		k = timer(n.changes[0].at, classChange)
+	}
+	if n.samples != nil {
+		k = min(k, timer(n.samples.next, classChange))
 	}
 	n.setTimer(timerChange, k)
 }
@@ -247,10 +248,7 @@ func (n *fastNode) arriveSpecial(port int, in *input, p *packet.Packet) {
 		n.control++
 	}
 	if in.faults != nil && in.faults.damages(p) {
-		n.lost++
-		if n.sink != nil {
-			n.sink.Drop(p.At, port, p, probe.Corrupt)
-		}
+		n.common.Lose(p.At, port, p)
 		return
 	}
 	if n.sw != nil {
@@ -264,6 +262,11 @@ func (n *fastNode) arriveSpecial(port int, in *input, p *packet.Packet) {
 func (n *fastNode) fire(now units.Time) {
 	switch n.timer {
 	case n.timers[timerChange]:
+		if n.samples != nil && n.samples.next == now {
+			n.samples.take(now, n.common)
+			n.armChange()
+			return
+		}
 		c := n.changes[0]
 		n.changes = n.changes[1:]
 		n.armChange()

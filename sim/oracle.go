@@ -7,7 +7,6 @@ import (
 
 	"github.com/xoff-net/xoff/dataplane"
 	"github.com/xoff-net/xoff/packet"
-	"github.com/xoff-net/xoff/probe"
 	"github.com/xoff-net/xoff/units"
 )
 
@@ -41,7 +40,8 @@ type Oracle struct {
 type oracleKind uint8
 
 const (
-	oracleChange oracleKind = iota
+	oracleSample oracleKind = iota
+	oracleChange
 	oracleControl
 	oracleArrival
 	oracleWake
@@ -86,6 +86,8 @@ func (q *oracleQueue) Less(i, j int) bool {
 	switch {
 	case a.at != b.at:
 		return a.at < b.at
+	case (a.kind == oracleSample) != (b.kind == oracleSample):
+		return a.kind == oracleSample
 	case q.insertionOrder:
 		return a.inserted < b.inserted
 	case a.node != b.node:
@@ -106,7 +108,7 @@ type oracleNode struct {
 	sw      *dataplane.Switch
 	nic     *dataplane.NIC
 	common  node
-	sink    probe.Sink
+	samples *sampler
 	out     []oracleWire // by port
 	txDone  []uint64     // by port: running number of the TxDone that counts
 	wake    uint64       // likewise
@@ -114,7 +116,6 @@ type oracleNode struct {
 	start   uint64
 	hops    uint64
 	control uint64
-	lost    uint64
 }
 
 // oracleWire is one direction of a cable, seen from its sender.
@@ -134,7 +135,7 @@ func NewOracle(spec *Spec, opts OracleOptions) (*Oracle, error) {
 	for i := range spec.nodeCount() {
 		ports := spec.portCount(i)
 		o.nodes = append(o.nodes, &oracleNode{
-			o: o, number: i, sink: spec.sinkOf(i), out: make([]oracleWire, ports), txDone: make([]uint64, ports),
+			o: o, number: i, out: make([]oracleWire, ports), txDone: make([]uint64, ports),
 		})
 	}
 	for i := range spec.Cables {
@@ -147,6 +148,12 @@ func NewOracle(spec *Spec, opts OracleOptions) (*Oracle, error) {
 	for i, list := range spec.changes() {
 		for _, c := range list {
 			o.schedule(&oracleEvent{at: c.at, node: o.nodes[i], kind: oracleChange, change: c})
+		}
+	}
+	for i, s := range spec.samplers() {
+		if s != nil {
+			o.nodes[i].samples = s
+			o.schedule(&oracleEvent{at: s.next, node: o.nodes[i], kind: oracleSample})
 		}
 	}
 	var err error
@@ -223,6 +230,8 @@ func (o *Oracle) step() {
 	}
 	n := e.node
 	switch e.kind {
+	case oracleSample:
+		n.sample(e.at)
 	case oracleChange:
 		if e.change.table != nil {
 			n.sw.SetRoutes(e.change.table)
@@ -242,6 +251,12 @@ func (o *Oracle) step() {
 	}
 }
 
+// sample takes samples and schedules the next ones.
+func (n *oracleNode) sample(now units.Time) {
+	n.samples.take(now, n.common)
+	n.o.schedule(&oracleEvent{at: n.samples.next, node: n, kind: oracleSample})
+}
+
 // arrive hands a frame to its node, unless the wire damaged it.
 func (n *oracleNode) arrive(e *oracleEvent) {
 	p := &e.packet
@@ -254,10 +269,7 @@ func (n *oracleNode) arrive(e *oracleEvent) {
 	// of this port.
 	back := &n.out[e.port]
 	if f := back.to.out[back.port].faults; f != nil && f.damages(p) {
-		n.lost++
-		if n.sink != nil {
-			n.sink.Drop(e.at, e.port, p, probe.Corrupt)
-		}
+		n.common.Lose(e.at, e.port, p)
 		return
 	}
 	if n.sw != nil {
@@ -311,8 +323,6 @@ func (o *Oracle) Totals() Totals {
 	for _, n := range o.nodes {
 		t.Hops += n.hops
 		t.Control += n.control
-		t.Lost += n.lost
 	}
-	t.Drops[probe.Corrupt] = t.Lost
 	return t
 }

@@ -7,6 +7,7 @@ import (
 	"fmt"
 
 	"github.com/xoff-net/xoff/dataplane"
+	"github.com/xoff-net/xoff/packet"
 	"github.com/xoff-net/xoff/probe"
 	"github.com/xoff-net/xoff/route"
 	"github.com/xoff-net/xoff/units"
@@ -20,6 +21,7 @@ type Spec struct {
 	Cables   []Cable
 	Flows    *dataplane.Flows
 	Routes   []RouteChange
+	Samples  []Sample
 	Seed     uint64
 	// MinFrame is the smallest frame that any node sends.
 	MinFrame units.Bytes
@@ -138,11 +140,13 @@ func (s *Spec) changes() [][]change {
 
 // node is what both engines drive.
 type node interface {
+	probe.Node
 	Start(now units.Time)
 	Wake(now units.Time)
 	TxDone(now units.Time, port int)
 	LinkChanged(now units.Time, port int, up bool)
 	PortStats(port int, now units.Time) dataplane.PortStats
+	Lose(now units.Time, port int, p *packet.Packet)
 }
 
 // nodes builds the data planes of a run, each with its driver.
@@ -164,12 +168,4 @@ func (s *Spec) nodes(driver func(node int) dataplane.NICDriver) ([]*dataplane.NI
 		switches = append(switches, n)
 	}
 	return nics, switches, nil
-}
-
-// sinkOf returns the probe of a node.
-func (s *Spec) sinkOf(node int) probe.Sink {
-	if node < len(s.Hosts) {
-		return s.Hosts[node].Sink
-	}
-	return s.Switches[node-len(s.Hosts)].Sink
 }

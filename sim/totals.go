@@ -24,9 +24,10 @@ type Totals struct {
 	Nacks     uint64
 	CNPs      uint64
 	Drops     [probe.NumReasons]uint64
-	Broken    uint64      // of the lossless drops, those that broke a promise
-	PeakUsed  units.Bytes // of the fullest switch
-	PeakHead  units.Bytes // headroom of the switch that used most
+	Broken    uint64           // of the lossless drops, those that broke a promise
+	Depths    dataplane.Depths // pauses, by how deep the chain was that led to them
+	PeakUsed  units.Bytes      // of the fullest switch
+	PeakHead  units.Bytes      // headroom of the switch that used most
 }
 
 // Totals returns the sums so far.
@@ -35,9 +36,7 @@ func (f *Fast) Totals() Totals {
 	for _, n := range f.nodes {
 		t.Hops += n.frames - n.control
 		t.Control += n.control
-		t.Lost += n.lost
 	}
-	t.Drops[probe.Corrupt] = t.Lost
 	return t
 }
 
@@ -50,15 +49,18 @@ func totals(spec *Spec, nics []*dataplane.NIC, switches []*dataplane.Switch, now
 			t.Blocked += s.Blocked[c]
 		}
 		t.Refreshes += s.Refreshes
-		t.Marks += s.Marks
 		t.Forced += s.Forced
 		t.Broken += s.Broken
-		for r := range s.Drops {
-			t.Drops[r] += s.Drops[r]
+		for c := range s.Drops {
+			t.Marks += s.Marks[c]
+			for r, n := range s.Drops[c] {
+				t.Drops[r] += uint64(n)
+			}
 		}
 	}
 	for i, n := range nics {
 		add(n.PortStats(0, now))
+		t.deepen(n.Depths())
 		s := &nics[i].Stats
 		t.Finished += s.Finished
 		t.Resent += s.Resent
@@ -70,8 +72,16 @@ func totals(spec *Spec, nics []*dataplane.NIC, switches []*dataplane.Switch, now
 		for p := range spec.Switches[i].Ports {
 			add(s.PortStats(p, now))
 		}
+		t.deepen(s.Depths())
 		t.PeakUsed = max(t.PeakUsed, s.View().PeakStored())
 		t.PeakHead = max(t.PeakHead, s.View().Peak(mmu.Headroom))
 	}
+	t.Lost = t.Drops[probe.Corrupt]
 	return t
+}
+
+func (t *Totals) deepen(d *dataplane.Depths) {
+	for i, n := range d {
+		t.Depths[i] += n
+	}
 }

@@ -82,3 +82,14 @@ func (r Rate) In(t Time) Bytes {
 	q, _ := bits.Div64(hi, lo, uint64(psBits))
 	return Bytes(q)
 }
+
+// RateOf returns the rate at which b bytes pass in t, rounded down, at most the
+// largest rate.
+func RateOf(b Bytes, t Time) Rate {
+	hi, lo := bits.Mul64(uint64(b), uint64(psBits))
+	if hi >= uint64(t) {
+		return math.MaxInt64
+	}
+	q, _ := bits.Div64(hi, lo, uint64(t))
+	return Rate(min(q, math.MaxInt64))
+}

@@ -19,7 +19,6 @@ var layers = map[string]int{
 	"units": 0,
 
 	"packet":   1,
-	"probe":    1,
 	"registry": 1,
 
 	"mmu":       2,
@@ -30,6 +29,7 @@ var layers = map[string]int{
 	"deadlock": 3,
 	"flowctl":  3,
 	"mark":     3,
+	"probe":    3,
 	"route":    3,
 	"sched":    3,
 
@@ -51,6 +51,7 @@ var layers = map[string]int{
 	"internal/bench":    8,
 	"internal/cli":      8,
 	"internal/demofig":  8,
+	"internal/trace":    8,
 }
 
 // pure is the last layer that touches neither clock nor world: a live switch
@@ -62,10 +63,10 @@ var impure = []string{"time", "os", "net", "sync", "log"}
 
 // siblings are the imports within a layer that are meant.
 var siblings = map[string]string{
-	"probe -> packet":                "events carry packets",
 	"flowctl -> buffer":              "a receiver asks the buffer policy for its threshold",
 	"metrics -> sim":                 "summaries are made of the totals of an engine",
 	"internal/cli -> internal/bench": "the bench is a command",
+	"internal/cli -> internal/trace": "a flag of runs",
 	"cmd/xoff -> internal/cli":       "main is one line",
 }
 

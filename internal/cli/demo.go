@@ -43,6 +43,7 @@ func (a *app) demoCommand() *cobra.Command {
 		},
 	}
 	f.register(cmd)
+	f.registerShow(cmd)
 	return cmd
 }
 

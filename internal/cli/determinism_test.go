@@ -44,12 +44,19 @@ func resultFiles(t *testing.T, flags ...string) map[string][]byte {
 		t.Fatalf("%v: exit code %d: %s", args, code, stderr.String())
 	}
 	files := make(map[string][]byte)
-	for _, name := range []string{"summary.json", "flows.parquet", "scenario.resolved.yaml"} {
-		data, err := os.ReadFile(filepath.Join(folder, name))
+	list, err := os.ReadDir(folder)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, f := range list {
+		data, err := os.ReadFile(filepath.Join(folder, f.Name()))
 		if err != nil {
 			t.Fatal(err)
 		}
-		files[name] = data
+		files[f.Name()] = data
+	}
+	if len(files) != 18 { // summary, scenario, three tables, twelve probes, and the list of them
+		t.Fatalf("%d files", len(files))
 	}
 	return files
 }

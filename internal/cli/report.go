@@ -19,7 +19,7 @@ import (
 
 // print shows a run on standard output, as text or JSON; r is nil when the files
 // could not be written.
-func (a *app) print(b *scenario.Built, s *metrics.Summary, r *results, wall time.Duration) error {
+func (a *app) print(b *scenario.Built, s *metrics.Summary, r *results, wall time.Duration, bySize bool) error {
 	if a.json {
 		return s.Write(a.out)
 	}
@@ -28,7 +28,7 @@ func (a *app) print(b *scenario.Built, s *metrics.Summary, r *results, wall time
 	}
 	w := &sheet{tab: tabwriter.NewWriter(a.out, 0, 0, 2, ' ', 0)}
 	w.heading(b, s, wall)
-	w.flows(s)
+	w.flows(s, bySize)
 	w.network(b, s)
 	if r != nil {
 		w.files(r)
@@ -83,36 +83,103 @@ func hostRates(g *topo.Graph) string {
 	return fmt.Sprintf("%s to %s", lo, hi)
 }
 
-func (w *sheet) flows(s *metrics.Summary) {
-	w.line("flows\tmeasured\tfinished\tFCT p50\tp99\tmax\tslowdown p50\tp99\tp99.9")
-	w.part("all", s.Flows.Measured, s.Flows.Finished, s.FCT, s.Slowdown)
-	if len(s.Workloads) > 1 {
-		for _, p := range s.Workloads {
-			w.part("  "+p.Name, p.Measured, p.Finished, p.FCT, p.Slowdown)
+// maxDetail is how many groups by size are shown without being asked for.
+const maxDetail = 12
+
+// rowsOf counts the groups by size that have flows.
+func rowsOf(groups []metrics.Part) int {
+	n := 0
+	for _, g := range groups {
+		for _, p := range g.Sizes {
+			if p.Measured > 0 {
+				n++
+			}
 		}
+	}
+	return n
+}
+
+// sizes shows the size buckets of a group, if it has flows in more than one.
+func (w *sheet) sizes(indent string, parts []metrics.Part) {
+	if rowsOf([]metrics.Part{{Sizes: parts}}) < 2 {
+		return
+	}
+	for _, p := range parts {
+		if p.Measured > 0 {
+			w.part(indent+p.Name, &p)
+		}
+	}
+}
+
+func (w *sheet) flows(s *metrics.Summary, bySize bool) {
+	w.line("flows\tmeasured\tfinished\tFCT mean\tp50\tp99\tmax\tslowdown mean\tp50\tp95\tp99\tp99.9")
+	w.part("all", &metrics.Part{Measured: s.Flows.Measured, Finished: s.Flows.Finished, FCT: s.FCT, Slowdown: s.Slowdown})
+	w.sizes("  ", s.Sizes)
+	groups := s.Workloads
+	if s.GroupBy == "class" {
+		groups = s.Classes
+	}
+	detail := bySize || rowsOf(groups) <= maxDetail
+	for _, p := range groups {
+		if len(groups) > 1 {
+			w.part("  "+p.Name, &p)
+			if detail {
+				w.sizes("    ", p.Sizes)
+			}
+		}
+	}
+	if !detail {
+		w.line("  (by %s and size: --by-size, or summary.json)", s.GroupBy)
 	}
 	w.line("  (FCT: from the start of a flow to its last ACK; slowdown: FCT over that in an empty network)")
 	if s.Flows.Unfinished > 0 {
-		w.line("%s", color.YellowString("  %d measured flows did not finish", s.Flows.Unfinished))
+		w.line("%s", color.RedString("  %d measured flows did not finish", s.Flows.Unfinished))
 	}
 	w.line("")
 }
 
-func (w *sheet) part(name string, measured, done int, fct *metrics.Times, slow *metrics.Ratios) {
-	if fct == nil {
-		w.line("%s\t%d\t%d\t-\t-\t-\t-\t-\t-", name, measured, done)
+func (w *sheet) part(name string, p *metrics.Part) {
+	if p.FCT == nil {
+		w.line("%s\t%d\t%d\t-\t-\t-\t-\t-\t-\t-\t-\t-", name, p.Measured, p.Finished)
 		return
 	}
-	w.line("%s\t%d\t%d\t%s\t%s\t%s\t%.2f\t%.2f\t%.2f", name, measured, done, human(fct.P50), human(fct.P99), human(fct.Max), slow.P50, slow.P99, slow.P999)
+	f, s := p.FCT, p.Slowdown
+	w.line("%s\t%d\t%d\t%s\t%s\t%s\t%s\t%.2f\t%.2f\t%.2f\t%.2f\t%.2f", name, p.Measured, p.Finished,
+		human(f.Mean), human(f.P50), human(f.P99), human(f.Max), s.Mean, s.P50, s.P95, s.P99, s.P999)
+}
+
+// drops are red when there are any.
+func drops(d *metrics.Drops) string {
+	lossless := "none of lossless classes"
+	if d.Lossless > 0 {
+		lossless = color.New(color.FgRed, color.Bold).Sprintf("%s OF LOSSLESS CLASSES", count(d.Lossless))
+	}
+	handler := ""
+	if d.Handler > 0 {
+		handler = fmt.Sprintf("%s by a deadlock handler, ", count(d.Handler))
+	}
+	text := fmt.Sprintf("%s lossy, %s by links, %s without a route, %s", count(d.Overflow), count(d.Link), count(d.NoRoute), handler)
+	if d.Overflow+d.Link+d.NoRoute+d.Handler > 0 {
+		text = color.RedString("%s", text)
+	}
+	return text + lossless
+}
+
+// depth says how far pauses spread.
+func depth(p *metrics.Pauses) string {
+	if p.MaxDepth == 0 {
+		return ""
+	}
+	deeper := uint64(0)
+	for _, n := range p.Depths[1:] {
+		deeper += n
+	}
+	return fmt.Sprintf("; %s because of another pause, chains of up to %d", count(deeper), p.MaxDepth)
 }
 
 func (w *sheet) network(b *scenario.Built, s *metrics.Summary) {
-	w.line("pauses\t%s sent, %s withdrawn, %s refreshed; queues stood still for %s in total", count(s.Pauses.Pauses), count(s.Pauses.Resumes), count(s.Pauses.Refreshes), human(s.Pauses.Blocked))
-	lossless := "none of lossless classes"
-	if s.Drops.Lossless > 0 {
-		lossless = color.New(color.FgRed, color.Bold).Sprintf("%s OF LOSSLESS CLASSES", count(s.Drops.Lossless))
-	}
-	w.line("drops\t%s lossy, %s by links, %s without a route, %s", count(s.Drops.Overflow), count(s.Drops.Link), count(s.Drops.NoRoute), lossless)
+	w.line("pauses\t%s sent, %s withdrawn, %s refreshed; queues stood still for %s in total%s", count(s.Pauses.Pauses), count(s.Pauses.Resumes), count(s.Pauses.Refreshes), human(s.Pauses.Blocked), depth(&s.Pauses))
+	w.line("drops\t%s", drops(&s.Drops))
 	w.line("transport\t%s ECN marks, %s CNPs, %s packets sent again, %s timeouts", count(s.Network.Marks), count(s.Transport.CNPs), count(s.Transport.Retransmissions), count(s.Transport.Timeouts))
 	w.line("buffer\tat most %s of %s in one switch, %s of it headroom", human(s.Buffer.Peak), b.Config.Switch.Buffer.Size, human(s.Buffer.PeakHeadroom))
 	if s.Invariants.Checked {

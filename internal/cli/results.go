@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"fmt"
 	"io"
 	"slices"
 
@@ -34,11 +35,8 @@ func (r *results) write(o *metrics.Outcome, s *metrics.Summary, cfg *scenario.Co
 	if err != nil {
 		return err
 	}
-	if err := r.file("flows.parquet", "one row per flow", o.WriteParquet); err != nil {
-		return err
-	}
-	if csv {
-		if err := r.file("flows.csv", "the same as text", o.WriteCSV); err != nil {
+	for _, t := range o.Tables() {
+		if err := r.table(&t, csv); err != nil {
 			return err
 		}
 	}
@@ -68,6 +66,27 @@ func (r *results) trace(b *scenario.Built) error {
 		_, err := w.Write(replay)
 		return err
 	})
+}
+
+// table writes a table as parquet, and as text when that is wanted.
+func (r *results) table(t *metrics.File, csv bool) error {
+	return r.file(t.Name+".parquet", t.What, func(w io.Writer) error {
+		if !csv {
+			return t.Write(w, nil)
+		}
+		return r.file(t.Name+".csv", "the same as text", func(text io.Writer) error { return t.Write(w, text) })
+	})
+}
+
+// create begins a file that is written while the run goes. It must be closed
+// before the others are written.
+func (r *results) create(name, what string) (*disk.File, error) {
+	f, err := r.stage.Create(name)
+	if err != nil {
+		return nil, fmt.Errorf("cannot write %s: %w", name, err)
+	}
+	r.files = append(r.files, resultFile{name, what})
+	return f, nil
 }
 
 // file writes one file.

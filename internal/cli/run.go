@@ -10,6 +10,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/xoff-net/xoff/metrics"
+	"github.com/xoff-net/xoff/probe"
 	"github.com/xoff-net/xoff/scenario"
 	"github.com/xoff-net/xoff/sim"
 	"github.com/xoff-net/xoff/units"
@@ -19,6 +20,7 @@ import (
 type engine interface {
 	Run(ctx context.Context) (units.Time, error)
 	Totals() sim.Totals
+	Fabric() sim.Fabric
 }
 
 // runFlags are the flags of commands that run a scenario.
@@ -32,6 +34,9 @@ type runFlags struct {
 	set        []string
 
 	cc, policy, flowControl string
+
+	bySize bool
+	trace  traceFlags
 }
 
 // Values of --invariants.
@@ -46,12 +51,18 @@ func (f *runFlags) register(cmd *cobra.Command) {
 	flags.StringVar(&f.invariants, "invariants", invariantsOff, "check the simulation while it runs: off, count, or strict (stop at the first that breaks)")
 	flags.StringVar(&f.engine, "engine", "fast", "fast, or oracle (one global heap; slow, same results)")
 	flags.StringVar(&f.ties, "ties", "key", "order of simultaneous events of the oracle: key (as the fast engine), or insertion (as ns-3)")
-	flags.BoolVar(&f.csv, "csv", false, "write flows.csv too")
+	flags.BoolVar(&f.csv, "csv", false, "write every table as text, too; as output.csv")
 	flags.BoolVar(&f.flowTrace, "flow-trace", false, "write flows.trace.csv, and scenario.replay.yaml, which runs the same flows again")
 	flags.IntVar(&f.divisor, "window-divisor", 1, "shorten the windows of the fast engine; results never depend on it")
 	_ = flags.MarkHidden("window-divisor")
 	flags.StringArrayVar(&f.set, "set", nil, "override a key of the scenario: path=value, such as switch.policy.alpha=1/8 (repeatable)")
 	registerSchemes(cmd, &f.cc, &f.policy, &f.flowControl)
+}
+
+// registerShow adds the flags of commands that print one run.
+func (f *runFlags) registerShow(cmd *cobra.Command) {
+	cmd.Flags().BoolVar(&f.bySize, "by-size", false, "show every group of flows by size, too")
+	f.trace.register(cmd)
 }
 
 // registerSchemes adds the flags that replace schemes of a scenario.
@@ -122,6 +133,9 @@ func (a *app) runCommand() *cobra.Command {
 				return err
 			}
 			if seeds != "" {
+				if f.trace.what != "" {
+					return failf(exitInput, "--trace follows one run; allowed: --seed, not --seeds")
+				}
 				return a.runSeeds(cmd, args[0], seeds, f)
 			}
 			set, err := f.settings()
@@ -137,6 +151,7 @@ func (a *app) runCommand() *cobra.Command {
 		},
 	}
 	f.register(cmd)
+	f.registerShow(cmd)
 	registerSeeds(cmd, &seeds)
 	return cmd
 }
@@ -156,9 +171,17 @@ func (a *app) simulate(cmd *cobra.Command, cfg *scenario.Config, f *runFlags) (*
 	if cmd.Flags().Changed("seed") {
 		cfg.Seed = a.seed
 	}
-	built, err := f.build(cfg)
+	tracer, err := a.newTracer(&f.trace)
+	if err != nil {
+		return nil, err
+	}
+	defer tracer.close()
+	built, err := f.build(cfg, tracer.sink())
 	if err != nil {
 		return nil, wrap(exitInput, cfg.Locate(err))
+	}
+	if err := tracer.bind(built); err != nil {
+		return nil, err
 	}
 	m := a.newMeter()
 	x, err := f.prepare(built, a.workers, func(now units.Time, e engine) {
@@ -169,6 +192,7 @@ func (a *app) simulate(cmd *cobra.Command, cfg *scenario.Config, f *runFlags) (*
 	if err != nil {
 		return nil, wrap(exitInput, err)
 	}
+	x.record.tracer = tracer.Tracer
 	folder := a.folderFor(fmt.Sprintf("%s-seed%d", cfg.Name, cfg.Seed))
 	results, err := newResults(folder) // now, rather than after an hour of work
 	if err != nil {
@@ -183,7 +207,7 @@ func (a *app) simulate(cmd *cobra.Command, cfg *scenario.Config, f *runFlags) (*
 	if done.unwritten != nil {
 		results = nil // the numbers that could not be saved are shown at least
 	}
-	if err := a.print(built, done.summary, results, done.wall); err != nil {
+	if err := a.print(built, done.summary, results, done.wall, f.bySize); err != nil {
 		return nil, wrap(exitFailure, err)
 	}
 	if done.unwritten != nil {
@@ -208,8 +232,8 @@ func (a *app) folderFor(name string) string {
 }
 
 // build makes a scenario ready to run.
-func (f *runFlags) build(cfg *scenario.Config) (*scenario.Built, error) {
-	return scenario.Build(cfg, scenario.BuildOptions{Invariants: f.invariants != invariantsOff})
+func (f *runFlags) build(cfg *scenario.Config, sink func(node int) probe.Sink) (*scenario.Built, error) {
+	return scenario.Build(cfg, scenario.BuildOptions{Invariants: f.invariants != invariantsOff, Sink: sink})
 }
 
 // execution is a run that is ready to start.
@@ -218,6 +242,7 @@ type execution struct {
 	engine engine
 	strict bool
 	trace  bool // write the flows
+	record recorder
 	cancel context.CancelCauseFunc
 	hook   func(units.Time, engine)
 }
@@ -240,6 +265,9 @@ func (x *execution) progress(now units.Time) {
 			}
 		}
 	}
+	if err := x.record.flush(); err != nil {
+		x.cancel(err)
+	}
 	x.hook(now, x.engine)
 }
 
@@ -248,14 +276,21 @@ func (x *execution) progress(now units.Time) {
 func (x *execution) run(ctx context.Context, to *results, csv bool) (*finished, error) {
 	ctx, x.cancel = context.WithCancelCause(ctx)
 	defer x.cancel(nil)
+	csv = csv || x.built.Config.Output.CSV
+	if err := x.record.begin(to, x.built.Probes, csv); err != nil {
+		return nil, wrap(exitFailure, err)
+	}
 	start := time.Now()
 	end, err := x.engine.Run(ctx)
 	wall := time.Since(start)
 	if err != nil && !errors.Is(err, context.Canceled) {
 		return nil, wrap(exitFailure, err)
 	}
-	outcome := x.built.Outcome(end, x.engine.Totals(), err != nil)
+	outcome := x.built.Outcome(end, x.engine.Totals(), x.engine.Fabric(), err != nil)
 	done := &finished{summary: outcome.Summarize(), wall: wall}
+	if done.unwritten = x.record.end(end); done.unwritten != nil {
+		return done, nil
+	}
 	if x.trace {
 		done.unwritten = to.trace(x.built)
 	}

@@ -200,7 +200,7 @@ func (a *app) grid(cmd *cobra.Command, file string, f *sweepFlags) (*sweep.Grid,
 
 // tryBuild builds a scenario and an engine for it, to find what is wrong.
 func (f *runFlags) tryBuild(cfg *scenario.Config) (*scenario.Built, error) {
-	built, err := f.build(cfg)
+	built, err := f.build(cfg, nil)
 	if err != nil {
 		return nil, err
 	}
@@ -219,7 +219,7 @@ const reportEvery = lineEvery
 // point runs one point of a sweep and writes its results.
 func (f *runFlags) point(ctx context.Context, job *sweep.Job) (sweep.Verdict, error) {
 	cfg := job.Point.Config
-	built, err := f.build(cfg)
+	built, err := f.build(cfg, nil)
 	if err != nil {
 		return sweep.Verdict{}, cfg.Locate(err)
 	}

@@ -41,9 +41,17 @@ type curve struct {
 	slowdowns          []float64 // sorted
 }
 
+// flow is what is needed of a row of flows.parquet.
+type flow struct {
+	Workload string  `parquet:"workload"`
+	Slowdown float64 `parquet:"slowdown,optional"`
+	Measured bool    `parquet:"measured"`
+	Finished bool    `parquet:"finished"`
+}
+
 // read returns one curve per workload of a run.
 func read(folder, name, colour string) ([]curve, error) {
-	rows, err := parquet.ReadFile[metrics.Row](filepath.Join(folder, "flows.parquet"))
+	rows, err := parquet.ReadFile[flow](filepath.Join(folder, "flows.parquet"))
 	if err != nil {
 		return nil, err
 	}

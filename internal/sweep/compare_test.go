@@ -162,7 +162,7 @@ func TestReadVariantsRefuses(t *testing.T) {
 	}
 	for folder, want := range map[string]string{
 		t.TempDir():                           "has no results",
-		write(summaryFile, `{"schema": 99}`):  "results of schema 99; allowed: 1",
+		write(summaryFile, `{"schema": 99}`):  "results of schema 99; allowed: 2",
 		write(summaryFile, `{`):               "JSON",
 		write(manifestFile, `{"schema": 99}`): "a sweep of schema 99",
 		write(manifestFile, `not a manifest`): "manifest.json",

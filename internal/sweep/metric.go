@@ -89,7 +89,7 @@ var DefaultMetrics = []string{
 
 // metricNames returns what the summary of a run will hold.
 func metricNames(b *scenario.Built) []string {
-	return namesOf(Measures(b.Outcome(0, sim.Totals{}, false).Summarize()))
+	return namesOf(Measures(b.Outcome(0, sim.Totals{}, sim.Fabric{}, false).Summarize()))
 }
 
 func namesOf(list []Measure) []string {

@@ -1,0 +1,143 @@
+package dataplane
+
+import (
+	"math/bits"
+	"slices"
+
+	"github.com/xoff-net/xoff/mmu"
+	"github.com/xoff-net/xoff/packet"
+	"github.com/xoff-net/xoff/probe"
+	"github.com/xoff-net/xoff/units"
+)
+
+// This file is what a probe sees of a node (probe.Node), and the depth of pauses.
+
+// attach lets a sink see its node.
+func attach(s probe.Sink, n probe.Node) {
+	if a, ok := s.(probe.Attached); ok {
+		a.Attach(n)
+	}
+}
+
+// Level implements probe.Node.
+func (n *node) Level(now units.Time, port int, class uint8) (q, xoff units.Bytes) {
+	return n.policy.Level(now, n.view, port, class)
+}
+
+// Headroom implements probe.Node.
+func (n *node) Headroom(port int) units.Bytes { return n.ports[port].reserved }
+
+// LosslessClasses implements probe.Node.
+func (n *node) LosslessClasses(port int) uint8 { return n.ports[port].spec.Lossless }
+
+// HeldClasses implements probe.Node.
+func (n *node) HeldClasses(port int) uint8 { return n.ports[port].blocked }
+
+// OffClasses implements probe.Node.
+func (n *node) OffClasses(port int) uint8 {
+	if p := &n.ports[port]; p.pausing != nil {
+		return p.pausing.Paused()
+	}
+	return 0
+}
+
+// PauseDepth implements probe.Node.
+func (n *node) PauseDepth(port int, class uint8) int { return int(n.ports[port].sentDepth[class]) }
+
+// Rate implements probe.Node and deadlock.Switch.
+func (n *node) Rate(port int) units.Rate { return n.ports[port].spec.Rate }
+
+// Ports implements probe.Node and deadlock.Switch.
+func (n *node) Ports() int { return len(n.ports) }
+
+// View returns read access to the buffer.
+func (n *node) View() mmu.View { return n.view }
+
+// EachFlow implements probe.Node: a switch has none.
+func (n *node) EachFlow(units.Time, func(probe.FlowState)) {}
+
+// EachFlow implements probe.Node.
+func (n *NIC) EachFlow(now units.Time, use func(probe.FlowState)) {
+	var open []int32
+	for i := range n.qps {
+		if q := &n.qps[i]; i > 0 && q.state != qpFree && !q.done {
+			open = append(open, int32(i))
+		}
+	}
+	slices.SortFunc(open, func(a, b int32) int { return int(n.qps[a].flow) - int(n.qps[b].flow) })
+	for _, i := range open {
+		q := &n.qps[i]
+		use(probe.FlowState{Flow: q.flow, Rate: q.ctl.Rate(now), Window: q.ctl.Window(now), InFlight: n.inFlight(q)})
+	}
+}
+
+// Lose takes a frame that the link damaged.
+func (n *node) Lose(now units.Time, port int, p *packet.Packet) {
+	n.ports[port].Stats.Drops[p.Class()][probe.Corrupt]++
+	if n.sink != nil {
+		n.sink.Drop(now, port, p, probe.Corrupt)
+	}
+}
+
+// reportOff tells the probe which queues of a port turned OFF or ON.
+func (n *node) reportOff(now units.Time, p *port) {
+	if p.pausing == nil {
+		return
+	}
+	from, to := p.off, p.pausing.Paused()
+	if from != to {
+		p.off = to
+		n.sink.Off(now, int(p.index), from, to)
+	}
+}
+
+// noteDepths remembers how deep the pauses are that a peer holds here.
+func (p *port) noteDepths(f *packet.Packet) {
+	_, pause, _ := f.PFC()
+	for m := pause; m != 0; m &= m - 1 {
+		c := uint8(bits.TrailingZeros8(m))
+		p.heldDepth[c] = uint8(f.PauseDepth(c))
+	}
+}
+
+// Depths counts pauses by their depth; see deepen.
+type Depths [packet.MaxPauseDepth + 1]uint64
+
+// Depths returns how deep the pauses were that the node sent.
+func (n *node) Depths() *Depths { return &n.depths }
+
+// deepen computes the depth of a PAUSE that is about to be sent: one more than
+// that of the deepest pause that holds an egress queue in which frames of the
+// pausing ingress queue wait, or one when there is none. It stays the depth of
+// this pause, refreshes included, until a RESUME ends it.
+func (n *node) deepen(p *port, class uint8) {
+	depth := 1
+	if n.beyond != nil {
+		depth = min(1+n.beyond(p, class), packet.MaxPauseDepth)
+	}
+	p.sentDepth[class] = uint8(depth)
+	n.depths[depth]++
+}
+
+// deepestPause looks for frames that came in by a port in the egress queues that
+// are held. Pauses are rare and held queues few, so it walks them; a matrix of
+// bytes per ingress and egress would cost every frame.
+func (s *Switch) deepestPause(in *port, class uint8) int {
+	deepest := 0
+	bit := uint8(1) << class
+	for i := range s.ports {
+		op := &s.ports[i]
+		if op.gateSays&op.nonEmpty&bit == 0 || int(op.heldDepth[class]) <= deepest {
+			continue
+		}
+		for slot := op.queues[class&7].head; slot != 0; {
+			f := &s.memory.packets[slot]
+			if int32(f.Port) == in.index {
+				deepest = int(op.heldDepth[class])
+				break
+			}
+			slot = f.Link
+		}
+	}
+	return deepest
+}

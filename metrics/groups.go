@@ -1,0 +1,156 @@
+package metrics
+
+import (
+	"fmt"
+
+	"github.com/xoff-net/xoff/mmu"
+	"github.com/xoff-net/xoff/units"
+)
+
+// groupFlows fills in the statistics of the flows and of their subsets. A table
+// of flow numbers in order of (workload, class, size bucket) makes every subset a
+// few runs of it, so that one array of values serves them all: memory stays at
+// some 20 bytes per flow however many subsets there are.
+func (o *Outcome) groupFlows(s *Summary) {
+	c := o.newCells()
+	for i := range o.Flows.Flow {
+		if !o.Flows.Offered(i) {
+			continue
+		}
+		s.Flows.Offered++
+		if o.Flows.Done(i) {
+			s.Flows.Completed++
+		}
+	}
+	all := c.part("", every, every, every)
+	s.Flows.Measured, s.Flows.Finished, s.Flows.Unfinished = all.Measured, all.Finished, all.Unfinished
+	s.FCT, s.Slowdown = all.FCT, all.Slowdown
+	s.GroupBy, s.Workloads, s.Sizes = o.Grouping.By, []Part{}, []Part{}
+	buckets := sizeNames(o.Grouping.Sizes)
+	for w, name := range o.Workloads {
+		p := c.part(name, w, every, every)
+		if o.Grouping.By == "workload" {
+			p.Sizes = c.sizes(buckets, w, every)
+		}
+		s.Workloads = append(s.Workloads, p)
+	}
+	if o.Grouping.By == "class" {
+		for class := range mmu.Classes {
+			if p := c.part(fmt.Sprintf("class %d", class), every, class, every); p.Measured > 0 {
+				p.Sizes = c.sizes(buckets, every, class)
+				s.Classes = append(s.Classes, p)
+			}
+		}
+	}
+	s.Sizes = c.sizes(buckets, every, every)
+}
+
+// every stands for all workloads, classes or size buckets.
+const every = -1
+
+// cells are the measured flows in order of their cell: workload, class, size.
+type cells struct {
+	o         *Outcome
+	buckets   int
+	flows     []int32
+	begin     []int32 // by cell: where its flows begin; one more at the end
+	fcts      []units.Time
+	slowdowns []float64
+}
+
+func (o *Outcome) newCells() *cells {
+	c := &cells{o: o, buckets: len(o.Grouping.Sizes) + 1}
+	c.begin = make([]int32, len(o.Workloads)*mmu.Classes*c.buckets+1)
+	n := 0
+	for i := range o.Flows.Flow {
+		if o.Measured(i) {
+			n++
+			c.begin[c.cellOf(i)]++
+		}
+	}
+	// Counts become ends, and the ends beginnings as flows fill in from behind.
+	sum := int32(0)
+	for i := range c.begin {
+		sum += c.begin[i]
+		c.begin[i] = sum
+	}
+	c.flows = make([]int32, n)
+	for i := len(o.Flows.Flow) - 1; i >= 0; i-- {
+		if o.Measured(i) {
+			at := &c.begin[c.cellOf(i)]
+			*at--
+			c.flows[*at] = int32(i)
+		}
+	}
+	c.fcts, c.slowdowns = make([]units.Time, 0, n), make([]float64, 0, n)
+	return c
+}
+
+func (c *cells) cellOf(i int) int {
+	f := &c.o.Flows.Flow[i]
+	return c.index(int(c.o.Origin[i]), int(f.Class), bucketOf(f.Size, c.o.Grouping.Sizes))
+}
+
+func (c *cells) index(workload, class, bucket int) int {
+	return (workload*mmu.Classes+class)*c.buckets + bucket
+}
+
+// sizes returns the parts of a subset by size.
+func (c *cells) sizes(names []string, workload, class int) []Part {
+	parts := []Part{}
+	for b, name := range names {
+		parts = append(parts, c.part(name, workload, class, b))
+	}
+	return parts
+}
+
+// part computes the statistics of a subset.
+func (c *cells) part(name string, workload, class, bucket int) Part {
+	p := Part{Name: name}
+	c.fcts, c.slowdowns = c.fcts[:0], c.slowdowns[:0]
+	span := func(chosen, n int) (from, to int) {
+		if chosen == every {
+			return 0, n
+		}
+		return chosen, chosen + 1
+	}
+	w0, w1 := span(workload, len(c.o.Workloads))
+	k0, k1 := span(class, mmu.Classes)
+	b0, b1 := span(bucket, c.buckets)
+	for w := w0; w < w1; w++ {
+		for k := k0; k < k1; k++ {
+			// Buckets lie side by side.
+			for _, i := range c.flows[c.begin[c.index(w, k, b0)]:c.begin[c.index(w, k, b1-1)+1]] {
+				p.Measured++
+				if fct, done := c.o.fct(int(i)); done {
+					c.fcts = append(c.fcts, fct)
+					c.slowdowns = append(c.slowdowns, c.o.slowdown(int(i), fct))
+				}
+			}
+		}
+	}
+	p.Finished = len(c.fcts)
+	p.Unfinished = p.Measured - p.Finished
+	p.FCT, p.Slowdown = timesOf(c.fcts), ratiosOf(c.slowdowns)
+	return p
+}
+
+func bucketOf(size units.Bytes, limits []units.Bytes) int {
+	for i, limit := range limits {
+		if size <= limit {
+			return i
+		}
+	}
+	return len(limits)
+}
+
+func sizeNames(limits []units.Bytes) []string {
+	if len(limits) == 0 {
+		return []string{"all"}
+	}
+	var names []string
+	for _, limit := range limits {
+		names = append(names, fmt.Sprintf("up to %s", limit))
+	}
+	return append(names, fmt.Sprintf("over %s", limits[len(limits)-1]))
+}

@@ -1,0 +1,102 @@
+package metrics
+
+import (
+	"github.com/xoff-net/xoff/mmu"
+	"github.com/xoff-net/xoff/probe"
+	"github.com/xoff-net/xoff/sim"
+)
+
+// portColumns is the layout of ports.parquet: one row per port and class, of
+// hosts and switches, in order of nodes, ports and classes.
+func (o *Outcome) portColumns() []probe.Column {
+	cols := []probe.Column{
+		{Name: "node", Type: probe.Text, Texts: o.Nodes, Doc: "name of the node"},
+		{Name: "port", Doc: "number of the port, from 0"},
+		{Name: "peer", Type: probe.Text, Texts: o.Nodes, Doc: "node at the other end of the cable"},
+		{Name: "class", Doc: "traffic class"},
+		{Name: "kind", Type: probe.Text, Texts: []string{"unused", "control", "lossless", "lossy"}, Doc: "how the class is treated"},
+		{Name: "pauses_sent", Doc: "PAUSE for a class that was not paused"},
+		{Name: "resumes_sent", Doc: "RESUME of a class that was paused"},
+		{Name: "blocked_ps", Doc: "how long the class could not be sent by this port, in all"},
+		{Name: "marks", Doc: "frames of the egress queue that got the congestion mark"},
+	}
+	for r := range probe.NumReasons {
+		cols = append(cols, probe.Column{Name: dropColumns[r], Doc: "frames that came in here and were dropped: " + r.String()})
+	}
+	for _, m := range []struct{ name, doc string }{
+		{"peak_egress_bytes", "most bytes that waited for the egress queue"},
+		{"peak_private_bytes", "most bytes of the ingress queue in its private segment"},
+		{"peak_shared_bytes", "most bytes of the ingress queue in the shared segment"},
+		{"peak_headroom_bytes", "most bytes of the ingress queue in headroom"},
+	} {
+		cols = append(cols, probe.Column{Name: m.name, May: true, Doc: m.doc + "; null for a host, and where output.watermarks is false"})
+	}
+	return append(cols, probe.Column{Name: "headroom_bytes", Doc: "headroom set aside for the port, all classes together"})
+}
+
+var dropColumns = [probe.NumReasons]string{
+	probe.NoRoute: "drops_no_route", probe.Overflow: "drops_overflow", probe.Lossless: "drops_lossless",
+	probe.Handler: "drops_deadlock_handler", probe.Corrupt: "drops_link",
+}
+
+func (o *Outcome) writePorts(t *Table) error {
+	var words []int64
+	for i := range o.Fabric.Ports {
+		p := &o.Fabric.Ports[i]
+		for c := range uint8(mmu.Classes) {
+			if p.View.Kind(c) == mmu.Unused {
+				continue
+			}
+			if err := t.Row(o.portRow(words[:0], p, c)); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+func (o *Outcome) portRow(row []int64, p *sim.PortResult, c uint8) []int64 {
+	s := &p.Stats
+	row = append(row, int64(p.Node), int64(p.Port), int64(p.Peer), int64(c), int64(p.View.Kind(c)),
+		int64(s.Pauses[c]), int64(s.Resumes[c]), int64(s.Blocked[c]), int64(s.Marks[c]))
+	for _, n := range s.Drops[c] {
+		row = append(row, int64(n))
+	}
+	peaks, ok := p.View.QueuePeaks(p.Port, c)
+	for _, b := range [4]int64{int64(peaks.Egress), int64(peaks.Private), int64(peaks.Shared), int64(peaks.Headroom)} {
+		if !ok || p.Host {
+			b = probe.Null
+		}
+		row = append(row, b)
+	}
+	return append(row, int64(p.Headroom))
+}
+
+// poolColumns is the layout of pools.parquet: one row per switch and segment of
+// its buffer, and one for the whole.
+func (o *Outcome) poolColumns() []probe.Column {
+	return []probe.Column{
+		{Name: "node", Type: probe.Text, Texts: o.Nodes, Doc: "name of the switch"},
+		{Name: "pool", Type: probe.Text, Texts: []string{"all", "private", "shared", "headroom"}, Doc: "segment of the buffer; all: the whole buffer"},
+		{Name: "size_bytes", Doc: "size of the segment"},
+		{Name: "peak_bytes", Doc: "most bytes that were stored in it at a time"},
+		{Name: "end_bytes", Doc: "bytes stored in it at the end of the run"},
+	}
+}
+
+func (o *Outcome) writePools(t *Table) error {
+	for _, p := range o.Fabric.Pools {
+		v := p.View
+		for pool, row := range [][3]int64{
+			{int64(v.Size()), int64(v.PeakStored()), int64(v.Stored())},
+			{int64(p.Private), int64(v.Peak(mmu.Private)), int64(v.Used(mmu.Private))},
+			{int64(v.SharedSize()), int64(v.Peak(mmu.Shared)), int64(v.Used(mmu.Shared))},
+			{int64(p.Headroom), int64(v.Peak(mmu.Headroom)), int64(v.Used(mmu.Headroom))},
+		} {
+			if err := t.Row([]int64{int64(p.Node), int64(pool), row[0], row[1], row[2]}); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}

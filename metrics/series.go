@@ -1,0 +1,111 @@
+package metrics
+
+import (
+	"cmp"
+	"io"
+	"slices"
+
+	"github.com/xoff-net/xoff/probe"
+	"github.com/xoff-net/xoff/units"
+)
+
+// Series is the table of one probe of a scenario: what it wrote at all of its
+// nodes, merged in order of time, then of nodes. Nodes write into recorders of
+// their own while they run; between windows the rows go to the file, so memory
+// holds those of a few microseconds only. The order depends neither on when that
+// happens nor on who ran which node.
+type Series struct {
+	Name     string // of the file, without its ending
+	columns  []probe.Column
+	sources  []source
+	watchers []probe.Watcher
+	table    *Table
+	order    []place
+	words    []int64
+}
+
+// source is a recorder and the node it belongs to.
+type source struct {
+	*probe.Recorder
+	node int
+}
+
+// place is where a row is kept.
+type place struct {
+	at     int64
+	source int32
+	offset int32
+}
+
+// NewSeries prepares the table of a probe.
+func NewSeries(name string, nodes []string, columns []probe.Column) *Series {
+	return &Series{Name: name, columns: append([]probe.Column{
+		{Name: "time_ps", Doc: "simulated time"},
+		{Name: "node", Type: probe.Text, Texts: nodes, Doc: "name of the node"},
+	}, columns...)}
+}
+
+// Columns describes the table.
+func (s *Series) Columns() []probe.Column { return s.columns }
+
+// Recorder adds the recorder of a node; nodes come in order of their numbers.
+func (s *Series) Recorder(node int, from, to units.Time) *probe.Recorder {
+	r := &probe.Recorder{Width: len(s.columns) - 1, From: from, To: to}
+	s.sources = append(s.sources, source{r, node})
+	return r
+}
+
+// Watch adds a probe that wants to know when the run ends.
+func (s *Series) Watch(w probe.Watcher) { s.watchers = append(s.watchers, w) }
+
+// Open begins the files. That of CSV may be nil.
+func (s *Series) Open(w, asCSV io.Writer) (err error) {
+	s.table, err = NewTable(s.columns, w, asCSV)
+	return err
+}
+
+// Flush writes the rows that nodes have written. Every node must have run up to
+// the same time.
+func (s *Series) Flush() error {
+	s.order = s.order[:0]
+	for i, r := range s.sources {
+		for at := 0; at < len(r.Words); at += r.Width {
+			s.order = append(s.order, place{r.Words[at], int32(i), int32(at)})
+		}
+	}
+	if len(s.order) == 0 {
+		return nil
+	}
+	// Sources come in order of nodes and their rows in order of time: a stable
+	// sort by time is all.
+	slices.SortStableFunc(s.order, func(a, b place) int { return cmp.Compare(a.at, b.at) })
+	for _, p := range s.order {
+		r := s.sources[p.source]
+		row := r.Words[p.offset : int(p.offset)+r.Width]
+		s.words = append(append(s.words[:0], row[0], int64(r.node)), row[1:]...)
+		if err := s.table.Row(s.words); err != nil {
+			return err
+		}
+	}
+	for i := range s.sources {
+		s.sources[i].Words = s.sources[i].Words[:0]
+	}
+	return nil
+}
+
+// Close ends the series at the end of the run.
+func (s *Series) Close(end units.Time) error {
+	if err := s.Flush(); err != nil {
+		return err
+	}
+	for _, w := range s.watchers {
+		w.Finish(end)
+	}
+	if err := s.Flush(); err != nil {
+		return err
+	}
+	return s.table.Close()
+}
+
+// Rows returns how many rows were written.
+func (s *Series) Rows() int64 { return s.table.Rows() }

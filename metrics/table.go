@@ -1,0 +1,161 @@
+package metrics
+
+import (
+	"encoding/csv"
+	"fmt"
+	"io"
+	"math"
+	"reflect"
+	"strconv"
+
+	"github.com/parquet-go/parquet-go"
+
+	"github.com/xoff-net/xoff/probe"
+)
+
+// Table is a table that is being written: rows come as words (see probe.Column)
+// and leave as parquet, and as CSV when there is a file for that. It keeps no
+// more than a row group in memory.
+//
+// Columns are encoded but not compressed: compressors choose their code by CPU,
+// and the bytes of a result must not depend on it.
+type Table struct {
+	columns []probe.Column
+	texts   [][]parquet.Value // by column: what the words of a Text stand for
+	out     *parquet.GenericWriter[any]
+	batch   []parquet.Row
+	values  []parquet.Value // of the batch
+	csv     *csv.Writer     // nil when nobody wants it
+	fields  []string
+	rows    int64
+}
+
+const (
+	rowBatch = 1024    // rows that are handed to the parquet writer at a time
+	rowGroup = 1 << 14 // rows that the parquet writer keeps before it writes them
+)
+
+// NewTable begins a table. The writer of CSV may be nil.
+func NewTable(columns []probe.Column, w, asCSV io.Writer) (*Table, error) {
+	t := &Table{columns: columns, texts: make([][]parquet.Value, len(columns)), fields: make([]string, len(columns))}
+	t.values = make([]parquet.Value, 0, rowBatch*len(columns)) // rows of the batch lie in it: it must not move
+	fields := make([]reflect.StructField, len(columns))
+	for i, c := range columns {
+		fields[i] = fieldOf(i, &c)
+		for _, s := range c.Texts {
+			t.texts[i] = append(t.texts[i], parquet.ByteArrayValue([]byte(s)))
+		}
+	}
+	schema := parquet.SchemaOf(reflect.New(reflect.StructOf(fields)).Interface())
+	// The default name of the writer holds its build; a fixed one keeps the bytes
+	// the same in every binary.
+	t.out = parquet.NewGenericWriter[any](w, schema, parquet.CreatedBy("xoff", strconv.Itoa(SchemaVersion), "none"), parquet.MaxRowsPerRowGroup(rowGroup))
+	if asCSV != nil {
+		t.csv = csv.NewWriter(asCSV)
+		for i, c := range columns {
+			t.fields[i] = c.Name
+		}
+		return t, t.csv.Write(t.fields)
+	}
+	return t, nil
+}
+
+// fieldOf describes a column as parquet-go wants it: a field of a struct.
+func fieldOf(i int, c *probe.Column) reflect.StructField {
+	kind, options := reflect.TypeFor[int64](), ",delta"
+	switch c.Type {
+	case probe.Text:
+		kind, options = reflect.TypeFor[string](), ",dict"
+	case probe.Bool:
+		kind, options = reflect.TypeFor[bool](), ""
+	case probe.Float:
+		kind, options = reflect.TypeFor[float64](), ""
+	}
+	if c.May {
+		options = ",optional" + options
+	}
+	return reflect.StructField{Name: "F" + strconv.Itoa(i), Type: kind, Tag: reflect.StructTag(fmt.Sprintf(`parquet:"%s%s"`, c.Name, options))}
+}
+
+// Row writes one row, a word per column.
+func (t *Table) Row(words []int64) error {
+	if len(words) != len(t.columns) {
+		panic(fmt.Sprintf("metrics: a row of %d words for %d columns", len(words), len(t.columns)))
+	}
+	t.rows++
+	begin := len(t.values)
+	for i, w := range words {
+		t.values = append(t.values, t.value(i, w))
+	}
+	t.batch = append(t.batch, t.values[begin:len(t.values):len(t.values)])
+	if t.csv != nil {
+		for i, w := range words {
+			t.fields[i] = t.field(i, w)
+		}
+		if err := t.csv.Write(t.fields); err != nil {
+			return err
+		}
+	}
+	if len(t.batch) == rowBatch {
+		return t.flush()
+	}
+	return nil
+}
+
+func (t *Table) value(i int, w int64) parquet.Value {
+	c := &t.columns[i]
+	if w == probe.Null && c.May {
+		return parquet.NullValue().Level(0, 0, i)
+	}
+	v := parquet.Int64Value(w)
+	switch c.Type {
+	case probe.Text:
+		v = t.texts[i][w]
+	case probe.Bool:
+		v = parquet.BooleanValue(w != 0)
+	case probe.Float:
+		v = parquet.DoubleValue(math.Float64frombits(uint64(w)))
+	}
+	level := 0
+	if c.May {
+		level = 1
+	}
+	return v.Level(0, level, i)
+}
+
+func (t *Table) field(i int, w int64) string {
+	c := &t.columns[i]
+	switch {
+	case w == probe.Null && c.May:
+		return ""
+	case c.Type == probe.Text:
+		return c.Texts[w]
+	case c.Type == probe.Bool:
+		return strconv.FormatBool(w != 0)
+	case c.Type == probe.Float:
+		return strconv.FormatFloat(math.Float64frombits(uint64(w)), 'g', -1, 64)
+	}
+	return strconv.FormatInt(w, 10)
+}
+
+func (t *Table) flush() error {
+	_, err := t.out.WriteRows(t.batch)
+	t.batch, t.values = t.batch[:0], t.values[:0]
+	return err
+}
+
+// Rows returns how many rows were written.
+func (t *Table) Rows() int64 { return t.rows }
+
+// Close writes what is left and ends the files; it does not close the writers.
+func (t *Table) Close() error {
+	if err := t.flush(); err != nil {
+		return err
+	}
+	if t.csv != nil {
+		if t.csv.Flush(); t.csv.Error() != nil {
+			return t.csv.Error()
+		}
+	}
+	return t.out.Close()
+}

@@ -1,0 +1,76 @@
+package sim
+
+import (
+	"github.com/xoff-net/xoff/dataplane"
+	"github.com/xoff-net/xoff/mmu"
+	"github.com/xoff-net/xoff/units"
+)
+
+// Fabric is what a run left behind at every port and in every buffer.
+type Fabric struct {
+	Ports []PortResult // hosts first
+	Pools []PoolResult // of the switches
+}
+
+// PortResult is a port after the run.
+type PortResult struct {
+	Node, Port, Peer int
+	Host             bool
+	Stats            dataplane.PortStats
+	View             mmu.View
+	Headroom         units.Bytes // set aside for it
+}
+
+// PoolResult is the buffer of a switch after the run.
+type PoolResult struct {
+	Node     int
+	View     mmu.View
+	Private  units.Bytes // of all queues
+	Headroom units.Bytes // of all ports, cabled or not
+}
+
+// Fabric returns the counters of all nodes up to now.
+func (f *Fast) Fabric() Fabric { return fabric(f.spec, f.nics, f.switches, f.now) }
+
+// Fabric returns the counters of all nodes up to now.
+func (o *Oracle) Fabric() Fabric { return fabric(o.spec, o.nics, o.switches, o.now) }
+
+func fabric(spec *Spec, nics []*dataplane.NIC, switches []*dataplane.Switch, now units.Time) Fabric {
+	peers := make(map[End]int)
+	for i := range spec.Cables {
+		c := &spec.Cables[i]
+		peers[c.A], peers[c.B] = c.B.Node, c.A.Node
+	}
+	var all Fabric
+	for i, n := range nics {
+		all.Ports = append(all.Ports, PortResult{
+			Node: i, Peer: peers[End{Node: i}], Host: true, Stats: n.PortStats(0, now), View: n.View(), Headroom: n.Headroom(0),
+		})
+	}
+	for i, s := range switches {
+		node := len(nics) + i
+		for p := range s.Ports() {
+			all.Ports = append(all.Ports, PortResult{
+				Node: node, Port: p, Peer: peers[End{node, p}], Stats: s.PortStats(p, now), View: s.View(), Headroom: s.Headroom(p),
+			})
+		}
+		all.Pools = append(all.Pools, pool(node, spec.Switches[i], s))
+	}
+	return all
+}
+
+// pool finds the sizes of a buffer's segments: what is neither shared nor private
+// was set aside as headroom.
+func pool(node int, spec *dataplane.SwitchSpec, s *dataplane.Switch) PoolResult {
+	r := PoolResult{Node: node, View: s.View()}
+	for p := range s.Ports() {
+		r.Headroom += s.Headroom(p)
+		for _, k := range spec.Buffer.Kinds {
+			if k == mmu.Lossless || k == mmu.Lossy {
+				r.Private += spec.Buffer.Private
+			}
+		}
+	}
+	r.Headroom += spec.Spare
+	return r
+}

@@ -1,0 +1,48 @@
+package sim
+
+import (
+	"github.com/xoff-net/xoff/probe"
+	"github.com/xoff-net/xoff/units"
+)
+
+// Sample looks at a node at every multiple of a period but the first, 0. It sees
+// the node as it was just before: whatever else happens there at that time comes
+// after it.
+type Sample struct {
+	Node  int
+	Every units.Time
+	Take  func(now units.Time, n probe.Node)
+}
+
+// sampler takes the samples of one node.
+type sampler struct {
+	list []Sample
+	next units.Time
+}
+
+// samplers returns the sampler of each node, nil for a node without samples.
+func (s *Spec) samplers() []*sampler {
+	all := make([]*sampler, s.nodeCount())
+	for _, x := range s.Samples {
+		n := all[x.Node]
+		if n == nil {
+			n = &sampler{next: units.Never}
+			all[x.Node] = n
+		}
+		n.list = append(n.list, x)
+		n.next = min(n.next, x.Every)
+	}
+	return all
+}
+
+// take takes the samples that are due now.
+func (s *sampler) take(now units.Time, n probe.Node) {
+	s.next = units.Never
+	for i := range s.list {
+		x := &s.list[i]
+		if now%x.Every == 0 {
+			x.Take(now, n)
+		}
+		s.next = min(s.next, now-now%x.Every+x.Every)
+	}
+}
