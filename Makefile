@@ -1,6 +1,6 @@
 LINT = go run github.com/golangci/golangci-lint/v2/cmd/golangci-lint@v2.14.0
 
-.PHONY: build test test-deep race lint bench figures ci
+.PHONY: build test test-deep race lint bench figures ci docs
 
 build: ; go build -o xoff ./cmd/xoff
 test: ; go test ./...
@@ -9,4 +9,5 @@ race: ; go test -race -short ./sim/... ./internal/cli/... ./internal/sweep/...
 lint: ; $(LINT) run ./...
 bench: ; go run ./cmd/xoff bench
 figures: ; .ci/figures docs/img
+docs: ; go test ./scenario -run KeyDocs -rewrite && go test ./scenario -run DocsReference -rewrite
 ci: ; .ci/run

@@ -38,13 +38,16 @@ func (r Ratio) MarshalText() ([]byte, error) {
 	return fmt.Appendf(nil, "%d/%d", r.Num, r.Den), nil
 }
 
+// Pattern is a regular expression of what UnmarshalText reads, for editors.
+func (Ratio) Pattern() string { return `^[0-9]+(\.[0-9]+)?(/[0-9]+)?$` }
+
 // Of returns the fraction of b, rounded down.
 func (r Ratio) Of(b units.Bytes) units.Bytes { return units.Bytes(int64(b) * r.Num / r.Den) }
 
 // DTParams are the parameters of Dynamic Threshold.
 type DTParams struct {
-	Alpha      Ratio `yaml:"alpha"`       // lossless ingress queues
-	AlphaLossy Ratio `yaml:"alpha_lossy"` // lossy egress queues
+	Alpha      Ratio `yaml:"alpha"`       // threshold of a lossless ingress queue: this times the free part of the shared segment
+	AlphaLossy Ratio `yaml:"alpha_lossy"` // the same of a lossy egress queue
 }
 
 // DT is Dynamic Threshold (DSH eq. 2): T(t) = alpha (B_s - used). Lossless

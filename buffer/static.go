@@ -9,7 +9,7 @@ import (
 
 // StaticParams are the parameters of the static policy.
 type StaticParams struct {
-	Limit units.Bytes `yaml:"limit"` // of the shared segment, per queue
+	Limit units.Bytes `yaml:"limit"` // bytes of the shared segment that a queue may take
 }
 
 // Static gives every queue the same fixed limit: lossless queues at the ingress,

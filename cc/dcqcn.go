@@ -17,8 +17,8 @@ type DCQCNParams struct {
 	FastRecovery  int         `yaml:"fast_recovery"`  // increase steps before the target moves
 	AI            units.Rate  `yaml:"rai"`            // additive step of the target
 	HAI           units.Rate  `yaml:"rhai"`           // hyper-additive step
-	MinRate       units.Rate  `yaml:"min_rate"`
-	ClampTarget   bool        `yaml:"clamp_target"` // every cut moves the target
+	MinRate       units.Rate  `yaml:"min_rate"`       // a flow never sends slower
+	ClampTarget   bool        `yaml:"clamp_target"`   // every cut moves the target
 	// The rest is for agreement with the public simulator to the bit, see
 	// docs/cc/dcqcn.md.
 	FirstCutDelay units.Time `yaml:"first_cut_delay"` // the first decrease is checked so much later
@@ -49,6 +49,9 @@ var dcqcnPresets = presets[DCQCNParams]{
 // ApplyPreset fills the parameters of a named set. Scenario decoding calls it
 // before the other keys are read, which then override it.
 func (p *DCQCNParams) ApplyPreset(name string) error { return dcqcnPresets.apply(p, name) }
+
+// Presets returns the names of the sets.
+func (p *DCQCNParams) Presets() []string { return dcqcnPresets.names() }
 
 func (p *DCQCNParams) validate() error {
 	switch {

@@ -10,7 +10,7 @@ import (
 type DCTCPParams struct {
 	InitialSegments int     `yaml:"initial_segments"` // first window; 0: one bandwidth-delay product
 	G               float64 `yaml:"g"`                // gain of alpha
-	InitialAlpha    float64 `yaml:"initial_alpha"`
+	InitialAlpha    float64 `yaml:"initial_alpha"`    // estimate of the marked share when a flow begins
 }
 
 func newDCTCP(params any) (Factory, error) {

@@ -8,8 +8,8 @@ import (
 
 // FixedParams are the parameters of the fixed algorithm.
 type FixedParams struct {
-	Rate   units.Rate  `yaml:"rate"`   // 0bps: line rate
-	Window units.Bytes `yaml:"window"` // 0B: no window
+	Rate   units.Rate  `yaml:"rate"`   // at which a flow sends; 0bps: line rate
+	Window units.Bytes `yaml:"window"` // bytes that may be unacknowledged; 0B: no limit
 }
 
 // fixed sends at one rate within one window and reacts to nothing.

@@ -13,7 +13,7 @@ type HPCCParams struct {
 	Eta       float64    `yaml:"eta"`       // load to aim at
 	MaxStage  int        `yaml:"max_stage"` // additive steps in a row before the rate follows the load again
 	AI        units.Rate `yaml:"rai"`       // additive step, as a rate: W_AI / T
-	MinRate   units.Rate `yaml:"min_rate"`
+	MinRate   units.Rate `yaml:"min_rate"`  // a flow never sends slower
 	Telemetry string     `yaml:"telemetry"` // format of records: exact or hpcc
 	MaxAge    units.Time `yaml:"max_age"`   // records further apart, or of another path, are not compared; 0s: always
 }
@@ -34,6 +34,9 @@ var hpccPresets = presets[HPCCParams]{
 
 // ApplyPreset fills the parameters of a named set.
 func (p *HPCCParams) ApplyPreset(name string) error { return hpccPresets.apply(p, name) }
+
+// Presets returns the names of the sets.
+func (p *HPCCParams) Presets() []string { return hpccPresets.names() }
 
 func newHPCC(params any) (Factory, error) {
 	p := *params.(*HPCCParams)

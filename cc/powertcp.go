@@ -9,11 +9,11 @@ import (
 
 // PowerParams are the parameters of PowerTCP with telemetry.
 type PowerParams struct {
-	Preset     string     `yaml:"preset"` // named set that fills the others
-	Gamma      float64    `yaml:"gamma"`  // weight of the new window against the old
-	AI         units.Rate `yaml:"rai"`    // additive step, as a rate: beta / tau
-	Eta        float64    `yaml:"eta"`    // load to aim at
-	MinRate    units.Rate `yaml:"min_rate"`
+	Preset     string     `yaml:"preset"`      // named set that fills the others
+	Gamma      float64    `yaml:"gamma"`       // weight of the new window against the old
+	AI         units.Rate `yaml:"rai"`         // additive step, as a rate: beta / tau
+	Eta        float64    `yaml:"eta"`         // load to aim at
+	MinRate    units.Rate `yaml:"min_rate"`    // a flow never sends slower
 	MinCurrent float64    `yaml:"min_current"` // least arrival rate to reckon with, as a share of the port's rate
 	Smooth     string     `yaml:"smooth"`      // the old window is that of the last ACK (current) or of the last round trip (reference)
 	FirstAck   string     `yaml:"first_ack"`   // the first ACK is stored, or compared with records of zero: store or zero

@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"sort"
 	"strings"
+
+	"github.com/xoff-net/xoff/registry"
 )
 
 // presets are the published parameter sets of an algorithm, by name. Each has
@@ -20,15 +22,19 @@ func (s presets[P]) params(name string) *P {
 func (s presets[P]) apply(p *P, name string) error {
 	set, ok := s[name]
 	if !ok {
-		var names []string
-		for n := range s {
-			names = append(names, n)
-		}
-		sort.Strings(names)
-		return fmt.Errorf("unknown preset %q; allowed: %s", name, strings.Join(names, ", "))
+		return registry.Unknown("preset", name, s.names())
 	}
 	*p = set
 	return nil
+}
+
+func (s presets[P]) names() []string {
+	var names []string
+	for n := range s {
+		names = append(names, n)
+	}
+	sort.Strings(names)
+	return names
 }
 
 // oneOf returns the place of a word among those that a parameter allows.

@@ -8,10 +8,10 @@ import (
 
 // ThetaParams are the parameters of theta-PowerTCP.
 type ThetaParams struct {
-	Preset     string     `yaml:"preset"` // named set that fills the others
-	Gamma      float64    `yaml:"gamma"`  // weight of the new window against the old
-	AI         units.Rate `yaml:"rai"`    // additive step, as a rate: beta / tau
-	MinRate    units.Rate `yaml:"min_rate"`
+	Preset     string     `yaml:"preset"`      // named set that fills the others
+	Gamma      float64    `yaml:"gamma"`       // weight of the new window against the old
+	AI         units.Rate `yaml:"rai"`         // additive step, as a rate: beta / tau
+	MinRate    units.Rate `yaml:"min_rate"`    // a flow never sends slower
 	MinCurrent float64    `yaml:"min_current"` // least 1 + gradient to reckon with
 	Target     float64    `yaml:"target"`      // round-trip time to aim at, in base round-trip times
 	Learn      bool       `yaml:"learn"`       // take the smallest round-trip time seen for the base, where it is less
@@ -36,6 +36,9 @@ var thetaPresets = presets[ThetaParams]{
 
 // ApplyPreset fills the parameters of a named set.
 func (p *ThetaParams) ApplyPreset(name string) error { return thetaPresets.apply(p, name) }
+
+// Presets returns the names of the sets.
+func (p *ThetaParams) Presets() []string { return thetaPresets.names() }
 
 func newTheta(params any) (Factory, error) {
 	p := *params.(*ThetaParams)

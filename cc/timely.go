@@ -8,18 +8,18 @@ import (
 
 // TimelyParams are the parameters of TIMELY.
 type TimelyParams struct {
-	Preset  string     `yaml:"preset"`  // named set that fills the others
-	Alpha   float64    `yaml:"alpha"`   // weight of a new difference of round-trip times
-	Beta    float64    `yaml:"beta"`    // strength of the decrease
-	TLow    units.Time `yaml:"t_low"`   // below: always increase
-	THigh   units.Time `yaml:"t_high"`  // above: always decrease
-	MinRTT  units.Time `yaml:"min_rtt"` // unit of the gradient
-	Stages  int        `yaml:"stages"`  // increases in a row before they grow
-	LowHAI  bool       `yaml:"low_hai"` // increases below t_low count as stages and grow too
-	AI      units.Rate `yaml:"rai"`     // additive step
-	HAI     units.Rate `yaml:"rhai"`    // hyper-additive step
-	MinRate units.Rate `yaml:"min_rate"`
-	Clock   units.Time `yaml:"clock"` // resolution of the clock that takes round-trip times
+	Preset  string     `yaml:"preset"`   // named set that fills the others
+	Alpha   float64    `yaml:"alpha"`    // weight of a new difference of round-trip times
+	Beta    float64    `yaml:"beta"`     // strength of the decrease
+	TLow    units.Time `yaml:"t_low"`    // below: always increase
+	THigh   units.Time `yaml:"t_high"`   // above: always decrease
+	MinRTT  units.Time `yaml:"min_rtt"`  // unit of the gradient
+	Stages  int        `yaml:"stages"`   // increases in a row before they grow
+	LowHAI  bool       `yaml:"low_hai"`  // increases below t_low count as stages and grow too
+	AI      units.Rate `yaml:"rai"`      // additive step
+	HAI     units.Rate `yaml:"rhai"`     // hyper-additive step
+	MinRate units.Rate `yaml:"min_rate"` // a flow never sends slower
+	Clock   units.Time `yaml:"clock"`    // resolution of the clock that takes round-trip times
 }
 
 var timelyPresets = presets[TimelyParams]{
@@ -38,6 +38,9 @@ var timelyPresets = presets[TimelyParams]{
 
 // ApplyPreset fills the parameters of a named set.
 func (p *TimelyParams) ApplyPreset(name string) error { return timelyPresets.apply(p, name) }
+
+// Presets returns the names of the sets.
+func (p *TimelyParams) Presets() []string { return timelyPresets.names() }
 
 func newTimely(params any) (Factory, error) {
 	p := *params.(*TimelyParams)

@@ -257,7 +257,7 @@ func (n *Network) host(node int, flows *dataplane.Flows) *dataplane.NICSpec {
 func (n *Network) sw(node int, table *route.Table, out *Result) *dataplane.SwitchSpec {
 	s := &dataplane.SwitchSpec{
 		Name: n.Graph.Names[node], Node: uint16(node), Buffer: mmu.Spec{Private: n.Private, Cell: n.Cell, Kinds: n.Kinds}, Ports: n.ports(node),
-		Scheduler: n.Scheduler, Marker: n.Marker, ECN: 0xfe, Router: n.Router(table, uint64(node)), Seed: uint64(node),
+		Scheduler: func(int) sched.Scheduler { return n.Scheduler() }, Router: n.Router(table, uint64(node)), Seed: uint64(node),
 	}
 	s.Policy = func(e buffer.Env) (buffer.Policy, error) {
 		out.Views = append(out.Views, e.View)
@@ -266,8 +266,10 @@ func (n *Network) sw(node int, table *route.Table, out *Result) *dataplane.Switc
 	if n.Deadlock != nil {
 		s.Deadlock = func(d deadlock.Switch) (deadlock.Handler, error) { return n.Deadlock(node, d) }
 	}
+	s.Marker = func(port int) (mark.Marker, error) { return n.Marker(s.Ports[port].Rate) }
 	for port := range s.Ports {
 		s.Flow = append(s.Flow, n.Flow(node, port))
+		s.ECN = append(s.ECN, 0xfe)
 	}
 	s.Buffer.Size = n.Shared - dataplane.SharedSize(s)
 	return s

@@ -115,9 +115,9 @@ func newBenchWith(t *testing.T, flow func(port int, pfc flowctl.Scheme) flowctl.
 	spec := &dataplane.SwitchSpec{
 		Name: "bench", Node: 77,
 		Policy:    func(e buffer.Env) (buffer.Policy, error) { return static.New(&buffer.StaticParams{Limit: 8000}, e) },
-		Scheduler: func() sched.Scheduler { return get(sched.Schedulers.Get("rr")).New(sched.Params{Strict: 1}) },
-		Marker:    func(r units.Rate) (mark.Marker, error) { return get(mark.Markers.Get("none")).New(nil, r) },
-		Router:    get(route.Routers.Get("static")).New(table, 0), Checks: b.checks,
+		Scheduler: func(int) sched.Scheduler { return get(sched.Schedulers.Get("rr")).New(sched.Params{Strict: 1}) },
+		Marker:    func(int) (mark.Marker, error) { return get(mark.Markers.Get("none")).New(nil, 0) }, ECN: make([]uint8, 4),
+		Router: get(route.Routers.Get("static")).New(table, 0), Checks: b.checks,
 		Deadlock: func(s deadlock.Switch) (deadlock.Handler, error) { b.h.s = s; return b.h, nil },
 	}
 	spec.Buffer.Kinds[0], spec.Buffer.Kinds[class] = mmu.Control, mmu.Lossless

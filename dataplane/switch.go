@@ -16,7 +16,7 @@ import (
 )
 
 // SwitchSpec describes a switch. The functions build its parts; they are called
-// once per switch or port.
+// once per switch, or once per port with its number.
 type SwitchSpec struct {
 	Name   string
 	Node   uint16
@@ -27,10 +27,10 @@ type SwitchSpec struct {
 	Spare     units.Bytes
 	Policy    func(buffer.Env) (buffer.Policy, error)
 	Flow      []flowctl.Scheme // of each port
-	Scheduler func() sched.Scheduler
-	Marker    func(units.Rate) (mark.Marker, error)
-	ECN       uint8 // classes that are marked
-	AtEnqueue bool  // mark when a frame joins its queue, not when it leaves
+	Scheduler func(port int) sched.Scheduler
+	Marker    func(port int) (mark.Marker, error)
+	ECN       []uint8 // classes that are marked, by port
+	AtEnqueue bool    // mark when a frame joins its queue, not when it leaves
 	Router    route.Router
 	Deadlock  func(deadlock.Switch) (deadlock.Handler, error)
 	Seed      uint64
@@ -49,7 +49,7 @@ type Switch struct {
 	aside   map[int]fifo // by queue: frames that a deadlock handler keeps apart
 	markers []mark.Marker
 	floor   []units.Bytes // marker's floor, by port
-	ecn     uint8
+	ecn     []uint8       // classes that are marked, by port
 	atEnq   bool
 	watcher buffer.Observer
 	timed   buffer.Waker
@@ -139,8 +139,8 @@ func NewSwitch(spec *SwitchSpec, drv Driver) (*Switch, error) {
 	s.timed, _ = policy.(buffer.Waker)
 	for i := range spec.Ports {
 		s.initPort(i, spec.Ports[i], spec.Flow[i])
-		s.ports[i].sched = spec.Scheduler()
-		m, err := spec.Marker(spec.Ports[i].Rate)
+		s.ports[i].sched = spec.Scheduler(i)
+		m, err := spec.Marker(i)
 		if err != nil {
 			return nil, err
 		}
@@ -365,7 +365,7 @@ func (p *port) queueID(class uint8) int { return int(p.index)*mmu.Classes + int(
 
 // mark sets the congestion mark by the length of the egress queue.
 func (s *Switch) mark(now units.Time, op *port, p *packet.Packet) {
-	if s.ecn&(1<<p.Class()) == 0 {
+	if s.ecn[op.index]&(1<<p.Class()) == 0 {
 		return
 	}
 	if q := s.view.Egress(int(op.index), p.Class()); q > s.floor[op.index] && p.Kind() == packet.Data {

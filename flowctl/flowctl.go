@@ -101,17 +101,27 @@ type PortSpec struct {
 	Rate         units.Rate
 	DelayIn      units.Time  // from the peer's last bit to here, pipeline included
 	DelayOut     units.Time  // from here to the peer
-	MTU          units.Bytes // largest frame
+	MTU          units.Bytes // largest frame that arrives
+	MTUOut       units.Bytes // largest frame that leaves, if larger than MTU
 	MinFrame     units.Bytes // smallest frame of a lossless class
 	WireOverhead units.Bytes // preamble and gap, per frame
 	Cell         units.Bytes
 	Lossless     uint8 // mask of lossless classes
 	PFC          PFCSpec
-	Host         bool // a NIC port
+	Peer         *PFCSpec // how the other end speaks PFC; nil: alike
+	Host         bool     // a NIC port
 	// Excused is the time from which a dropped lossless frame breaks no promise:
 	// the scheme makes none, or the link has begun to lose what tells the peer to
 	// stop. 0: never.
 	Excused units.Time
+}
+
+// peer returns how the other end speaks PFC.
+func (p *PortSpec) peer() *PFCSpec {
+	if p.Peer != nil {
+		return p.Peer
+	}
+	return &p.PFC
 }
 
 // Scheme builds the ends of the ports of one node.
@@ -120,6 +130,22 @@ type Scheme interface {
 	Reserve(p *PortSpec) units.Bytes
 	Receiver(p Port) Receiver
 	Gate(p Port) Gate
+}
+
+// Dialect is a scheme whose ends understand only their own kind: both ports of a
+// link must run a scheme of the same dialect. A scheme that is none pauses with
+// PFC frames and obeys them (PauseGate), as every port can.
+type Dialect interface{ Dialect() string }
+
+// PFCDialect is what every scheme speaks that is not a Dialect.
+const PFCDialect = "PFC"
+
+// DialectOf returns what the ends of a scheme speak.
+func DialectOf(s Scheme) string {
+	if d, ok := s.(Dialect); ok {
+		return d.Dialect()
+	}
+	return PFCDialect
 }
 
 // New builds a scheme from its parameters.

@@ -63,7 +63,7 @@ func (h Headroom) Of(p *PortSpec) units.Bytes {
 	case HeadroomExact:
 		return p.cells(Exact(p))
 	case HeadroomEq1:
-		return p.cells(Eq1(p.Rate, p.DelayIn, p.MTU))
+		return p.cells(Eq1(p.Rate, p.DelayIn, p.mtuOut()))
 	default:
 		return h.Bytes
 	}
@@ -88,9 +88,12 @@ func Eq1(rate units.Rate, delay units.Time, mtu units.Bytes) units.Bytes {
 func Exact(p *PortSpec) units.Bytes {
 	frame := p.MTU + p.WireOverhead
 	pauses := units.Bytes(p.pauseFrames()) * (packet.PFCSize + p.WireOverhead)
-	wire := roundUp(p.Rate, p.DelayIn+p.DelayOut+p.PFC.Processing)
-	return wire + 2*frame + pauses + frame
+	wire := roundUp(p.Rate, p.DelayIn+p.DelayOut+p.peer().Processing)
+	return wire + 2*frame + pauses + p.mtuOut() + p.WireOverhead
 }
+
+// mtuOut is the largest frame that leaves: a PAUSE may have to wait for it.
+func (p *PortSpec) mtuOut() units.Bytes { return max(p.MTU, p.MTUOut) }
 
 // pauseFrames is how many PFC frames can be due at once. A frame tells the state
 // of all classes, so one is enough, unless each change must be sent: then an OFF
@@ -108,7 +111,7 @@ func (p *PortSpec) pauseFrames() int {
 // for that frame, or refreshes would take all of the wire.
 func (p *PortSpec) MinQuanta() int {
 	const half = packet.QuantumBits / 8 / 2
-	return int((p.MTU + packet.PFCSize + 2*p.WireOverhead + half - 1) / half)
+	return int((p.mtuOut() + packet.PFCSize + 2*p.WireOverhead + half - 1) / half)
 }
 
 // roundUp returns the bytes that pass in t, with a started byte counted.
@@ -130,3 +133,6 @@ func (p *PortSpec) cells(b units.Bytes) units.Bytes {
 	cost := (worst + p.Cell - 1) / p.Cell * p.Cell
 	return (b + worst - 1) / worst * max(cost, worst)
 }
+
+// Pattern is a regular expression of what UnmarshalText reads, for editors.
+func (Headroom) Pattern() string { return `^(exact|eq1|` + units.BytesPattern + `)$` }

@@ -10,8 +10,8 @@ import (
 
 // PFCSpec is how a port speaks IEEE 802.1Qbb.
 type PFCSpec struct {
-	Quanta     uint16     // pause time of a frame
-	Indefinite bool       // a pause holds until it is withdrawn, as in the papers' simple on/off model
+	Quanta     uint16     // pause time of a frame that is sent
+	Indefinite bool       // a pause that is sent holds until it is withdrawn, as in the papers' simple on/off model
 	Processing units.Time // from the arrival of a frame to its effect
 	Ordered    bool       // every change is sent, in order (Roundabout); see pauseFrames
 }
@@ -54,7 +54,7 @@ func (g *PauseGate) Control(now units.Time, f *packet.Packet, _ packet.Ext) {
 func (g *PauseGate) apply(now units.Time, enable, pause uint8, quanta uint16) {
 	spec := g.port.Spec()
 	end := units.Never
-	if !spec.PFC.Indefinite {
+	if !spec.peer().Indefinite {
 		end = now + packet.Quanta(quanta, spec.Rate)
 	}
 	if quanta == 0 {

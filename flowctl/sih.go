@@ -10,8 +10,8 @@ import (
 
 // SIHParams are the parameters of PFC with static, independent headroom.
 type SIHParams struct {
-	Headroom Headroom    `yaml:"headroom"` // per queue
-	Delta    units.Bytes `yaml:"delta"`    // Xon = max(0, Xoff - delta)
+	Headroom Headroom    `yaml:"headroom"` // of each lossless queue: exact (all that can be in flight), eq1 (DSH eq. 1), or a size
+	Delta    units.Bytes `yaml:"delta"`    // a queue is resumed this far below its threshold
 }
 
 // SIH is PFC as switches run it today: each lossless ingress queue owns its

@@ -9,10 +9,10 @@ import (
 
 // REDParams are the parameters of RED on the instantaneous queue.
 type REDParams struct {
-	KMin units.Bytes `yaml:"kmin"`
-	KMax units.Bytes `yaml:"kmax"`
-	PMax float64     `yaml:"pmax"`
-	Per  units.Rate  `yaml:"per"` // rate for which kmin and kmax are stated; 0bps: do not scale
+	KMin units.Bytes `yaml:"kmin"` // queue up to which no frame is marked
+	KMax units.Bytes `yaml:"kmax"` // queue above which every frame is
+	PMax float64     `yaml:"pmax"` // probability at kmax
+	Per  units.Rate  `yaml:"per"`  // rate for which kmin and kmax are stated; 0bps: do not scale
 }
 
 // Stated makes thresholds that a scenario gives count as they stand, whatever

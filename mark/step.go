@@ -9,7 +9,7 @@ import (
 
 // StepParams are the parameters of DCTCP's marking.
 type StepParams struct {
-	K   units.Bytes `yaml:"k"`
+	K   units.Bytes `yaml:"k"`   // queue above which every frame is marked
 	Per units.Rate  `yaml:"per"` // rate for which k is stated; 0bps: do not scale
 }
 

@@ -80,7 +80,7 @@ func (t *Table[New]) Get(name string) (Entry[New], error) {
 		return e, nil
 	}
 	var none Entry[New]
-	return none, fmt.Errorf("unknown %s %q; allowed: %s", t.Kind, name, strings.Join(t.Names(), ", "))
+	return none, Unknown(t.Kind, name, t.Names())
 }
 
 func (t *Table[New]) find(name string) (Entry[New], bool) {

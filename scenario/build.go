@@ -38,6 +38,8 @@ type Built struct {
 	Ideal     []units.Time
 	Checks    []*dataplane.Checks // nil when invariants are off
 	Probes    []*metrics.Series
+
+	set *settings
 }
 
 // BuildOptions are choices of a run that change no result.
@@ -56,8 +58,12 @@ type builder struct {
 	opts  BuildOptions
 	out   *Built
 
+	set    *settings // what overrides make of each node
+	setErr error
+
 	ends    [][]portEnd    // see portEnds
 	healthy []*route.Table // see tables
+	frames  frameSizes     // see frameSizes
 	fabric  *workload.Fabric
 	parts   []int // of each node: the island it is on
 
@@ -85,8 +91,17 @@ func newBuilder(cfg *Config, opts BuildOptions) *builder {
 	b := &builder{cfg: cfg, opts: opts, graph: g}
 	b.out = &Built{Config: cfg, Graph: b.graph}
 	b.kinds, b.masks = cfg.classes()
+	b.set, b.setErr = newSettings(cfg, b.graph)
+	b.out.set = b.set
+	b.frames = b.sizes()
 	return b
 }
+
+// switchAt and portAt return how a switch and one of its ports are set up, hostAt
+// the same of a host.
+func (b *builder) switchAt(node int) *setting     { return b.set.switches[node-b.graph.Hosts] }
+func (b *builder) portAt(node, port int) *setting { return b.set.ports[node-b.graph.Hosts][port] }
+func (b *builder) hostAt(node int) *hostSetting   { return b.set.hosts[node] }
 
 func (b *builder) build() error {
 	cfg := b.cfg
@@ -170,7 +185,7 @@ func (b *builder) cables(spec *sim.Spec) {
 // delayInto adds the pipeline latency of the switch that a link leads to.
 func (b *builder) delayInto(node int, d units.Time) units.Time {
 	if node >= b.graph.Hosts {
-		d += b.cfg.Switch.Latency
+		d += b.switchAt(node).Latency
 	}
 	return d
 }
@@ -178,41 +193,76 @@ func (b *builder) delayInto(node int, d units.Time) units.Time {
 // portSpecs describes the ports of a node.
 func (b *builder) portSpecs(node int) []flowctl.PortSpec {
 	var ports []flowctl.PortSpec
-	for _, e := range b.portEnds()[node] {
-		ports = append(ports, b.portSpec(node, &e))
+	for i, e := range b.portEnds()[node] {
+		ports = append(ports, b.portSpec(node, i, &e))
 	}
 	return ports
 }
 
-// portSpec describes a port. Its largest frame is a full packet, an ACK or a PFC
-// frame: a PAUSE waits for whichever is on the wire.
-func (b *builder) portSpec(here int, e *portEnd) flowctl.PortSpec {
-	h, s := &b.cfg.Hosts, &b.cfg.Switch
-	smallest := h.Header + 1
-	if b.kinds[lowestID(b.masks[h.Ack.Class])] == mmu.Lossless {
-		smallest = min(smallest, h.Ack.Size)
+// frameSizes are the largest frame that each host sends and the smallest of a
+// lossless class; the last entry is for all of them.
+type frameSizes struct{ largest, smallest []units.Bytes }
+
+// sizes looks at what hosts send: full packets, ACKs, and PFC frames.
+func (b *builder) sizes() frameSizes {
+	n := b.graph.Hosts
+	f := frameSizes{make([]units.Bytes, n+1), make([]units.Bytes, n+1)}
+	f.smallest[n] = maxFrame
+	for i := range n {
+		h := b.hostAt(i)
+		f.largest[i] = max(h.Payload+h.Header, h.Ack.Size, packet.PFCSize)
+		f.smallest[i] = h.Header + 1
+		if b.kinds[lowestID(b.masks[h.Ack.Class])] == mmu.Lossless {
+			f.smallest[i] = min(f.smallest[i], h.Ack.Size)
+		}
+		f.largest[n], f.smallest[n] = max(f.largest[n], f.largest[i]), min(f.smallest[n], f.smallest[i])
 	}
-	excused := e.fault
-	if !b.promisesLossless() {
-		excused = 1
-	}
-	return flowctl.PortSpec{
-		Rate: e.rate, DelayIn: e.back, DelayOut: e.delay, Excused: excused,
-		MTU: max(h.Payload+h.Header, h.Ack.Size, packet.PFCSize), MinFrame: smallest, WireOverhead: s.WireOverhead, Cell: s.Buffer.Cell,
-		Lossless: maskOf(b.kinds, mmu.Lossless), Host: here < b.graph.Hosts,
-		PFC: flowctl.PFCSpec{Quanta: uint16(s.PFC.Quanta), Indefinite: s.PFC.Hold == "indefinite", Processing: s.PFC.Processing, Ordered: !s.PFC.Coalesce},
-	}
+	return f
 }
 
-// promisesLossless reports whether the schemes in use promise that no lossless
-// frame is dropped.
-func (b *builder) promisesLossless() bool {
-	s := &b.cfg.Switch
-	scheme, err := flowctl.Schemes.Get(s.FlowControl.Name)
+// senders returns the entry of frameSizes for what arrives from a node.
+func (b *builder) senders(node int) int { return min(node, b.graph.Hosts) }
+
+// portSpec describes a port. A host does as the switch port at the other end of
+// its cable does.
+func (b *builder) portSpec(here, port int, e *portEnd) flowctl.PortSpec {
+	p := flowctl.PortSpec{
+		Rate: e.rate, DelayIn: e.back, DelayOut: e.delay,
+		MTU: b.frames.largest[b.senders(e.to)], MTUOut: b.frames.largest[b.senders(here)], MinFrame: b.frames.smallest[b.senders(e.to)],
+		WireOverhead: b.cfg.Switch.WireOverhead, Lossless: maskOf(b.kinds, mmu.Lossless), Host: here < b.graph.Hosts,
+	}
+	node, at := here, port
+	if p.Host {
+		node, at = e.to, e.port
+	}
+	s := b.portAt(node, at)
+	p.PFC, p.Cell, p.Excused = s.PFC.spec(), s.Buffer.Cell, e.fault
+	if !b.promisesLossless(node, at) {
+		p.Excused = 1
+	}
+	if p.Host {
+		return p
+	}
+	p.MTU, p.MTUOut = max(p.MTU, s.MTU), max(p.MTUOut, s.MTU)
+	if e.to >= b.graph.Hosts {
+		peer := b.portAt(e.to, e.port).PFC.spec()
+		p.Peer = &peer
+	}
+	return p
+}
+
+func (p *PFC) spec() flowctl.PFCSpec {
+	return flowctl.PFCSpec{Quanta: uint16(p.Quanta), Indefinite: p.Hold == "indefinite", Processing: p.Processing, Ordered: !p.Coalesce}
+}
+
+// promisesLossless reports whether the schemes of a switch port promise that no
+// lossless frame is dropped there.
+func (b *builder) promisesLossless(node, port int) bool {
+	scheme, err := flowctl.Schemes.Get(b.portAt(node, port).FlowControl.Name)
 	if err != nil {
 		return false // reported elsewhere
 	}
-	handler, err := deadlock.Handlers.Get(s.Deadlock.Name)
+	handler, err := deadlock.Handlers.Get(b.switchAt(node).Deadlock.Name)
 	return err == nil && scheme.Promises&handler.Promises&registry.Lossless != 0
 }
 
@@ -229,7 +279,7 @@ func (b *builder) switches(spec *sim.Spec) error {
 }
 
 func (b *builder) switchSpec(node int, table *route.Table) (*dataplane.SwitchSpec, error) {
-	cfg := &b.cfg.Switch
+	cfg := &b.switchAt(node).Switch
 	policy, err := buffer.Policies.Get(cfg.Policy.Name)
 	if err != nil {
 		return nil, at("switch.policy.name", err)
@@ -238,17 +288,9 @@ func (b *builder) switchSpec(node int, table *route.Table) (*dataplane.SwitchSpe
 	if err != nil {
 		return nil, at("routing.name", err)
 	}
-	marker, err := mark.Markers.Get(cfg.ECN.Name)
-	if err != nil {
-		return nil, at("switch.ecn.name", err)
-	}
 	handler, err := deadlock.Handlers.Get(cfg.Deadlock.Name)
 	if err != nil {
 		return nil, at("switch.deadlock.name", err)
-	}
-	scheme, err := flowScheme(cfg.FlowControl)
-	if err != nil {
-		return nil, err
 	}
 	ports := b.portSpecs(node)
 	s := &dataplane.SwitchSpec{
@@ -257,7 +299,7 @@ func (b *builder) switchSpec(node int, table *route.Table) (*dataplane.SwitchSpe
 		Buffer: mmu.Spec{Size: cfg.Buffer.Size, Private: cfg.Buffer.PrivatePerQueue, Cell: cfg.Buffer.Cell, Kinds: b.kinds},
 		Ports:  ports,
 		Policy: func(e buffer.Env) (buffer.Policy, error) { return policy.New(cfg.Policy.Params, e) },
-		Marker: func(r units.Rate) (mark.Marker, error) { return marker.New(cfg.ECN.Params, r) },
+		Marker: func(port int) (mark.Marker, error) { return b.portAt(node, port).ECN.marker(ports[port].Rate) },
 		Deadlock: func(sw deadlock.Switch) (deadlock.Handler, error) {
 			h, err := handler.New(cfg.Deadlock.Params, sw)
 			if err != nil {
@@ -265,29 +307,35 @@ func (b *builder) switchSpec(node int, table *route.Table) (*dataplane.SwitchSpe
 			}
 			return h, nil
 		},
-		ECN: b.ecnMask(), AtEnqueue: cfg.ECN.At == "enqueue",
-		Router: router.New(table, b.seedOf("route", node)), Seed: b.seedOf("switch", node),
-		Scheduler: b.scheduler, Sink: b.sink(node), Checks: b.checks(node), Peaks: b.cfg.Output.Watermarks,
+		AtEnqueue: cfg.ECN.At == "enqueue",
+		Router:    router.New(table, b.seedOf("route", node)), Seed: b.seedOf("switch", node),
+		Scheduler: func(port int) sched.Scheduler { return b.scheduler(&b.portAt(node, port).Scheduler) }, Sink: b.sink(node), Checks: b.checks(node), Peaks: b.cfg.Output.Watermarks,
 	}
-	for range ports {
+	for i := range ports {
+		here := b.portAt(node, i)
+		scheme, err := flowScheme(here.FlowControl)
+		if err != nil {
+			return nil, err
+		}
 		s.Flow = append(s.Flow, scheme)
+		s.ECN = append(s.ECN, b.ecnMask(&here.ECN))
 	}
 	if cfg.Buffer.ReserveFor == "chip" {
-		s.Spare = b.spare(scheme, ports)
+		s.Spare = b.spare(&cfg.Buffer, cfg.Ports, s.Flow, ports)
 	}
 	return s, nil
 }
 
 // spare is the headroom of the ports of the chip that are not connected: as much
 // as the most demanding connected one takes.
-func (b *builder) spare(scheme flowctl.Scheme, ports []flowctl.PortSpec) units.Bytes {
+func (b *builder) spare(buf *Buffer, chip int, schemes []flowctl.Scheme, ports []flowctl.PortSpec) units.Bytes {
 	most := units.Bytes(0)
 	for i := range ports {
-		most = max(most, scheme.Reserve(&ports[i]))
+		most = max(most, schemes[i].Reserve(&ports[i]))
 	}
 	queues := len(ids(maskOf(b.kinds, mmu.Lossless, mmu.Lossy)))
-	most += units.Bytes(queues) * b.cfg.Switch.Buffer.PrivatePerQueue
-	return most * units.Bytes(max(0, b.cfg.Switch.Ports-len(ports)))
+	most += units.Bytes(queues) * buf.PrivatePerQueue
+	return most * units.Bytes(max(0, chip-len(ports)))
 }
 
 func flowScheme(c Choice) (flowctl.Scheme, error) {
@@ -311,20 +359,28 @@ func (b *builder) checks(node int) *dataplane.Checks {
 	return c
 }
 
-func (b *builder) ecnMask() uint8 {
-	if len(b.cfg.Switch.ECN.Classes) == 0 {
+// marker builds the marker of a port.
+func (e *ECN) marker(r units.Rate) (mark.Marker, error) {
+	m, err := mark.Markers.Get(e.Name)
+	if err != nil {
+		return nil, at("switch.ecn.name", err)
+	}
+	return m.New(e.Params, r)
+}
+
+func (b *builder) ecnMask(e *ECN) uint8 {
+	if len(e.Classes) == 0 {
 		return maskOf(b.kinds, mmu.Lossless, mmu.Lossy)
 	}
 	mask := uint8(0)
-	for _, g := range b.cfg.Switch.ECN.Classes {
+	for _, g := range e.Classes {
 		mask |= b.masks[g]
 	}
 	return mask
 }
 
 // scheduler builds the scheduler of a port.
-func (b *builder) scheduler() sched.Scheduler {
-	cfg := &b.cfg.Switch.Scheduler
+func (b *builder) scheduler(cfg *Scheduler) sched.Scheduler {
 	p := sched.Params{}
 	for _, g := range cfg.Strict {
 		p.Strict |= b.masks[g]
@@ -349,43 +405,73 @@ func (b *builder) scheduler() sched.Scheduler {
 	return e.New(p)
 }
 
-func (b *builder) hosts(spec *sim.Spec) error {
-	h := &b.cfg.Hosts
+// transport is how the flows of a host are carried, as their sender knows it.
+func (b *builder) transport(h *Hosts) (dataplane.Transport, error) {
 	algorithm, err := cc.Algorithms.Get(h.CC.Name)
 	if err != nil {
-		return at("hosts.cc.name", err)
+		return dataplane.Transport{}, at("hosts.cc.name", err)
 	}
 	control, err := algorithm.New(h.CC.Params)
 	if err != nil {
-		return h.CC.wrong("hosts.cc", err)
-	}
-	scheme, err := flowScheme(b.cfg.Switch.FlowControl)
-	if err != nil {
-		return err
-	}
-	mode := dataplane.CNPFrame
-	if h.CNP.Mode == "ack" {
-		mode = dataplane.CNPInAck
+		return dataplane.Transport{}, h.CC.wrong("hosts.cc", err)
 	}
 	way := dataplane.Transport{
-		Control: control, Payload: h.Payload, Header: h.Header, AckSize: h.Ack.Size, AckEvery: h.Ack.Every,
-		AckClass: uint8(lowestID(b.masks[h.Ack.Class])), CNP: mode, CNPEvery: h.CNP.Interval,
-		NackEvery: h.Reliability.NackInterval, Timeout: h.Reliability.Timeout, MaxTimeout: h.Reliability.MaxTimeout,
+		Control: control, Payload: h.Payload, Header: h.Header, CNP: dataplane.CNPFrame,
+		Timeout: h.Reliability.Timeout, MaxTimeout: h.Reliability.MaxTimeout,
+	}
+	if h.CNP.Mode == "ack" {
+		way.CNP = dataplane.CNPInAck
+	}
+	return way, nil
+}
+
+// answer adds to a transport what the receiving host decides.
+func (b *builder) answer(way dataplane.Transport, h *Hosts) dataplane.Transport {
+	way.AckSize, way.AckEvery, way.AckClass = h.Ack.Size, h.Ack.Every, uint8(lowestID(b.masks[h.Ack.Class]))
+	way.CNPEvery, way.NackEvery = h.CNP.Interval, h.Reliability.NackInterval
+	return way
+}
+
+// hosts builds the NICs. A flow names its sender's group of hosts as transport.
+func (b *builder) hosts(spec *sim.Spec) error {
+	var ways []dataplane.Transport
+	for _, h := range b.set.ofHosts {
+		way, err := b.transport(&h.Hosts)
+		if err != nil {
+			return err
+		}
+		ways = append(ways, way)
+	}
+	answers := make([][]dataplane.Transport, len(ways)) // by group of the receiver
+	for to, h := range b.set.ofHosts {
+		for _, way := range ways {
+			answers[to] = append(answers[to], b.answer(way, &h.Hosts))
+		}
 	}
 	starts := make([][]uint32, b.graph.Hosts)
-	for i, f := range b.out.Flows.Flow {
+	for i := range b.out.Flows.Flow {
+		f := &b.out.Flows.Flow[i]
+		f.Transport = uint8(b.hostAt(int(f.Src)).group)
 		if !b.out.Flows.Waits(i) {
 			starts[f.Src] = append(starts[f.Src], uint32(i))
 		}
 	}
 	rtt := b.baseRTT()
-	if h.Reliability.Timeout < rtt {
-		return atf("hosts.reliability.timeout", "%w: %s is less than the round trip of %s in an empty network; allowed: %s or more", errTimeout, show(h.Reliability.Timeout), rtt, rtt)
+	for _, h := range b.set.ofHosts {
+		if t := h.Reliability.Timeout; t < rtt {
+			return b.ofHost(h, atf("hosts.reliability.timeout", "%w: %s is less than the round trip of %s in an empty network; allowed: %s or more", errTimeout, show(t), rtt, rtt))
+		}
 	}
 	for node := range b.graph.Hosts {
+		e := &b.portEnds()[node][0]
+		port := b.portAt(e.to, e.port) // the switch at the other end
+		scheme, err := flowScheme(port.FlowControl)
+		if err != nil {
+			return err
+		}
 		spec.Hosts = append(spec.Hosts, &dataplane.NICSpec{
-			Name: b.graph.Names[node], Node: uint16(node), Port: b.portSpecs(node)[0], Flow: scheme, Scheduler: b.scheduler(),
-			Kinds: b.kinds, Transports: []dataplane.Transport{way}, BaseRTT: rtt, Receive: b.receive(node),
+			Name: b.graph.Names[node], Node: uint16(node), Port: b.portSpecs(node)[0], Flow: scheme, Scheduler: b.scheduler(&port.Scheduler),
+			Kinds: b.kinds, Transports: answers[b.hostAt(node).group], BaseRTT: rtt, Receive: b.receive(node),
 			Flows: b.out.Flows, Starts: starts[node], Sink: b.sink(node), Checks: b.checks(node),
 		})
 	}
@@ -406,7 +492,7 @@ func lowestID(mask uint8) int {
 
 // receive describes the receive side of a host: its speed and its stuck times.
 func (b *builder) receive(node int) dataplane.ReceiveSpec {
-	cfg := &b.cfg.Hosts.Receive
+	cfg := &b.hostAt(node).Receive
 	spec := dataplane.ReceiveSpec{Xoff: cfg.Xoff}
 	for _, f := range b.cfg.Faults {
 		if f.Stuck && f.Host == b.graph.Names[node] {

@@ -1,9 +1,10 @@
 package scenario
 
 import (
-	"fmt"
 	"reflect"
 	"strings"
+
+	"github.com/xoff-net/xoff/registry"
 )
 
 // findScheme returns a scheme of a plug point by name. The keys of a scenario
@@ -21,7 +22,7 @@ func findScheme(kind, name string) (Scheme, error) {
 			names = append(names, s.Name)
 		}
 	}
-	return Scheme{}, fmt.Errorf("unknown %s %q; allowed: %s", kind, name, strings.Join(names, ", "))
+	return Scheme{}, registry.Unknown(kind, name, names)
 }
 
 // presetter is a parameter struct with named sets of values.
@@ -50,7 +51,7 @@ func (c *Choice) decode(d *decoder, entries []entry, path string, beside []strin
 		if err != nil {
 			return d.fail(placeOf(e.node), at, "%w", err)
 		}
-		if c.Params != nil {
+		if c.Params != nil && d.again == nil {
 			for _, key := range keyNames(reflect.TypeOf(c.Params).Elem()) {
 				d.src.forget(join(path, key)) // what was written for another scheme
 			}
@@ -67,7 +68,7 @@ func (c *Choice) decode(d *decoder, entries []entry, path string, beside []strin
 	beside = append([]string{"name"}, beside...)
 	if c.Params == nil {
 		if len(rest) > 0 {
-			return d.fail(rest[0].place, path, "%s %s has no parameter %q; allowed: %s", kind, c.Name, rest[0].key, strings.Join(beside, ", "))
+			return d.fail(rest[0].place, path, "%s %s has no parameter %q%s; allowed: %s", kind, c.Name, rest[0].key, registry.DidYouMean(rest[0].key, beside), strings.Join(beside, ", "))
 		}
 		return nil
 	}

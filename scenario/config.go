@@ -10,18 +10,18 @@ import (
 // Config is a scenario. The zero value of a field means its default, which
 // Default and Resolve fill in.
 type Config struct {
-	Name     string           `yaml:"name"`
-	Seed     uint64           `yaml:"seed"`
-	Topology Topology         `yaml:"topology"`
-	Classes  map[string]Class `yaml:"classes"`
-	Switch   Switch           `yaml:"switch"`
-	Routing  Routing          `yaml:"routing"`
-	Hosts    Hosts            `yaml:"hosts"`
-	Workload []Workload       `yaml:"workload"`
-	Faults   []Fault          `yaml:"faults,omitempty"`
-	Run      Run              `yaml:"run"`
-	Probes   []Probe          `yaml:"probes,omitempty"`
-	Output   Output           `yaml:"output"`
+	Name     string           `yaml:"name"`             // of the results
+	Seed     uint64           `yaml:"seed"`             // every generator and node derives its own random stream from it
+	Topology Topology         `yaml:"topology"`         // hosts, switches and cables
+	Classes  map[string]Class `yaml:"classes"`          // groups of traffic classes; what is not listed does not exist
+	Switch   Switch           `yaml:"switch"`           // every switch; exceptions in overrides
+	Routing  Routing          `yaml:"routing"`          // by which port a frame leaves a switch
+	Hosts    Hosts            `yaml:"hosts"`            // every host; exceptions in overrides
+	Workload []Workload       `yaml:"workload"`         // generators of flows
+	Faults   []Fault          `yaml:"faults,omitempty"` // what goes wrong, and when
+	Run      Run              `yaml:"run"`              // how long, and what counts
+	Probes   []Probe          `yaml:"probes,omitempty"` // what is watched while the run goes
+	Output   Output           `yaml:"output"`           // what is written
 
 	source *source // where the keys were written; nil when no file was read
 }
@@ -37,9 +37,9 @@ type Topology struct {
 
 // LinkOverride changes the links whose names match.
 type LinkOverride struct {
-	Match string     `yaml:"match"`
-	Rate  units.Rate `yaml:"rate,omitempty"`
-	Delay units.Time `yaml:"delay,omitempty"`
+	Match string     `yaml:"match"`           // a pattern of links
+	Rate  units.Rate `yaml:"rate,omitempty"`  // instead of the usual one
+	Delay units.Time `yaml:"delay,omitempty"` // instead of the usual one
 }
 
 // Fabric returns a topology without exceptions.
@@ -47,8 +47,10 @@ func Fabric(name string, params any) Topology { return Topology{Choice: choice(n
 
 // Class is a group of traffic classes that are treated alike.
 type Class struct {
-	IDs  []int  `yaml:"ids"`
-	Kind string `yaml:"kind"` // control | lossless | lossy
+	IDs []int `yaml:"ids"` // 0 to 7
+	// Kind is what the fabric does for the group: control frames are never paused,
+	// lossless ones are paused rather than dropped, lossy ones are dropped.
+	Kind string `yaml:"kind" allowed:"control,lossless,lossy"`
 }
 
 // Choice is a named scheme with its parameters, which stand beside the name.
@@ -59,40 +61,43 @@ type Choice struct {
 
 // Switch describes every switch of the fabric.
 type Switch struct {
-	Ports        int         `yaml:"ports,omitempty"` // of the chip; 0: as many as are cabled
-	Buffer       Buffer      `yaml:"buffer"`
-	Policy       Choice      `yaml:"policy"`
-	FlowControl  Choice      `yaml:"flow_control"`
-	PFC          PFC         `yaml:"pfc"`
-	Scheduler    Scheduler   `yaml:"scheduler"`
-	ECN          ECN         `yaml:"ecn"`
-	Deadlock     Choice      `yaml:"deadlock"`
-	Latency      units.Time  `yaml:"latency"`       // fixed pipeline latency
-	WireOverhead units.Bytes `yaml:"wire_overhead"` // preamble and gap per frame, on every link
+	Ports        int         `yaml:"ports,omitempty"`     // of the chip; 0: as many as are cabled
+	Buffer       Buffer      `yaml:"buffer"`              // packet memory
+	Policy       Choice      `yaml:"policy"`              // how the queues share the buffer
+	FlowControl  Choice      `yaml:"flow_control"`        // what keeps lossless classes lossless; of every port
+	PFC          PFC         `yaml:"pfc"`                 // how ports speak IEEE 802.1Qbb
+	Scheduler    Scheduler   `yaml:"scheduler"`           // which class of a port sends next
+	ECN          ECN         `yaml:"ecn"`                 // which frames get the congestion mark
+	Deadlock     Choice      `yaml:"deadlock"`            // what is done about loops of paused queues
+	Latency      units.Time  `yaml:"latency"`             // of the pipeline, for every frame
+	WireOverhead units.Bytes `yaml:"wire_overhead"`       // preamble and gap per frame, on every link of the fabric
+	MTU          units.Bytes `yaml:"mtu,omitempty"`       // largest frame a port takes, for which headroom is sized; 0: the largest that hosts send
+	Overrides    []Override  `yaml:"overrides,omitempty"` // exceptions: keys of switch for the switches or ports that match; the last one wins
 }
 
 // Buffer is the packet memory of a switch.
 type Buffer struct {
-	Size            units.Bytes `yaml:"size"`
-	PrivatePerQueue units.Bytes `yaml:"private_per_queue"`
-	Cell            units.Bytes `yaml:"cell"`
-	ReserveFor      string      `yaml:"reserve_for"` // chip | cabled: which ports headroom is set aside for
+	Size            units.Bytes `yaml:"size"`                              // of everything: private, shared, headroom
+	PrivatePerQueue units.Bytes `yaml:"private_per_queue"`                 // guaranteed to each ingress queue that is not for control
+	Cell            units.Bytes `yaml:"cell"`                              // unit of storage: a frame takes whole cells
+	ReserveFor      string      `yaml:"reserve_for" allowed:"chip,cabled"` // which ports headroom is set aside for; chip when switch.ports is given
 }
 
-// PFC is how every port speaks IEEE 802.1Qbb.
+// PFC is how a port speaks IEEE 802.1Qbb: what it sends, and how fast it acts on
+// what it gets.
 type PFC struct {
-	Hold       string     `yaml:"hold"` // timed | indefinite
-	Quanta     int        `yaml:"quanta"`
-	Processing units.Time `yaml:"processing"`
-	Coalesce   bool       `yaml:"coalesce"` // a pause withdrawn before it was sent is not sent; false: up to two changes per class wait
+	Hold       string     `yaml:"hold" allowed:"timed,indefinite"` // how long a pause lasts that the port sends: for its quanta, repeated while wanted, or until it is withdrawn
+	Quanta     int        `yaml:"quanta"`                          // pause time of a frame, in units of 512 bit times
+	Processing units.Time `yaml:"processing"`                      // from the arrival of a pause to its effect
+	Coalesce   bool       `yaml:"coalesce"`                        // a pause withdrawn before it was sent is not sent; false: up to two changes per class wait
 }
 
 // Scheduler says how the classes of a port compete. Groups are names in Classes.
 type Scheduler struct {
-	Strict  []string    `yaml:"strict"`
-	DWRR    []string    `yaml:"dwrr,omitempty"`
-	RR      []string    `yaml:"rr,omitempty"`
-	Quantum units.Bytes `yaml:"quantum,omitempty"`
+	Strict  []string    `yaml:"strict"`            // groups that go first, the lowest class number before the next
+	DWRR    []string    `yaml:"dwrr,omitempty"`    // groups that share the rest by deficit weighted round robin
+	RR      []string    `yaml:"rr,omitempty"`      // groups that share the rest frame by frame, instead of dwrr
+	Quantum units.Bytes `yaml:"quantum,omitempty"` // bytes that a class may send per round of dwrr
 	// Quanta overrides the quantum per class id.
 	Quanta map[int]units.Bytes `yaml:"quanta,omitempty"`
 }
@@ -100,84 +105,84 @@ type Scheduler struct {
 // ECN is the marker of every port.
 type ECN struct {
 	Choice  `yaml:",inline"`
-	Classes []string `yaml:"classes,omitempty"` // groups that are marked; default: every lossless and lossy one
-	At      string   `yaml:"at"`                // dequeue | enqueue
+	Classes []string `yaml:"classes,omitempty"`            // groups that are marked; default: every lossless and lossy one
+	At      string   `yaml:"at" allowed:"dequeue,enqueue"` // when the queue is looked at: as a frame leaves or as it joins
 }
 
 // Routing chooses the router of every switch.
 type Routing struct {
-	Name string `yaml:"name"`
-	// RerouteAfter is how long after a link event the tables follow.
-	RerouteAfter units.Time `yaml:"reroute_after"`
-	Pinned       []Pin      `yaml:"pinned,omitempty"`
+	Name         string     `yaml:"name" kind:"routing"` // how one of several equally good paths is chosen
+	RerouteAfter units.Time `yaml:"reroute_after"`       // how long after a link event the tables follow
+	Pinned       []Pin      `yaml:"pinned,omitempty"`    // routes of single flows
 }
 
 // Pin gives the data of flows from some hosts to others a route of its own.
 type Pin struct {
 	From string   `yaml:"from"` // a host, or a pattern of hosts, groups and switches
-	To   string   `yaml:"to"`
-	Via  []string `yaml:"via"` // switches, in order
+	To   string   `yaml:"to"`   // the same
+	Via  []string `yaml:"via"`  // switches, in order
 }
 
 // Hosts describes every host.
 type Hosts struct {
-	Payload     units.Bytes `yaml:"payload"`
-	Header      units.Bytes `yaml:"header"`
-	Ack         Ack         `yaml:"ack"`
-	CNP         CNP         `yaml:"cnp"`
-	Reliability Reliability `yaml:"reliability"`
-	CC          Choice      `yaml:"cc"`
-	Receive     Receive     `yaml:"receive"`
+	Payload     units.Bytes `yaml:"payload"`             // of a full packet
+	Header      units.Bytes `yaml:"header"`              // of every data packet: all of the frame that is not payload
+	Ack         Ack         `yaml:"ack"`                 // how data is acknowledged
+	CNP         CNP         `yaml:"cnp"`                 // how congestion marks come back
+	Reliability Reliability `yaml:"reliability"`         // how lost packets are recovered
+	CC          Choice      `yaml:"cc"`                  // congestion control
+	Receive     Receive     `yaml:"receive"`             // hosts that take frames slowly
+	Overrides   []Override  `yaml:"overrides,omitempty"` // exceptions: keys of hosts for the hosts that match; the last one wins
 }
 
 // Ack is how data is acknowledged.
 type Ack struct {
-	Every int         `yaml:"every"`
-	Class string      `yaml:"class"` // group in Classes; its first id is used
-	Size  units.Bytes `yaml:"size"`
+	Every int         `yaml:"every"` // packets per ACK
+	Class string      `yaml:"class"` // group in classes; its first id is used
+	Size  units.Bytes `yaml:"size"`  // of the frame
 }
 
 // CNP is how congestion marks come back.
 type CNP struct {
-	Mode     string     `yaml:"mode"` // interval | ack
-	Interval units.Time `yaml:"interval"`
+	Mode     string     `yaml:"mode" allowed:"interval,ack"` // in frames of their own, or in the ACK of the marked packet
+	Interval units.Time `yaml:"interval"`                    // shortest time between two frames for a flow
 }
 
 // Reliability is how lost packets are recovered.
 type Reliability struct {
-	Name         string     `yaml:"name"` // go-back-n
-	Timeout      units.Time `yaml:"timeout"`
-	MaxTimeout   units.Time `yaml:"max_timeout"`
-	NackInterval units.Time `yaml:"nack_interval"`
+	Name         string     `yaml:"name" allowed:"go-back-n"` // go-back-n: everything from the lost packet on is sent again
+	Timeout      units.Time `yaml:"timeout"`                  // without progress, before packets are sent again
+	MaxTimeout   units.Time `yaml:"max_timeout"`              // bound of the doubling after each timeout
+	NackInterval units.Time `yaml:"nack_interval"`            // shortest time between two NACKs for the same gap
 }
 
-// Receive is a host that takes frames slowly. Rate 0bps takes them at once.
+// Receive is a host that takes frames slowly.
 type Receive struct {
-	Rate   units.Rate  `yaml:"rate"`
-	Buffer units.Bytes `yaml:"buffer"`
-	Xoff   units.Bytes `yaml:"xoff"`
+	Rate   units.Rate  `yaml:"rate"`            // at which frames are taken; 0bps: at once
+	Buffer units.Bytes `yaml:"buffer"`          // where they wait meanwhile
+	Xoff   units.Bytes `yaml:"xoff"`            // per class: the host pauses above it
 	Hosts  []string    `yaml:"hosts,omitempty"` // which ones; default: all
 }
 
 // Workload is one generator of flows. The generator's own parameters stand beside
 // the keys that all share.
 type Workload struct {
-	Name      string      `yaml:"name"`
-	Generator string      `yaml:"generator"`
-	Params    any         `yaml:"-"` // pointer to the generator's parameter struct
-	Load      Load        `yaml:"load,omitempty"`
-	Pairs     string      `yaml:"pairs,omitempty"` // which hosts talk to each other: any | other_rack | ...
-	From      Selection   `yaml:"from,omitempty"`  // hosts that send; default: all
-	To        Selection   `yaml:"to,omitempty"`    // hosts that receive; default: all
-	Class     ClassChoice `yaml:"class"`
-	Start     units.Time  `yaml:"start,omitempty"` // flows start from then on
-	Stop      units.Time  `yaml:"stop,omitempty"`  // and before that; default: run.arrivals
+	Name      string      `yaml:"name"`                       // of the rows in results
+	Generator string      `yaml:"generator" kind:"generator"` // how flows come about; its parameters stand beside it
+	Params    any         `yaml:"-"`                          // pointer to the generator's parameter struct
+	Load      Load        `yaml:"load,omitempty"`             // how much is sent
+	Pairs     string      `yaml:"pairs,omitempty"`            // which hosts talk to each other: any | other_rack | ...
+	From      Selection   `yaml:"from,omitempty"`             // hosts that send; default: all
+	To        Selection   `yaml:"to,omitempty"`               // hosts that receive; default: all
+	Class     ClassChoice `yaml:"class"`                      // of the flows: an id, a group (its first id), {random: group}, or {shares: {1: 0.3, 4: 0.7}}; default: the lowest that carries data
+	Start     units.Time  `yaml:"start,omitempty"`            // flows start from then on
+	Stop      units.Time  `yaml:"stop,omitempty"`             // and before that; default: run.arrivals
 }
 
 // Load is a share of a capacity.
 type Load struct {
-	Share float64 `yaml:"share"`
-	Of    string  `yaml:"of"` // host_links | all_host_links | receiver_links | uplinks | a pattern of links
+	Share float64 `yaml:"share"` // of the capacity
+	Of    string  `yaml:"of"`    // host_links | all_host_links | receiver_links | uplinks | a pattern of links
 }
 
 // Selection is a list of hosts by name, group, switch or pattern.
@@ -199,34 +204,34 @@ type ClassShare struct {
 
 // Fault is one thing that goes wrong.
 type Fault struct {
-	At      units.Time `yaml:"at"`
+	At      units.Time `yaml:"at"`                 // when it begins
 	Link    string     `yaml:"link,omitempty"`     // two node names joined by a dash
-	DownFor units.Time `yaml:"down_for,omitempty"` // the link fails
+	DownFor units.Time `yaml:"down_for,omitempty"` // the link fails for so long
 	Times   int        `yaml:"times,omitempty"`    // flapping: how often
 	Every   units.Time `yaml:"every,omitempty"`    // flapping: from failure to failure
 	Corrupt float64    `yaml:"corrupt,omitempty"`  // share of damaged frames
 	For     units.Time `yaml:"for,omitempty"`      // how long frames are damaged, or the host is stuck
-	Host    string     `yaml:"host,omitempty"`
-	Stuck   bool       `yaml:"stuck,omitempty"` // the host takes nothing and pauses everything
+	Host    string     `yaml:"host,omitempty"`     // instead of a link
+	Stuck   bool       `yaml:"stuck,omitempty"`    // the host takes nothing and pauses everything
 }
 
 // Run says how long and what counts.
 type Run struct {
-	Arrivals units.Time `yaml:"arrivals"`
-	Measure  Measure    `yaml:"measure"`
-	Stop     Stop       `yaml:"stop"`
+	Arrivals units.Time `yaml:"arrivals"` // flows start before this time
+	Measure  Measure    `yaml:"measure"`  // which flows count in summaries
+	Stop     Stop       `yaml:"stop"`     // when the run ends
 }
 
 // Measure is the window in which flows must start to count.
 type Measure struct {
-	From units.Time `yaml:"from"`
-	To   units.Time `yaml:"to"`
+	From units.Time `yaml:"from"` // leaves out the warm-up
+	To   units.Time `yaml:"to"`   // default: run.arrivals
 }
 
 // Stop ends a run.
 type Stop struct {
-	When   string     `yaml:"when"` // measured_flows_done | all_flows_done | time
-	AtMost units.Time `yaml:"at_most"`
+	When   string     `yaml:"when" allowed:"measured_flows_done,all_flows_done,time"` // what must have happened
+	AtMost units.Time `yaml:"at_most"`                                                // end of the run at the latest
 }
 
 // Output says what is written, and which flows have statistics of their own.

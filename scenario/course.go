@@ -38,11 +38,11 @@ type walker struct {
 	b       *builder
 	routers []route.Router // by node; nil for hosts
 	tables  []*route.Table
-	turns   bool     // routers may send packets of a flow different ways
-	kinds   []uint16 // by link and direction: number of its kind of stage
-	slow    []uint16 // by host: number of its kind of stage, none when it takes frames at once
-	base    []int    // by node: number of its first link
-	steady  cc.Control
+	turns   bool            // routers may send packets of a flow different ways
+	kinds   []uint16        // by link and direction: number of its kind of stage
+	slow    []uint16        // by host: number of its kind of stage, none when it takes frames at once
+	base    []int           // by node: number of its first link
+	steady  []steadyControl // by group of hosts; nil: not one of these
 	name    []byte
 	ways    [2][][]int32 // of the last walk: links, there and back
 	rounds  uint32
@@ -96,15 +96,14 @@ func newWalker(b *builder) *walker {
 		w.slow = append(w.slow, kind)
 	}
 	w.order = make([]mention, len(w.kinds))
-	algorithm, err := cc.Algorithms.Get(b.cfg.Hosts.CC.Name)
-	if err != nil {
-		panic(err)
+	for _, h := range b.set.ofHosts {
+		way, err := b.transport(&h.Hosts)
+		if err != nil {
+			panic(err)
+		}
+		steady, _ := way.Control().(steadyControl)
+		w.steady = append(w.steady, steady)
 	}
-	control, err := algorithm.New(b.cfg.Hosts.CC.Params)
-	if err != nil {
-		panic(err)
-	}
-	w.steady, _ = control().(steadyControl)
 	return w
 }
 
@@ -154,6 +153,8 @@ func (w *walker) walk(id uint32, f *dataplane.Flow) []byte {
 	}
 	put(w.slow[f.Dst])
 	put(w.slow[f.Src])
+	put(uint16(w.b.hostAt(int(f.Src)).group))
+	put(uint16(w.b.hostAt(int(f.Dst)).group))
 	return w.name
 }
 
@@ -198,8 +199,8 @@ func (w *walker) follow(links []int32, p *packet.Packet, src, dst int) ([]int32,
 
 // course describes the last walk.
 func (w *walker) course(src, dst int) *course {
-	h := &w.b.cfg.Hosts
-	c := &course{payload: h.Payload, header: h.Header, ack: h.Ack.Size, every: h.Ack.Every}
+	h, answers := w.b.hostAt(src), &w.b.hostAt(dst).Ack
+	c := &course{payload: h.Payload, header: h.Header, ack: answers.Size, every: answers.Every}
 	index := make(map[int32]uint16)
 	for dir, ways := range w.ways {
 		var list [][]uint16
@@ -233,10 +234,10 @@ func (w *walker) course(src, dst int) *course {
 	}
 	line := w.b.portEnds()[src][0].rate
 	c.rate = line
-	if w.steady != nil {
-		w.steady.Start(0, &cc.Flow{Line: line, MTU: h.Payload + h.Header, BaseRTT: w.b.baseRTT()})
-		c.rate = min(c.rate, w.steady.Rate(0))
-		if window := w.steady.Window(0); window < cc.Unlimited {
+	if steady := w.steady[h.group]; steady != nil {
+		steady.Start(0, &cc.Flow{Line: line, MTU: h.Payload + h.Header, BaseRTT: w.b.baseRTT()})
+		c.rate = min(c.rate, steady.Rate(0))
+		if window := steady.Window(0); window < cc.Unlimited {
 			c.window = int64((window + h.Payload - 1) / h.Payload)
 		}
 	}

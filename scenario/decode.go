@@ -7,6 +7,7 @@ import (
 	"io/fs"
 	"os"
 	"reflect"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -41,7 +42,7 @@ func (missingFile) Is(target error) bool { return target == fs.ErrNotExist }
 // for the file in messages.
 func Parse(name string, data []byte, set ...string) (*Config, error) {
 	c := Default()
-	c.source = &source{name: name, lines: strings.Split(string(data), "\n"), places: make(map[string]place)}
+	c.source = newSource(name, data)
 	d := &decoder{src: c.source}
 	body, err := document(d, data, "scenario")
 	if err != nil {
@@ -175,39 +176,95 @@ func (c *Config) settle() {
 	if c.source.has("switch.ports") && !c.source.has("switch.buffer.reserve_for") {
 		c.Switch.Buffer.ReserveFor = "chip"
 	}
+	c.settleOverrides()
 	if !c.source.has("hosts.reliability.max_timeout") {
 		c.Hosts.Reliability.MaxTimeout = max(c.Hosts.Reliability.MaxTimeout, c.Hosts.Reliability.Timeout)
 	}
 }
 
-// override applies one `path=value`.
+// override applies one `path=value`, or one Shorthand.
 func override(c *Config, set string) error {
+	if strings.HasPrefix(set, "--") {
+		return overrideShort(c, set)
+	}
 	d := &decoder{src: c.source, set: "--set " + set}
 	path, text, ok := strings.Cut(set, "=")
 	if !ok || path == "" {
 		return d.fail(place{}, "", "%q is not a setting; allowed: path=value, such as switch.policy.alpha=1/8", set)
 	}
+	steps, node, err := d.setting(path, text)
+	if err != nil {
+		return err
+	}
+	steps = numbered(reflect.ValueOf(c).Elem(), steps)
+	if isMapping(node) {
+		c.clear(steps)
+	}
+	return d.assign(reflect.ValueOf(c).Elem(), "", steps, node)
+}
+
+// numbered replaces the names of list items in a path by their numbers.
+func numbered(v reflect.Value, path []step) []step {
+	list := slices.Clone(path)
+	for i := range list {
+		if k := itemNamed(v, list[i].key); k >= 0 && list[i].index < 0 {
+			list[i] = step{index: k}
+		}
+		var ok bool
+		if v, ok = partOf(v, list[i:i+1]); !ok {
+			break
+		}
+	}
+	return list
+}
+
+// itemNamed returns the number of the item of a list that has a name, -1 when
+// there is none.
+func itemNamed(v reflect.Value, name string) int {
+	if v.Kind() != reflect.Slice || v.Type().Elem().Kind() != reflect.Struct {
+		return -1
+	}
+	for i := range v.Len() {
+		if f := v.Index(i).FieldByName("Name"); f.IsValid() && f.Kind() == reflect.String && f.String() == name {
+			return i
+		}
+	}
+	return -1
+}
+
+// pathOf writes a path.
+func pathOf(steps []step) string {
+	path := ""
+	for _, s := range steps {
+		if s.index >= 0 {
+			path += fmt.Sprintf("[%d]", s.index)
+		} else {
+			path = join(path, s.key)
+		}
+	}
+	return path
+}
+
+// setting reads the two sides of a `path=value`.
+func (d *decoder) setting(path, text string) ([]step, ast.Node, error) {
 	if tooDeep([]byte(text)) > 0 {
-		return d.fail(place{}, "", "keys are nested too deeply; allowed: at most %d levels", maxDepth)
+		return nil, nil, d.fail(place{}, "", "keys are nested too deeply; allowed: at most %d levels", maxDepth)
 	}
 	file, err := parseYAML([]byte(text))
 	if err != nil || len(file.Docs) != 1 || file.Docs[0].Body == nil {
-		return d.fail(place{}, "", "%q is not a value; allowed: YAML", text)
+		return nil, nil, d.fail(place{}, "", "%q is not a value; allowed: YAML", text)
 	}
 	steps, ok := splitPath(path)
 	if !ok {
-		return d.fail(place{}, "", "%q is not a key; allowed: names joined by dots, items of lists as workload[0]", path)
+		return nil, nil, d.fail(place{}, "", "%q is not a key; allowed: names joined by dots, items of lists as workload[0]", path)
 	}
-	body := file.Docs[0].Body
-	if isMapping(body) {
-		c.clear(path, steps)
-	}
-	return d.assign(reflect.ValueOf(c).Elem(), "", steps, body)
+	return steps, file.Docs[0].Body, nil
 }
 
 // clear sets a part of a scenario back to its default and forgets what was
 // written there: keys that are given in braces replace all of it.
-func (c *Config) clear(path string, steps []step) {
+func (c *Config) clear(steps []step) {
+	path := pathOf(steps)
 	part, ok := partOf(reflect.ValueOf(c).Elem(), steps)
 	if !ok {
 		return
@@ -220,6 +277,7 @@ func (c *Config) clear(path string, steps []step) {
 	for p := range c.source.places {
 		if strings.HasPrefix(p, path+".") || strings.HasPrefix(p, path+"[") {
 			delete(c.source.places, p)
+			delete(c.source.keys, p)
 		}
 	}
 }

@@ -6,6 +6,7 @@ import (
 	"flag"
 	"fmt"
 	"os"
+	"path/filepath"
 	"reflect"
 	"strings"
 	"testing"
@@ -24,30 +25,43 @@ var rewrite = flag.Bool("rewrite", false, "write what the code answers into test
 // brokenCase is a scenario with a mistake and the message that it gets.
 type brokenCase struct{ name, text, want string }
 
-// readBroken reads testdata/broken.txt: `-- name --`, a scenario, `=> message`.
-func readBroken(t testing.TB) []brokenCase {
-	data, err := os.ReadFile("testdata/broken.txt")
+// readBroken reads testdata/broken*.txt: `-- name --`, a scenario, `=> message`.
+func readBroken(t testing.TB) map[string][]brokenCase {
+	files, err := filepath.Glob("testdata/broken*.txt")
 	if err != nil {
 		t.Fatal(err)
 	}
-	var cases []brokenCase
-	for _, part := range strings.Split("\n"+string(data), "\n-- ")[1:] {
-		head, body, _ := strings.Cut(part, " --\n")
-		text, want, ok := strings.Cut("\n"+body, "\n=> ")
-		if !ok {
-			t.Fatalf("case %q has no message", head)
+	cases := make(map[string][]brokenCase)
+	for _, file := range files {
+		data, err := os.ReadFile(file)
+		if err != nil {
+			t.Fatal(err)
 		}
-		text = strings.TrimPrefix(text+"\n", "\n")
-		cases = append(cases, brokenCase{head, text, strings.TrimSpace(want)})
+		for _, part := range strings.Split("\n"+string(data), "\n-- ")[1:] {
+			head, body, _ := strings.Cut(part, " --\n")
+			text, want, ok := strings.Cut("\n"+body, "\n=> ")
+			if !ok {
+				t.Fatalf("case %q has no message", head)
+			}
+			text = strings.TrimPrefix(text+"\n", "\n")
+			cases[file] = append(cases[file], brokenCase{head, text, strings.TrimSpace(want)})
+		}
 	}
 	return cases
 }
 
 func TestBroken(t *testing.T) {
-	cases := readBroken(t)
-	if len(cases) < 40 {
-		t.Fatalf("only %d cases were read", len(cases))
+	n := 0
+	for file, cases := range readBroken(t) {
+		n += len(cases)
+		testBroken(t, file, cases)
 	}
+	if n < 170 {
+		t.Fatalf("only %d cases were read", n)
+	}
+}
+
+func testBroken(t *testing.T, file string, cases []brokenCase) {
 	var out strings.Builder
 	for _, c := range cases {
 		_, err := Parse("a.yaml", []byte(c.text))
@@ -67,7 +81,7 @@ func TestBroken(t *testing.T) {
 		})
 	}
 	if *rewrite {
-		if err := os.WriteFile("testdata/broken.txt", []byte(out.String()), 0o644); err != nil {
+		if err := os.WriteFile(file, []byte(out.String()), 0o644); err != nil {
 			t.Fatal(err)
 		}
 	}

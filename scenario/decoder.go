@@ -6,13 +6,13 @@ import (
 	"math"
 	"reflect"
 	"slices"
-	"sort"
 	"strconv"
 	"strings"
 
 	"github.com/goccy/go-yaml/ast"
 	"github.com/goccy/go-yaml/token"
 
+	"github.com/xoff-net/xoff/registry"
 	"github.com/xoff-net/xoff/units"
 )
 
@@ -22,6 +22,8 @@ import (
 type decoder struct {
 	src *source
 	set string // the --set that is decoded; empty: the file
+	// again holds the places of keys that are read a second time (see patcher).
+	again []place
 }
 
 // entry is one key of a mapping with its value.
@@ -48,7 +50,11 @@ func (d *decoder) fail(p place, path, format string, args ...any) error {
 	if path != "" {
 		err = at(path, err)
 	}
-	p.from = d.set
+	if p.line < 0 {
+		p = d.again[-p.line]
+	} else {
+		p.from = d.set
+	}
 	return d.src.errorAt(p, err)
 }
 
@@ -125,12 +131,17 @@ func (d *decoder) entries(n ast.Node, path string) ([]entry, error) {
 
 // note remembers the place of a key: of its value when that is a plain one.
 func (d *decoder) note(path string, e entry) {
+	if d.again != nil {
+		return
+	}
 	p := e.place
 	if _, _, ok := scalar(e.node); ok {
 		p = placeOf(e.node)
 	}
 	p.from = d.set
 	d.src.places[path] = p
+	e.place.from = d.set
+	d.src.keys[path] = e.place
 }
 
 func join(path, name string) string {
@@ -381,50 +392,10 @@ func keyOf(f reflect.StructField) string {
 }
 
 func (d *decoder) unknown(e entry, path string, known []string) error {
-	guess := ""
-	if near := nearest(e.key, known); near != "" {
-		guess = fmt.Sprintf(" (did you mean %q?)", near)
-	}
 	if path == "" {
 		path = "scenario"
 	}
-	return d.fail(e.place, path, "unknown key %q%s; allowed: %s", e.key, guess, strings.Join(known, ", "))
-}
-
-// nearest returns the known word closest to s, if it is close at all.
-func nearest(s string, known []string) string {
-	best, at := "", 2+min(2, len(s)/3) // at most three letters wrong, fewer in short words
-	sorted := append([]string(nil), known...)
-	sort.Strings(sorted)
-	if len(s) > 64 {
-		return ""
-	}
-	for _, k := range sorted {
-		if n := distance(s, k); n < at {
-			best, at = k, n
-		}
-	}
-	return best
-}
-
-// distance is the number of letters to insert, delete or change to make b of a.
-func distance(a, b string) int {
-	row := make([]int, len(b)+1)
-	for j := range row {
-		row[j] = j
-	}
-	for i := range len(a) {
-		diagonal := row[0]
-		row[0] = i + 1
-		for j := range len(b) {
-			cost := 1
-			if a[i] == b[j] {
-				cost = 0
-			}
-			diagonal, row[j+1] = row[j+1], min(row[j+1]+1, row[j]+1, diagonal+cost)
-		}
-	}
-	return row[len(b)]
+	return d.fail(e.place, path, "%w", registry.Unknown("key", e.key, known))
 }
 
 // isText reports whether a value is written as one word, whatever it is made of.
@@ -449,14 +420,19 @@ func (d *decoder) assign(v reflect.Value, path string, steps []step, n ast.Node)
 	e := entry{key: s.key, node: n}
 	self, ok := v.Addr().Interface().(selfDecoder)
 	switch {
-	case ok && len(steps) == 1:
-		return self.decodeEntries(d, []entry{e}, path)
 	case ok:
-		v, known := self.part(s.key)
-		if !known {
-			return self.decodeEntries(d, []entry{e}, path) // says what is allowed
+		if v, known := self.part(s.key); known && len(steps) > 1 {
+			return d.assign(v, join(path, s.key), steps[1:], n)
 		}
-		return d.assign(v, join(path, s.key), steps[1:], n)
+		if e.node, ok = nest(steps[1:], n); !ok {
+			return d.fail(place{}, path, "a list below %s is set as a whole; allowed: keys joined by dots", s.key)
+		}
+		return self.decodeEntries(d, []entry{e}, path) // says what is allowed
+	case v.Kind() == reflect.Slice:
+		if k := itemNamed(v, s.key); k >= 0 {
+			return d.assign(v.Index(k), fmt.Sprintf("%s[%d]", path, k), steps[1:], n)
+		}
+		return d.noItem(v, path, s.key)
 	case v.Kind() == reflect.Struct && !isText(v):
 		i, known := keysOf(v.Type())[s.key]
 		if !known {
@@ -476,4 +452,33 @@ func (d *decoder) assign(v reflect.Value, path string, steps []step, n ast.Node)
 		return nil
 	}
 	return d.fail(place{}, path, "has no keys of its own, so no %q; allowed: one value", s.key)
+}
+
+// noItem says that a list has no item of a name.
+func (d *decoder) noItem(v reflect.Value, path, name string) error {
+	var names []string
+	for i := range v.Len() {
+		if item := v.Index(i); item.Kind() == reflect.Struct {
+			if f := item.FieldByName("Name"); f.IsValid() && f.Kind() == reflect.String {
+				names = append(names, f.String())
+			}
+		}
+	}
+	if names == nil {
+		return d.fail(place{}, path, "there is no item called %q; allowed: the number of an item, as in %s[0]", name, path)
+	}
+	return d.fail(place{}, path, "%w", registry.Unknown("item", name, append(names, path+"[0]")))
+}
+
+// nest puts a node below keys: b and c make {b: {c: node}} of it.
+func nest(steps []step, n ast.Node) (ast.Node, bool) {
+	for i := len(steps) - 1; i >= 0; i-- {
+		if steps[i].index >= 0 {
+			return nil, false
+		}
+		position := func() *token.Position { return &token.Position{} }
+		key := ast.String(&token.Token{Type: token.StringType, Value: steps[i].key, Position: position()})
+		n = ast.MappingValue(&token.Token{Type: token.MappingValueType, Value: ":", Position: position()}, key, n)
+	}
+	return n, true
 }

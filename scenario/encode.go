@@ -37,6 +37,9 @@ func plainOf(v reflect.Value) (any, error) {
 		return t.plain()
 	case Probe:
 		return t.plain()
+	case Override:
+		out := yaml.MapSlice{{Key: "match", Value: t.Match}}
+		return append(out, plainPatch(t.Keys).(yaml.MapSlice)...), nil
 	case ClassChoice:
 		return t.plain(), nil
 	case encoding.TextMarshaler:

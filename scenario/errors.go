@@ -13,6 +13,7 @@ import (
 type Error struct {
 	Path string
 	Err  error
+	key  string // below Path: the one to show, which may be unknown
 }
 
 func (e *Error) Error() string { return e.Path + ": " + e.Err.Error() }
@@ -57,9 +58,11 @@ func (e *InputError) Excerpt() string {
 }
 
 // at ties an error to a key.
-func at(path string, err error) error { return &Error{path, err} }
+func at(path string, err error) error { return &Error{Path: path, Err: err} }
 
-func atf(path, format string, args ...any) error { return &Error{path, fmt.Errorf(format, args...)} }
+func atf(path, format string, args ...any) error {
+	return &Error{Path: path, Err: fmt.Errorf(format, args...)}
+}
 
 // first returns the first error of a list of checks.
 func first(errs ...error) error {
@@ -85,7 +88,12 @@ type place struct {
 type source struct {
 	name   string
 	lines  []string
-	places map[string]place // by path
+	places map[string]place // by path: of the value, if it is a plain one
+	keys   map[string]place // by path: of the key
+}
+
+func newSource(name string, data []byte) *source {
+	return &source{name, strings.Split(string(data), "\n"), make(map[string]place), make(map[string]place)}
 }
 
 // has reports whether a key was written, rather than left to its default.
@@ -139,6 +147,9 @@ func (c *Config) Locate(err error) error {
 	}
 	if c.source == nil {
 		return &InputError{Err: err}
+	}
+	if p, ok := c.source.keys[join(e.Path, e.key)]; ok && e.key != "" {
+		return c.source.errorAt(p, err)
 	}
 	return c.source.errorAt(c.source.find(e.Path), err)
 }

@@ -13,8 +13,10 @@ import (
 // message for the user, and what is accepted is written and read back alike and
 // builds.
 func FuzzParse(f *testing.F) {
-	for _, c := range readBroken(f) {
-		f.Add([]byte(c.text))
+	for _, cases := range readBroken(f) {
+		for _, c := range cases {
+			f.Add([]byte(c.text))
+		}
 	}
 	for _, name := range exampleFiles(f) {
 		text, err := os.ReadFile(name)
@@ -32,6 +34,8 @@ func FuzzParse(f *testing.F) {
 		"? a", "<<: 1", "{a: {b", "a: |\n  x", "!!binary x", "%YAML 1.2\n---\na", "*a", "- - -", "name: 'x", "name: \"\\xff\"", "\xff\xfe",
 		"seed: 0x10", "topology: {leaves: 1e2}", "name: &a b\nseed: *a", "hosts: {cc: {name: fixed, window: 1KB}}",
 		"switch: {scheduler: {quanta: {1: 2KB, 2: 3KB}}}", "name: >\n  folded\n  text\n", "name: 12", "classes: {b: {ids: [6], kind: lossy}}",
+		"switch: {overrides: [{match: '*.port0', pfc: {quanta: 3, hold: indefinite}}, {match: leaf*, ports: 9, scheduler: {rr: [rdma], strict: [control], quanta: {}}}]}",
+		"hosts: {overrides: [{match: 'host[12]', payload: 1e2B, ack: {every: 007}, cc: {name: fixed, rate: \"1Gbps\"}}]}",
 	} {
 		f.Add([]byte(text))
 	}
@@ -92,7 +96,8 @@ func small(c *Config) bool {
 
 // FuzzSet feeds overrides.
 func FuzzSet(f *testing.F) {
-	for _, set := range []string{"seed=2", "workload[0].class={random: rdma}", "classes.x={ids: [1]}", "a[", "a]=1", ".=1", "topology.leaves=[", "workload[-1]=2", "switch.policy={name: static}"} {
+	for _, set := range []string{"seed=2", "workload[0].class={random: rdma}", "classes.x={ids: [1]}", "a[", "a]=1", ".=1", "topology.leaves=[", "workload[-1]=2", "switch.policy={name: static}",
+		"--cc dcqcn:preset=paper,rai=1Mbps", "--topology ring:switches=3", "--cc", "workload.answers.load.share=0.1", `switch.overrides=[{match: "leaf*", ports: 30}]`} {
 		f.Add(set)
 	}
 	base, err := os.ReadFile("../examples/incast.yaml")

@@ -78,14 +78,15 @@ func (b *builder) idealFCTs() []units.Time {
 	return ideal
 }
 
-// roundTrip is how long a full packet takes on one path and its ACK on another.
-func (b *builder) roundTrip(there, back []hopLink) units.Time {
-	h, over, sum := &b.cfg.Hosts, b.cfg.Switch.WireOverhead, units.Time(0)
+// roundTrip is how long a full packet of a host takes on one path and an ACK of
+// the other host on another.
+func (b *builder) roundTrip(h *Hosts, a *Ack, there, back []hopLink) units.Time {
+	over, sum := b.cfg.Switch.WireOverhead, units.Time(0)
 	for _, l := range there {
 		sum += l.rate.TxTime(h.Payload+h.Header+over) + l.delay
 	}
 	for _, l := range back {
-		sum += l.rate.TxTime(h.Ack.Size+over) + l.delay
+		sum += l.rate.TxTime(a.Size+over) + l.delay
 	}
 	return sum
 }
@@ -100,7 +101,7 @@ func (b *builder) baseRTT() units.Time {
 				continue
 			}
 			there, back := b.path(src, dst), b.path(dst, src)
-			longest = max(longest, b.roundTrip(there, back))
+			longest = max(longest, b.roundTrip(&b.hostAt(src).Hosts, &b.hostAt(dst).Ack, there, back))
 		}
 	}
 	return longest
@@ -109,6 +110,7 @@ func (b *builder) baseRTT() units.Time {
 // portEnd is where a port leads.
 type portEnd struct {
 	to    int
+	port  int // of the peer
 	rate  units.Rate
 	delay units.Time // to the peer
 	back  units.Time // from the peer
@@ -124,8 +126,8 @@ func (b *builder) portEnds() [][]portEnd {
 		}
 		faults := b.firstFaults()
 		for i, l := range b.graph.Links {
-			b.ends[l.A][l.PortA] = portEnd{l.B, l.Rate, b.delayInto(l.B, l.Delay), b.delayInto(l.A, l.Delay), faults[i]}
-			b.ends[l.B][l.PortB] = portEnd{l.A, l.Rate, b.delayInto(l.A, l.Delay), b.delayInto(l.B, l.Delay), faults[i]}
+			b.ends[l.A][l.PortA] = portEnd{l.B, l.PortB, l.Rate, b.delayInto(l.B, l.Delay), b.delayInto(l.A, l.Delay), faults[i]}
+			b.ends[l.B][l.PortB] = portEnd{l.A, l.PortA, l.Rate, b.delayInto(l.A, l.Delay), b.delayInto(l.B, l.Delay), faults[i]}
 		}
 	}
 	return b.ends
@@ -133,6 +135,9 @@ func (b *builder) portEnds() [][]portEnd {
 
 // minFrame is the smallest frame that any node sends.
 func (b *builder) minFrame() units.Bytes {
-	h := &b.cfg.Hosts
-	return min(h.Ack.Size, h.Header+1, packet.PFCSize) + b.cfg.Switch.WireOverhead
+	least := packet.PFCSize
+	for _, h := range b.set.ofHosts {
+		least = min(least, h.Ack.Size, h.Header+1)
+	}
+	return least + b.cfg.Switch.WireOverhead
 }

@@ -1,6 +1,8 @@
 package scenario
 
 import (
+	"slices"
+
 	"github.com/xoff-net/xoff/metrics"
 	"github.com/xoff-net/xoff/sim"
 	"github.com/xoff-net/xoff/units"
@@ -25,4 +27,15 @@ func (b *Built) measured(i int) bool {
 		start = began
 	}
 	return b.Flows.Offered(i) && b.Config.measured(start)
+}
+
+// FlowControls returns the names of the schemes that ports run.
+func (b *Built) FlowControls() []string {
+	var names []string
+	for _, s := range slices.Concat(b.set.ofSwitches, b.set.ofPorts) {
+		if !slices.Contains(names, s.FlowControl.Name) {
+			names = append(names, s.FlowControl.Name)
+		}
+	}
+	return names
 }

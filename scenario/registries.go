@@ -1,6 +1,8 @@
 package scenario
 
 import (
+	"fmt"
+
 	"github.com/xoff-net/xoff/buffer"
 	"github.com/xoff-net/xoff/cc"
 	"github.com/xoff-net/xoff/deadlock"
@@ -31,8 +33,19 @@ type Scheme struct {
 func Kinds() []Kind {
 	return []Kind{
 		kindOf(topo.Topologies), kindOf(buffer.Policies), kindOf(flowctl.Schemes), kindOf(deadlock.Handlers), kindOf(sched.Schedulers),
-		kindOf(mark.Markers), kindOf(route.Routers), kindOf(cc.Algorithms), kindOf(workload.Generators), kindOf(probe.Kinds),
+		kindOf(mark.Markers), kindOf(route.Routers), kindOf(cc.Algorithms), kindOf(workload.Generators), kindOf(probe.Kinds), sizesKind(),
 	}
+}
+
+// sizesKind lists the tables of flow sizes.
+func sizesKind() Kind {
+	k := Kind{Name: "sizes"}
+	for i := range workload.CDFs {
+		c := &workload.CDFs[i]
+		last := c.Points[len(c.Points)-1].Size
+		k.Schemes = append(k.Schemes, Scheme{Name: c.Name, Doc: fmt.Sprintf("flow sizes of mean %.0f bytes, at most %s", c.Mean(), last)})
+	}
+	return k
 }
 
 func kindOf[N any](t *registry.Table[N]) Kind {

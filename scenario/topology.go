@@ -6,7 +6,6 @@ import (
 	"os"
 	"path/filepath"
 	"reflect"
-	"strings"
 
 	"github.com/xoff-net/xoff/sim"
 	"github.com/xoff-net/xoff/topo"
@@ -162,7 +161,7 @@ func readSmall(name string) ([]byte, error) {
 // parseTopology reads a topology file: the keys of a custom topology. The places
 // of keys are those that they would have in a scenario.
 func parseTopology(name string, data []byte) (*topo.CustomParams, *source, error) {
-	src := &source{name: name, lines: strings.Split(string(data), "\n"), places: make(map[string]place)}
+	src := newSource(name, data)
 	d := &decoder{src: src}
 	body, err := document(d, data, "topology")
 	if err != nil {

@@ -3,12 +3,14 @@ package scenario
 import (
 	"cmp"
 	"fmt"
+	"reflect"
 	"strconv"
 	"strings"
 	"unicode"
 	"unicode/utf8"
 
 	"github.com/xoff-net/xoff/mmu"
+	"github.com/xoff-net/xoff/registry"
 	"github.com/xoff-net/xoff/sim"
 	"github.com/xoff-net/xoff/topo"
 	"github.com/xoff-net/xoff/units"
@@ -40,7 +42,9 @@ func Validate(c *Config) error {
 	if err == nil {
 		// From here on the fabric can be generated.
 		b := newBuilder(c, BuildOptions{})
-		err = first(b.checkSchemes(), b.checkPFC(), b.checkBuffers(), b.checkDeadlock(), b.checkRouting(), b.checkReceive())
+		if err = b.checkSettings(); err == nil {
+			err = first(b.checkSchemes(), b.checkPFC(), b.checkBuffers(), b.checkDeadlock(), b.checkLinks(), b.checkRouting(), b.checkReceive())
+		}
 		if err == nil {
 			err = first(b.checkFaults(), b.checkWorkloads(), b.checkProbes())
 		}
@@ -96,7 +100,7 @@ func oneOf(path, word string, allowed ...string) error {
 			return nil
 		}
 	}
-	return atf(path, "%q is unknown; allowed: %s", word, strings.Join(allowed, ", "))
+	return atf(path, "%q is unknown%s; allowed: %s", word, registry.DidYouMean(word, allowed), strings.Join(allowed, ", "))
 }
 
 // when runs a check that matters under a condition only.
@@ -133,7 +137,7 @@ func (c *Config) checkClasses() error {
 		if !isGroupName(name) {
 			return atf(path, "%q cannot name a group; allowed: a letter, then letters, digits, - and _", name)
 		}
-		if err := oneOf(path+".kind", g.Kind, "control", "lossless", "lossy"); err != nil {
+		if err := checkWords(path, reflect.ValueOf(g)); err != nil {
 			return err
 		}
 		if len(g.IDs) == 0 {
@@ -170,16 +174,16 @@ func (c *Config) checkSwitch() error {
 	s := &c.Switch
 	b, p := &s.Buffer, &s.PFC
 	return first(
+		checkWords("switch", reflect.ValueOf(*s)),
 		within("switch.ports", s.Ports, 0, sim.MaxPorts),
 		within("switch.buffer.size", b.Size, 1, mmu.MaxBuffer),
 		within("switch.buffer.private_per_queue", b.PrivatePerQueue, 0, mmu.MaxBuffer),
 		within("switch.buffer.cell", b.Cell, 1, maxCell),
-		oneOf("switch.buffer.reserve_for", b.ReserveFor, "chip", "cabled"),
-		oneOf("switch.pfc.hold", p.Hold, "timed", "indefinite"),
 		within("switch.pfc.quanta", p.Quanta, 1, 65535),
 		within("switch.pfc.processing", p.Processing, 0, maxDelay),
 		within("switch.latency", s.Latency, 0, maxDelay),
 		within("switch.wire_overhead", s.WireOverhead, 0, maxOverhead),
+		within("switch.mtu", s.MTU, 0, maxFrame),
 	)
 }
 
@@ -240,7 +244,7 @@ func (c *Config) checkECN() error {
 			return err
 		}
 	}
-	return oneOf("switch.ecn.at", e.At, "dequeue", "enqueue")
+	return nil
 }
 
 func (c *Config) checkHosts() error {
@@ -260,9 +264,8 @@ func (c *Config) checkHosts() error {
 		within("hosts.ack.every", h.Ack.Every, 1, 65535),
 		within("hosts.ack.size", h.Ack.Size, 1, maxFrame),
 		c.group("hosts.ack.class", h.Ack.Class),
-		oneOf("hosts.cnp.mode", h.CNP.Mode, "interval", "ack"),
+		checkWords("hosts", reflect.ValueOf(*h)),
 		positive("hosts.cnp.interval", h.CNP.Interval),
-		oneOf("hosts.reliability.name", r.Name, "go-back-n"),
 		positive("hosts.reliability.timeout", r.Timeout),
 		within("hosts.reliability.max_timeout", r.MaxTimeout, r.Timeout, units.MaxTime),
 		span("hosts.reliability.nack_interval", r.NackInterval),
@@ -275,7 +278,7 @@ func (c *Config) checkRun() error {
 		positive("run.arrivals", r.Arrivals),
 		span("run.measure.from", r.Measure.From),
 		span("run.measure.to", r.Measure.To),
-		oneOf("run.stop.when", r.Stop.When, "measured_flows_done", "all_flows_done", "time"),
+		checkWords("run", reflect.ValueOf(*r)),
 		positive("run.stop.at_most", r.Stop.AtMost),
 	)
 	switch {

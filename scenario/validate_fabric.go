@@ -4,10 +4,8 @@ import (
 	"fmt"
 
 	"github.com/xoff-net/xoff/buffer"
-	"github.com/xoff-net/xoff/cc"
 	"github.com/xoff-net/xoff/dataplane"
 	"github.com/xoff-net/xoff/deadlock"
-	"github.com/xoff-net/xoff/mark"
 	"github.com/xoff-net/xoff/mmu"
 	"github.com/xoff-net/xoff/packet"
 	"github.com/xoff-net/xoff/route"
@@ -19,47 +17,76 @@ import (
 // checkSchemes tries the constructors of the chosen schemes, which check their
 // parameters.
 func (b *builder) checkSchemes() error {
-	s := &b.cfg.Switch
-	if _, err := flowScheme(s.FlowControl); err != nil {
-		return err
+	type kind struct {
+		s     *setting
+		ports int
+		rate  units.Rate
 	}
+	seen := make(map[kind]bool) // alike switches and ports are checked once
+	for node := b.graph.Hosts; node < b.graph.Nodes(); node++ {
+		s, ends := b.switchAt(node), b.portEnds()[node]
+		if k := (kind{s: s, ports: len(ends)}); !seen[k] {
+			seen[k] = true
+			if err := b.checkPolicy(&s.Switch, node); err != nil {
+				return b.ofSwitch(s, err)
+			}
+		}
+		for i, e := range ends {
+			k := kind{s: b.portAt(node, i), rate: e.rate}
+			if seen[k] {
+				continue
+			}
+			seen[k] = true
+			if err := k.s.checkPort(e.rate); err != nil {
+				return b.ofSwitch(k.s, err)
+			}
+		}
+	}
+	for _, h := range b.set.ofHosts {
+		if _, err := b.transport(&h.Hosts); err != nil {
+			return b.ofHost(h, err)
+		}
+	}
+	for host := range b.graph.Hosts {
+		h := b.hostAt(host)
+		p, ok := h.CC.Params.(lineChecker)
+		if !ok {
+			continue
+		}
+		if err := p.CheckLine(b.portEnds()[host][0].rate); err != nil {
+			return b.ofHost(h, h.CC.wrong("hosts.cc", err))
+		}
+	}
+	return nil
+}
+
+// checkPolicy checks the schemes of a whole switch.
+func (b *builder) checkPolicy(s *Switch, node int) error {
 	policy, err := buffer.Policies.Get(s.Policy.Name)
 	if err != nil {
 		return at("switch.policy.name", err)
 	}
-	ports := b.portSpecs(b.graph.Hosts)
-	env := buffer.Env{View: mmu.NewLedger(mmu.Spec{Ports: len(ports), Size: s.Buffer.Size, Kinds: b.kinds}).View()}
-	for i := range ports {
-		env.Rates = append(env.Rates, ports[i].Rate)
+	ends := b.portEnds()[node]
+	env := buffer.Env{View: mmu.NewLedger(mmu.Spec{Ports: len(ends), Size: s.Buffer.Size, Kinds: b.kinds}).View()}
+	for i := range ends {
+		env.Rates = append(env.Rates, ends[i].rate)
 	}
 	if _, err := policy.New(s.Policy.Params, env); err != nil {
 		return s.Policy.wrong("switch.policy", err)
 	}
-	marker, err := mark.Markers.Get(s.ECN.Name)
-	if err != nil {
-		return at("switch.ecn.name", err)
-	}
-	for _, rate := range b.graph.Rates() {
-		if _, err := marker.New(s.ECN.Params, rate); err != nil {
-			return s.ECN.wrong("switch.ecn", err)
-		}
-	}
 	if _, err := deadlock.Handlers.Get(s.Deadlock.Name); err != nil {
 		return at("switch.deadlock.name", err)
 	}
-	algorithm, err := cc.Algorithms.Get(b.cfg.Hosts.CC.Name)
-	if err != nil {
-		return at("hosts.cc.name", err)
+	return nil
+}
+
+// checkPort checks the schemes of a port.
+func (s *setting) checkPort(rate units.Rate) error {
+	if _, err := flowScheme(s.FlowControl); err != nil {
+		return err
 	}
-	if _, err := algorithm.New(b.cfg.Hosts.CC.Params); err != nil {
-		return b.cfg.Hosts.CC.wrong("hosts.cc", err)
-	}
-	if p, ok := b.cfg.Hosts.CC.Params.(lineChecker); ok {
-		for host := range b.graph.Hosts {
-			if err := p.CheckLine(b.portEnds()[host][0].rate); err != nil {
-				return b.cfg.Hosts.CC.wrong("hosts.cc", err)
-			}
-		}
+	if _, err := s.ECN.marker(rate); err != nil {
+		return s.ECN.wrong("switch.ecn", err)
 	}
 	return nil
 }
@@ -67,17 +94,26 @@ func (b *builder) checkSchemes() error {
 // lineChecker is a parameter struct that must fit the line rate of every host.
 type lineChecker interface{ CheckLine(units.Rate) error }
 
-// checkDeadlock tries the handler on a switch of two ports, so that a mistake in
-// its parameters is found here and not when the engine is built.
+// checkDeadlock tries the handlers on switches of two ports, so that a mistake in
+// their parameters is found here and not when the engine is built.
 func (b *builder) checkDeadlock() error {
-	spec, err := b.switchSpec(b.graph.Hosts, &route.Table{})
-	if err != nil {
-		return err
+	seen := make(map[*setting]bool)
+	for node := b.graph.Hosts; node < b.graph.Nodes(); node++ {
+		if seen[b.switchAt(node)] {
+			continue
+		}
+		seen[b.switchAt(node)] = true
+		spec, err := b.switchSpec(node, &route.Table{})
+		if err != nil {
+			return err
+		}
+		n := min(2, len(spec.Ports))
+		spec.Ports, spec.Flow, spec.Sink, spec.Checks = spec.Ports[:n], spec.Flow[:n], nil, nil
+		if _, err = dataplane.NewSwitch(spec, noDriver{}); err != nil {
+			return err
+		}
 	}
-	n := min(2, len(spec.Ports))
-	spec.Ports, spec.Flow, spec.Sink, spec.Checks = spec.Ports[:n], spec.Flow[:n], nil, nil
-	_, err = dataplane.NewSwitch(spec, noDriver{})
-	return err
+	return nil
 }
 
 // noDriver drives nothing.
@@ -93,32 +129,39 @@ const absurd units.Bytes = 1 << 48
 // checkBuffers checks that private segments and headroom leave something to
 // share in every switch.
 func (b *builder) checkBuffers() error {
-	cfg := &b.cfg.Switch
-	scheme, err := flowScheme(cfg.FlowControl)
-	if err != nil {
-		return err
+	for node := b.graph.Hosts; node < b.graph.Nodes(); node++ {
+		s := b.switchAt(node)
+		if err := b.checkBuffer(&s.Switch, node); err != nil {
+			return b.ofSwitch(s, err)
+		}
 	}
+	return nil
+}
+
+func (b *builder) checkBuffer(cfg *Switch, node int) error {
 	if cfg.Buffer.ReserveFor == "chip" && cfg.Ports == 0 {
 		return atf("switch.buffer.reserve_for", "the chip has no number of ports; allowed: chip together with switch.ports, or cabled")
 	}
 	private := cfg.Buffer.PrivatePerQueue * units.Bytes(len(ids(maskOf(b.kinds, mmu.Lossless, mmu.Lossy))))
-	for node := b.graph.Hosts; node < b.graph.Nodes(); node++ {
-		name, ports := b.graph.Names[node], b.portSpecs(node)
-		if cfg.Ports != 0 && len(ports) > cfg.Ports {
-			return atf("switch.ports", "%s has %d links; allowed: %d to %d", name, len(ports), len(ports), sim.MaxPorts)
+	name, ports := b.graph.Names[node], b.portSpecs(node)
+	if cfg.Ports != 0 && len(ports) > cfg.Ports {
+		return atf("switch.ports", "%s has %d links; allowed: %d to %d", name, len(ports), len(ports), sim.MaxPorts)
+	}
+	taken, most := units.Bytes(0), units.Bytes(0)
+	for i := range ports {
+		scheme, err := flowScheme(b.portAt(node, i).FlowControl)
+		if err != nil {
+			return err
 		}
-		taken, most := units.Bytes(0), units.Bytes(0)
-		for i := range ports {
-			part := min(scheme.Reserve(&ports[i]), absurd) + private
-			most = max(most, part)
-			taken += part
-		}
-		if cfg.Buffer.ReserveFor == "chip" {
-			taken += most * units.Bytes(cfg.Ports-len(ports))
-		}
-		if taken >= cfg.Buffer.Size {
-			return atf("switch.buffer.size", "private segments and headroom of %s take %d bytes of its %d; allowed: a larger buffer, fewer lossless classes, or a smaller headroom", name, int64(taken), int64(cfg.Buffer.Size))
-		}
+		part := min(scheme.Reserve(&ports[i]), absurd) + private
+		most = max(most, part)
+		taken += part
+	}
+	if cfg.Buffer.ReserveFor == "chip" {
+		taken += most * units.Bytes(cfg.Ports-len(ports))
+	}
+	if taken >= cfg.Buffer.Size {
+		return atf("switch.buffer.size", "private segments and headroom of %s take %d bytes of its %d; allowed: a larger buffer, fewer lossless classes, or a smaller headroom", name, int64(taken), int64(cfg.Buffer.Size))
 	}
 	return nil
 }
@@ -126,26 +169,47 @@ func (b *builder) checkBuffers() error {
 // checkPFC checks that pauses can be refreshed before they run out: a scheme that
 // promises to lose nothing could not keep its promise otherwise.
 func (b *builder) checkPFC() error {
-	cfg, port := &b.cfg.Switch, b.portSpecs(0)[0]
-	if !b.promisesLossless() || port.PFC.Indefinite || port.Lossless == 0 {
-		return nil
-	}
-	if least := port.MinQuanta(); cfg.PFC.Quanta < least {
-		return atf("switch.pfc.quanta", "%d quanta of 64 bytes are too short to be refreshed: half of them must last for a frame of %d bytes and a PFC frame; allowed: %d to 65535, or hold: indefinite",
-			cfg.PFC.Quanta, int64(port.MTU), least)
+	for node := b.graph.Hosts; node < b.graph.Nodes(); node++ {
+		for i, e := range b.portEnds()[node] {
+			port := b.portSpec(node, i, &e)
+			if !b.promisesLossless(node, i) || port.PFC.Indefinite || port.Lossless == 0 {
+				continue
+			}
+			s := b.portAt(node, i)
+			if least := port.MinQuanta(); s.PFC.Quanta < least {
+				return b.ofSwitch(s, atf("switch.pfc.quanta", "%d quanta of 64 bytes are too short to be refreshed: half of them must last for a frame of %d bytes and a PFC frame; allowed: %d to 65535, or hold: indefinite",
+					s.PFC.Quanta, int64(max(port.MTU, port.MTUOut)), least))
+			}
+		}
 	}
 	return nil
 }
 
 // checkReceive checks the receive side of slow hosts.
 func (b *builder) checkReceive() error {
-	r := &b.cfg.Hosts.Receive
-	const path = "hosts.receive"
-	for i, h := range r.Hosts {
+	for i, h := range b.cfg.Hosts.Receive.Hosts {
 		if b.host(h) < 0 {
-			return b.noHost(fmt.Sprintf("%s.hosts[%d]", path, i), h)
+			return b.noHost(fmt.Sprintf("hosts.receive.hosts[%d]", i), h)
 		}
 	}
+	// The first host of each kind stands for the others; those on other cables
+	// are checked when they have a slow receiver.
+	seen := make(map[*hostSetting]bool)
+	for node := range b.graph.Hosts {
+		h := b.hostAt(node)
+		if seen[h] && h.Receive.Rate == 0 {
+			continue
+		}
+		seen[h] = true
+		if err := b.checkReceiver(&h.Receive, node); err != nil {
+			return b.ofHost(h, err)
+		}
+	}
+	return nil
+}
+
+func (b *builder) checkReceiver(r *Receive, node int) error {
+	const path = "hosts.receive"
 	err := first(
 		within(path+".xoff", r.Xoff, 0, mmu.MaxBuffer),
 		within(path+".buffer", r.Buffer, 0, mmu.MaxBuffer),
@@ -154,14 +218,15 @@ func (b *builder) checkReceive() error {
 	if err != nil || r.Rate == 0 {
 		return err
 	}
-	scheme, err := flowScheme(b.cfg.Switch.FlowControl)
+	e := &b.portEnds()[node][0]
+	scheme, err := flowScheme(b.portAt(e.to, e.port).FlowControl)
 	if err != nil {
 		return err
 	}
 	if err := within(path+".xoff", r.Xoff, 1, mmu.MaxBuffer); err != nil {
 		return err
 	}
-	port := b.portSpecs(0)[0]
+	port := b.portSpecs(node)[0]
 	lossless := units.Bytes(len(ids(port.Lossless)))
 	if need := lossless*r.Xoff + scheme.Reserve(&port); r.Buffer < need {
 		return atf(path+".buffer", "%s do not hold xoff and headroom of %d lossless classes; allowed: %s or more", r.Buffer, lossless, need)

@@ -357,7 +357,7 @@ func (b *builder) checkClassChoice(path string, c ClassChoice) error {
 	for _, s := range c.Shares {
 		at := join(path+".shares", s.Class)
 		if err := b.checkClass(s.Class); err != nil {
-			return &Error{at, err}
+			return &Error{Path: at, Err: err}
 		}
 		if !(s.Share > 0 && s.Share <= 1) || seen[b.classNamed(s.Class)] {
 			return atf(at, "a share of %v, or a class that has one already; allowed: each class once, more than 0, at most 1", s.Share)

@@ -7,6 +7,7 @@ import (
 	"os"
 	"path/filepath"
 	"reflect"
+	"strings"
 	"testing"
 
 	"github.com/xoff-net/xoff/dataplane"
@@ -14,9 +15,12 @@ import (
 	"github.com/xoff-net/xoff/workload"
 )
 
-// build makes a run of a scenario without running it.
+// build makes a run of a scenario, with a flow if it has none, without running it.
 func build(t *testing.T, text string, set ...string) *Built {
 	t.Helper()
+	if !strings.Contains(text, "workload:") {
+		text += "workload: [{name: w, generator: flows, flows: [{from: host0, to: host1, size: 1KB, start: 0}]}]\n"
+	}
 	b, err := Build(parse(t, text, set...), BuildOptions{})
 	if err != nil {
 		t.Fatal(err)

@@ -239,7 +239,7 @@ func (c *randomCase) sound(o *outcome) error {
 		node := (i + o.built.Graph.Hosts) % len(o.nodes)
 		broken := uint64(0)
 		for _, e := range o.nodes[node].lossless {
-			if c.cfg.Switch.FlowControl.Name != "none" && !c.damaged(o.built.Graph, node, int(e.port), e.at) {
+			if o.controlled(node, int(e.port)) && !c.damaged(o.built.Graph, node, int(e.port), e.at) {
 				broken++
 			}
 		}
@@ -267,7 +267,7 @@ func (c *randomCase) sound(o *outcome) error {
 	}
 	for i, f := range o.built.Flows.Flow {
 		r := &o.built.Flows.Recv[i]
-		payload := c.cfg.Hosts.Payload
+		payload := o.built.Spec.Hosts[f.Src].Transports[f.Transport].Payload
 		if total := uint32((f.Size + payload - 1) / payload); r.Next > total || (r.Delivered != 0) != (r.Next == total) || o.built.Flows.Done(i) && r.Next != total {
 			return fmt.Errorf("flow %d of %d packets: %d delivered, finished at %v", i, total, r.Next, r.Delivered)
 		}
@@ -291,6 +291,16 @@ func (c *randomCase) sound(o *outcome) error {
 		return c.drained(o)
 	}
 	return nil
+}
+
+// controlled reports whether a port has flow control: only then it has headroom.
+func (o *outcome) controlled(node, port int) bool {
+	if hosts := o.built.Graph.Hosts; node >= hosts {
+		s := o.built.Spec.Switches[node-hosts]
+		return s.Flow[port].Reserve(&s.Ports[port]) > 0
+	}
+	h := o.built.Spec.Hosts[node]
+	return h.Flow.Reserve(&h.Port) > 0
 }
 
 // damaged reports whether the link of a port has failed or damaged frames by then:

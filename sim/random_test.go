@@ -48,6 +48,7 @@ type drawer struct {
 	bytes    units.Bytes // of all flows
 	steps    int         // of flows that wait for each other, one after the other
 	span     units.Time  // in which flows arrive
+	over     overridden
 }
 
 // drawCase makes the scenario of an index, always the same.
@@ -73,18 +74,23 @@ func drawCase(index, packets int) *randomCase {
 	if d.chance(0.12) {
 		d.slowReceivers()
 	}
+	d.overrides(index)
 	d.bufferSize()
+	d.enlarge(index)
 	c.loses = d.mayLose()
 	// Hosts, rates and windows that are small may take for ever; so may a flow
 	// whose packets are lost or reordered again and again.
-	c.ends = c.loses == "" && !c.faults && !d.lossy && d.cfg.Hosts.CC.Name == "none" && d.cfg.Hosts.Receive.Rate == 0 && d.cfg.Routing.Name != "spray"
+	c.ends = c.loses == "" && !c.faults && !d.lossy && d.cfg.Hosts.CC.Name == "none" && d.cfg.Hosts.Receive.Rate == 0 && d.over.slow == 0 && !d.over.controlled && d.cfg.Routing.Name != "spray"
 	d.stop(c.ends)
 	drain := d.tree.HostLink.Rate
 	if d.cfg.Hosts.Receive.Rate > 0 {
 		drain = d.cfg.Hosts.Receive.Rate
 	}
+	if d.over.slow > 0 {
+		drain = min(drain, d.over.slow)
+	}
 	// What was sent twice may still fill buffers when the last flow is done.
-	c.grace = 10*(d.tree.HostLink.Delay+d.tree.FabricLink.Delay) + 200*units.Microsecond + drain.TxTime(4*d.cfg.Switch.Buffer.Size)
+	c.grace = 10*(d.tree.HostLink.Delay+d.tree.FabricLink.Delay) + 200*units.Microsecond + drain.TxTime(4*max(d.over.buffer, d.cfg.Switch.Buffer.Size))
 	return c
 }
 
@@ -474,8 +480,8 @@ func (d *drawer) stop(ends bool) {
 // is a promise of the flow control that the scenario takes away.
 func (d *drawer) mayLose() string {
 	s := &d.cfg.Switch
-	mtu := d.cfg.Hosts.Payload + d.cfg.Hosts.Header + s.WireOverhead
-	if s.FlowControl.Name == "none" {
+	mtu := max(max(d.cfg.Hosts.Payload, d.over.payload)+62, d.over.mtu) + s.WireOverhead
+	if s.FlowControl.Name == "none" || d.over.none {
 		return "no flow control"
 	}
 	fc := s.FlowControl.Params.(*flowctl.SIHParams)
@@ -486,10 +492,11 @@ func (d *drawer) mayLose() string {
 	// the PAUSE frames.
 	rate := max(d.tree.HostLink.Rate, d.tree.FabricLink.Rate)
 	pauses := units.Bytes(1)
-	if !s.PFC.Coalesce {
+	if !s.PFC.Coalesce || d.over.ordered {
 		pauses = 2 * units.Bytes(len(d.cfg.Classes["rdma"].IDs))
 	}
-	if fc.Headroom.Rule == flowctl.HeadroomEq1 && rate.In(s.PFC.Processing)+1+3*mtu+pauses*(64+s.WireOverhead) > 2*(mtu-s.WireOverhead)+3840 {
+	processing := max(s.PFC.Processing, d.over.processing)
+	if fc.Headroom.Rule == flowctl.HeadroomEq1 && rate.In(processing)+1+3*mtu+pauses*(64+s.WireOverhead) > 2*(mtu-s.WireOverhead)+3840 {
 		return "eq. 1 is short of what can be in flight"
 	}
 	return ""

@@ -20,6 +20,21 @@ var (
 	rateUnits = []unit{{"Tbps", int64(Tbps)}, {"Gbps", int64(Gbps)}, {"Mbps", int64(Mbps)}, {"Kbps", int64(Kbps)}, {"bps", 1}}
 )
 
+// Regular expressions of quantities, for editors.
+var (
+	TimePattern  = pattern(timeUnits)
+	BytesPattern = pattern(byteUnits)
+	RatePattern  = pattern(rateUnits)
+)
+
+func pattern(table []unit) string {
+	var names []string
+	for _, u := range table {
+		names = append(names, u.name)
+	}
+	return `[0-9]+(\.[0-9]*)?([eE][+-]?[0-9]+)? *(` + strings.Join(names, "|") + `)`
+}
+
 // ParseTime reads a time such as "2us" or "1.5ms".
 func ParseTime(s string) (Time, error) {
 	v, err := parse(s, "time", timeUnits)

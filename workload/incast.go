@@ -7,7 +7,7 @@ import (
 // Incast makes bursts: many hosts send to one at the same time. With a load it
 // is a Poisson process of bursts, else there is one.
 type Incast struct {
-	Senders int         `yaml:"senders"`
+	Senders int         `yaml:"senders"`         // hosts that take part in a burst
 	Size    units.Bytes `yaml:"size,omitempty"`  // of each flow
 	Sizes   string      `yaml:"sizes,omitempty"` // or drawn for each: a table by name, or a file
 	Flows   int         `yaml:"flows,omitempty"` // of a burst; 0: one per sender

@@ -9,14 +9,14 @@ import (
 
 // List is an explicit list of flows.
 type List struct {
-	Flows []FlowSpec `yaml:"flows"`
+	Flows []FlowSpec `yaml:"flows"` // one by one
 }
 
 // FlowSpec is one flow of an explicit list.
 type FlowSpec struct {
-	From  string      `yaml:"from"`
-	To    string      `yaml:"to"`
-	Size  units.Bytes `yaml:"size"`
+	From  string      `yaml:"from"`            // host
+	To    string      `yaml:"to"`              // host
+	Size  units.Bytes `yaml:"size"`            // payload
 	Start units.Time  `yaml:"start"`           // at the earliest, if it waits for others
 	Class string      `yaml:"class,omitempty"` // id or group; default: as the workload says
 	After []int       `yaml:"after,omitempty"` // flows of the list, from 0, that must be complete before

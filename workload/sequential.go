@@ -67,7 +67,7 @@ func (g *Sequential) Generate(e *Env) (*Plan, error) {
 // Messages sends messages of one size between fixed pairs of hosts, back to back
 // over one connection, like the bandwidth and latency tests of perftest.
 type Messages struct {
-	Size     units.Bytes `yaml:"size"`
+	Size     units.Bytes `yaml:"size"`                // of a message
 	Depth    int         `yaml:"depth"`               // messages in flight
 	Streams  int         `yaml:"streams"`             // connections per host, each with its own messages
 	Gap      units.Time  `yaml:"gap,omitempty"`       // from the end of a message to the one that takes its place

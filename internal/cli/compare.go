@@ -10,6 +10,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/xoff-net/xoff/internal/sweep"
+	"github.com/xoff-net/xoff/scenario"
 )
 
 func (a *app) compareCommand() *cobra.Command {
@@ -51,7 +52,11 @@ perhaps by chance.
 }
 
 func (a *app) compareFolders(cmd *cobra.Command, folders []string, f *sweepFlags) error {
-	for _, name := range []string{"set", "seeds", "seed", "cc", "policy", "flow-control", "output"} {
+	names := []string{"set", "seeds", "seed", "output"}
+	for _, s := range scenario.Shorthands {
+		names = append(names, s.Flag)
+	}
+	for _, name := range names {
 		if cmd.Flags().Changed(name) {
 			return failf(exitInput, "--%s changes nothing about results that are there; allowed: with FILE --vary KEY=a,b,c", name)
 		}

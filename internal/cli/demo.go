@@ -24,11 +24,7 @@ func (a *app) demoCommand() *cobra.Command {
 			if err := f.check(); err != nil {
 				return err
 			}
-			set, err := f.settings()
-			if err != nil {
-				return err
-			}
-			cfg, err := scenario.Parse("demo.yaml", demoScenario, set...)
+			cfg, err := scenario.Parse("demo.yaml", demoScenario, f.settings()...)
 			if err != nil {
 				return wrap(exitInput, err)
 			}

@@ -63,9 +63,9 @@ func (w *sheet) heading(b *scenario.Built, s *metrics.Summary, wall time.Duratio
 		state = color.YellowString(" (interrupted: partial results)")
 	}
 	w.line("%s, seed %d%s", color.New(color.Bold).Sprint(s.Scenario), s.Seed, state)
-	switches := fmt.Sprintf("%d switches with %s of buffer each", len(b.Spec.Switches), c.Switch.Buffer.Size)
+	switches := fmt.Sprintf("%d switches with %s of buffer each", len(b.Spec.Switches), bufferSizes(b))
 	if len(b.Spec.Switches) == 1 {
-		switches = fmt.Sprintf("1 switch with %s of buffer", c.Switch.Buffer.Size)
+		switches = fmt.Sprintf("1 switch with %s of buffer", bufferSizes(b))
 	}
 	w.line("  fabric\t%s: %d hosts, %s, host links of %s", c.Topology.Name, b.Graph.Hosts, switches, hostRates(b.Graph))
 	w.line("  schemes\tflow control %s, buffer policy %s, congestion control %s, ECN %s", c.Switch.FlowControl.Name, c.Switch.Policy.Name, c.Hosts.CC.Name, c.Switch.ECN.Name)
@@ -181,7 +181,7 @@ func (w *sheet) network(b *scenario.Built, s *metrics.Summary) {
 	w.line("pauses\t%s sent, %s withdrawn, %s refreshed; queues stood still for %s in total%s", count(s.Pauses.Pauses), count(s.Pauses.Resumes), count(s.Pauses.Refreshes), human(s.Pauses.Blocked), depth(&s.Pauses))
 	w.line("drops\t%s", drops(&s.Drops))
 	w.line("transport\t%s ECN marks, %s CNPs, %s packets sent again, %s timeouts", count(s.Network.Marks), count(s.Transport.CNPs), count(s.Transport.Retransmissions), count(s.Transport.Timeouts))
-	w.line("buffer\tat most %s of %s in one switch, %s of it headroom", human(s.Buffer.Peak), b.Config.Switch.Buffer.Size, human(s.Buffer.PeakHeadroom))
+	w.line("buffer\tat most %s of %s in one switch, %s of it headroom", human(s.Buffer.Peak), bufferSizes(b), human(s.Buffer.PeakHeadroom))
 	if s.Invariants.Checked {
 		state := "all held"
 		if s.Invariants.Broken > 0 {
@@ -190,6 +190,18 @@ func (w *sheet) network(b *scenario.Built, s *metrics.Summary) {
 		w.line("invariants\t%s", state)
 	}
 	w.line("")
+}
+
+// bufferSizes says how much buffer switches have: overrides may make them unlike.
+func bufferSizes(b *scenario.Built) string {
+	least, most := b.Spec.Switches[0].Buffer.Size, b.Spec.Switches[0].Buffer.Size
+	for _, s := range b.Spec.Switches {
+		least, most = min(least, s.Buffer.Size), max(most, s.Buffer.Size)
+	}
+	if least == most {
+		return most.String()
+	}
+	return least.String() + " to " + most.String()
 }
 
 func (w *sheet) files(r *results) {

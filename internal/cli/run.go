@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"path/filepath"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -32,8 +33,7 @@ type runFlags struct {
 	csv        bool
 	flowTrace  bool
 	set        []string
-
-	cc, policy, flowControl string
+	schemes    []string // of each scenario.Shorthands
 
 	bySize bool
 	trace  traceFlags
@@ -55,8 +55,11 @@ func (f *runFlags) register(cmd *cobra.Command) {
 	flags.BoolVar(&f.flowTrace, "flow-trace", false, "write flows.trace.csv, and scenario.replay.yaml, which runs the same flows again")
 	flags.IntVar(&f.divisor, "window-divisor", 1, "shorten the windows of the fast engine; results never depend on it")
 	_ = flags.MarkHidden("window-divisor")
-	flags.StringArrayVar(&f.set, "set", nil, "override a key of the scenario: path=value, such as switch.policy.alpha=1/8 (repeatable)")
-	registerSchemes(cmd, &f.cc, &f.policy, &f.flowControl)
+	flags.StringArrayVar(&f.set, "set", nil, "override a key of the scenario: path=value, such as switch.policy.alpha=1/8 or workload.NAME.load.share=0.5 (repeatable)")
+	f.schemes = make([]string, len(scenario.Shorthands))
+	for i, s := range scenario.Shorthands {
+		flags.StringVar(&f.schemes[i], s.Flag, "", fmt.Sprintf("%s to use instead: NAME or NAME:PARAMETER=VALUE,... (see xoff list %s)", s.Doc, s.Kind()))
+	}
 }
 
 // registerShow adds the flags of commands that print one run.
@@ -103,22 +106,16 @@ func (f *runFlags) check() error {
 	return nil
 }
 
-// settings are the changes to a scenario that the flags make, as `path=value`. The
-// names of schemes come first, so that --set can change their parameters.
-func (f *runFlags) settings() ([]string, error) {
+// settings are the changes to a scenario that the flags make. Schemes come first,
+// so that --set can change their parameters.
+func (f *runFlags) settings() []string {
 	var list []string
-	for _, s := range []struct{ kind, name, key string }{
-		{"cc", f.cc, "hosts.cc"}, {"policy", f.policy, "switch.policy"}, {"flow_control", f.flowControl, "switch.flow_control"},
-	} {
-		if s.name == "" {
-			continue
+	for i := range f.schemes {
+		if f.schemes[i] != "" {
+			list = append(list, scenario.Shorthands[i].Setting(f.schemes[i]))
 		}
-		if _, err := scenario.Choose(s.kind, s.name); err != nil {
-			return nil, wrap(exitInput, err)
-		}
-		list = append(list, fmt.Sprintf("%s={name: %s}", s.key, s.name))
 	}
-	return append(list, f.set...), nil
+	return append(list, f.set...)
 }
 
 func (a *app) runCommand() *cobra.Command {
@@ -138,11 +135,7 @@ func (a *app) runCommand() *cobra.Command {
 				}
 				return a.runSeeds(cmd, args[0], seeds, f)
 			}
-			set, err := f.settings()
-			if err != nil {
-				return err
-			}
-			cfg, err := scenario.ReadFile(args[0], set...)
+			cfg, err := scenario.ReadFile(args[0], f.settings()...)
 			if err != nil {
 				return wrap(exitInput, err)
 			}
@@ -213,7 +206,7 @@ func (a *app) simulate(cmd *cobra.Command, cfg *scenario.Config, f *runFlags) (*
 	if done.unwritten != nil {
 		return nil, wrap(exitFailure, done.unwritten)
 	}
-	return done, verdict(cmd.Context(), cfg, done.summary, f.invariants, folder)
+	return done, verdict(cmd.Context(), built, done.summary, f.invariants, folder)
 }
 
 func (a *app) checkWorkers() error {
@@ -312,7 +305,7 @@ func newEngine(spec *sim.Spec, f *runFlags, workers int, progress func(units.Tim
 }
 
 // verdict turns what the run found into an exit code.
-func verdict(ctx context.Context, cfg *scenario.Config, s *metrics.Summary, invariants, folder string) error {
+func verdict(ctx context.Context, built *scenario.Built, s *metrics.Summary, invariants, folder string) error {
 	if ctx.Err() != nil {
 		return failf(exitInterrupted, "interrupted at %s of simulated time; partial results are in %s", human(s.End), folder)
 	}
@@ -320,7 +313,7 @@ func verdict(ctx context.Context, cfg *scenario.Config, s *metrics.Summary, inva
 		return failf(exitBroken, "broken invariant: %s", s.Invariants.First)
 	}
 	if broken := s.Drops.Broken; broken > 0 {
-		return failf(exitBroken, "%d frames of lossless classes were dropped, but flow control %s promises that none is", broken, cfg.Switch.FlowControl.Name)
+		return failf(exitBroken, "%d frames of lossless classes were dropped, but flow control %s promises that none is", broken, strings.Join(built.FlowControls(), ", "))
 	}
 	return nil
 }

@@ -171,9 +171,7 @@ func (a *app) grid(cmd *cobra.Command, file string, f *sweepFlags) (*sweep.Grid,
 	if err != nil {
 		return nil, nil, err
 	}
-	if g.Set, err = f.run.settings(); err != nil {
-		return nil, nil, err
-	}
+	g.Set = f.run.settings()
 	for _, v := range f.vary {
 		axis, err := sweep.ParseAxis(v)
 		if err != nil {
@@ -245,7 +243,7 @@ func (f *runFlags) point(ctx context.Context, job *sweep.Job) (sweep.Verdict, er
 	if done.unwritten != nil {
 		return sweep.Verdict{}, &sweep.WriteError{Err: done.unwritten}
 	}
-	return verdictOf(verdict(ctx, cfg, done.summary, f.invariants, job.Folder)), nil
+	return verdictOf(verdict(ctx, built, done.summary, f.invariants, job.Folder)), nil
 }
 
 func verdictOf(err error) sweep.Verdict {

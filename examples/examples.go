@@ -1,0 +1,70 @@
+// Package examples holds scenarios to start from. Each file begins with a comment
+// whose first sentence says what it shows.
+package examples
+
+import (
+	"embed"
+	"io/fs"
+	"strings"
+
+	"github.com/xoff-net/xoff/registry"
+)
+
+//go:embed *.yaml
+var files embed.FS
+
+// Example is a commented scenario.
+type Example struct {
+	Name string `json:"name"`
+	Doc  string `json:"doc"` // first sentence
+	Text string `json:"-"`
+}
+
+// All returns the examples in order of their names.
+func All() []Example {
+	var list []Example
+	entries, err := fs.ReadDir(files, ".")
+	if err != nil {
+		panic(err)
+	}
+	for _, e := range entries {
+		text, err := files.ReadFile(e.Name())
+		if err != nil {
+			panic(err)
+		}
+		list = append(list, Example{strings.TrimSuffix(e.Name(), ".yaml"), sentence(string(text)), string(text)})
+	}
+	return list
+}
+
+// Get returns an example by name. The error lists what there is.
+func Get(name string) (Example, error) {
+	var names []string
+	for _, e := range All() {
+		if e.Name == name {
+			return e, nil
+		}
+		names = append(names, e.Name)
+	}
+	return Example{}, registry.Unknown("template", name, names)
+}
+
+// sentence returns the first sentence of the comment at the top.
+func sentence(text string) string {
+	var words []string
+	for _, line := range strings.Split(text, "\n") {
+		comment, ok := strings.CutPrefix(line, "#")
+		if !ok {
+			break
+		}
+		words = append(words, strings.Fields(comment)...)
+	}
+	for i, w := range words {
+		// A figure has a number: Fig. 14.
+		last := i+1 == len(words) || words[i+1][0] > '9'
+		if strings.HasSuffix(w, ".") && last {
+			return strings.TrimSuffix(strings.Join(words[:i+1], " "), ".")
+		}
+	}
+	return strings.Join(words, " ")
+}

@@ -1,0 +1,110 @@
+package scenario
+
+import (
+	"bytes"
+	"fmt"
+	"strings"
+	"testing"
+)
+
+// undocumented lists the keys without a comment, as paths.
+func undocumented(path string, keys []Key) []string {
+	var list []string
+	for _, k := range keys {
+		at := join(path, k.Name)
+		if k.Doc == "" {
+			list = append(list, at)
+		}
+		list = append(list, undocumented(at, k.Keys)...)
+	}
+	return list
+}
+
+// Every key has a comment, which is what users get to read.
+func TestDocsOfKeys(t *testing.T) {
+	for _, at := range undocumented("", Describe()) {
+		t.Errorf("%s has no comment at its field", at)
+	}
+	for _, k := range Kinds() {
+		for _, s := range k.Schemes {
+			if strings.HasPrefix(s.Name, "test-") {
+				continue // of another test
+			}
+			if s.Doc == "" {
+				t.Errorf("%s %s has no doc", k.Name, s.Name)
+			}
+			for _, at := range undocumented(k.Name+" "+s.Name, s.Describe()) {
+				t.Errorf("%s has no comment at its field", at)
+			}
+		}
+	}
+}
+
+// TestDocsReference keeps the tables of docs/scenario.md. `make docs` writes them
+// anew; the text above them is written by hand.
+func TestDocsReference(t *testing.T) {
+	const file, mark = "../docs/scenario.md", "<!-- From here on `make docs` writes. -->\n"
+	text := readText(t, file)
+	head, _, ok := strings.Cut(text, mark)
+	if !ok {
+		t.Fatalf("%s has no line %q", file, mark)
+	}
+	var out bytes.Buffer
+	out.WriteString(head + mark + "\n## Keys\n")
+	for _, k := range Describe() {
+		fmt.Fprintf(&out, "\n### %s\n\n%s.\n", k.Name, strings.ToUpper(k.Doc[:1])+k.Doc[1:])
+		if len(k.Keys) == 0 {
+			fmt.Fprintf(&out, "\n%s\n", describeType(&k))
+			continue
+		}
+		writeTable(&out, k.Keys)
+	}
+	out.WriteString("\n## Schemes\n\nWhat `xoff list` shows, with parameters.\n")
+	for _, kind := range Kinds() {
+		fmt.Fprintf(&out, "\n### Kind %s\n", kind.Name)
+		for _, s := range kind.Schemes {
+			if strings.HasPrefix(s.Name, "test-") {
+				continue
+			}
+			fmt.Fprintf(&out, "\n**%s**: %s.", s.Name, s.Doc)
+			if s.Paper != "" {
+				fmt.Fprintf(&out, " Source: %s.", s.Paper)
+			}
+			if s.Promises != 0 {
+				fmt.Fprintf(&out, " Promises: %s.", s.Promises)
+			}
+			out.WriteString("\n")
+			if s.Params != nil {
+				writeTable(&out, s.Describe())
+			}
+		}
+	}
+	compareGolden(t, file, out.Bytes())
+}
+
+func writeTable(out *bytes.Buffer, keys []Key) {
+	out.WriteString("\n| key | what stands there | default | meaning |\n| --- | --- | --- | --- |\n")
+	writeRows(out, "", keys)
+}
+
+func writeRows(out *bytes.Buffer, path string, keys []Key) {
+	for _, k := range keys {
+		at := join(path, k.Name)
+		def := ""
+		if k.Default != "" {
+			def = "`" + k.Default + "`"
+		}
+		fmt.Fprintf(out, "| `%s` | %s | %s | %s |\n", at, describeType(&k), def, strings.ReplaceAll(k.Doc, "|", "\\|"))
+		writeRows(out, at, k.Keys)
+	}
+}
+
+func describeType(k *Key) string {
+	switch {
+	case len(k.Allowed) > 0:
+		return "`" + strings.Join(k.Allowed, "`, `") + "`"
+	case k.Kind != "":
+		return fmt.Sprintf("a scheme, see [%s](#kind-%s)", k.Kind, k.Kind)
+	}
+	return k.Type
+}

@@ -1,0 +1,265 @@
+package scenario
+
+import (
+	"encoding"
+	"fmt"
+	"path"
+	"reflect"
+	"slices"
+	"strings"
+
+	"github.com/invopop/jsonschema"
+
+	"github.com/xoff-net/xoff/units"
+)
+
+// Schema returns the JSON schema of scenarios, for editors. It comes from the
+// structs that scenarios are decoded into and from the registries. It knows less
+// than Validate: what keys say about each other is not in it.
+func Schema() *jsonschema.Schema {
+	w := schemaWriter{named: true}
+	s := w.structOf(reflect.TypeFor[Config](), reflect.ValueOf(Default()).Elem())
+	s.Version = jsonschema.Version
+	s.Title = "xoff scenario"
+	s.Description = "An experiment on a lossless fabric: xoff run FILE"
+	return s
+}
+
+// schemaWriter writes schemas of types. Named says that a scheme other than the
+// default must be called by its name; in an override the default is not known.
+type schemaWriter struct{ named bool }
+
+// of returns the schema of a type whose key has a name. The value holds the
+// defaults; it is not valid where there are none.
+func (w schemaWriter) of(t reflect.Type, key string, v reflect.Value) *jsonschema.Schema {
+	switch t {
+	case reflect.TypeFor[units.Time]():
+		return quantity0(units.TimePattern, "a time such as 10us")
+	case reflect.TypeFor[units.Bytes]():
+		return quantity0(units.BytesPattern, "a size such as 64KB or 16MiB")
+	case reflect.TypeFor[units.Rate]():
+		return quantity0(units.RatePattern, "a rate such as 100Gbps")
+	case reflect.TypeFor[Choice]():
+		return w.choice(key, v, nil)
+	case reflect.TypeFor[ClassChoice]():
+		shares := &jsonschema.Schema{Type: "object", AdditionalProperties: &jsonschema.Schema{Type: "number"}}
+		return &jsonschema.Schema{AnyOf: []*jsonschema.Schema{
+			{Type: "integer"}, {Type: "string"}, object(true, property{"random", &jsonschema.Schema{Type: "string"}}), object(true, property{"shares", shares}),
+		}}
+	case reflect.TypeFor[Selection]():
+		return &jsonschema.Schema{AnyOf: []*jsonschema.Schema{{Type: "string"}, {Type: "array", Items: &jsonschema.Schema{Type: "string"}}}}
+	case reflect.TypeFor[Workload]():
+		return w.workload()
+	}
+	if p, ok := reflect.New(t).Interface().(encoding.TextUnmarshaler); ok {
+		return textSchema(p)
+	}
+	switch t.Kind() {
+	case reflect.Struct:
+		if holdsChoice(t) {
+			return w.choice(key, v, w.properties(t, v))
+		}
+		return w.structOf(t, v)
+	case reflect.Slice:
+		return &jsonschema.Schema{Type: "array", Items: w.of(t.Elem(), strings.TrimSuffix(key, "s"), reflect.Value{})}
+	case reflect.Map:
+		s := &jsonschema.Schema{Type: "object", AdditionalProperties: w.of(t.Elem(), key, reflect.Value{})}
+		if t.Key().Kind() == reflect.Int {
+			s.PropertyNames = &jsonschema.Schema{Pattern: "^[0-9]+$"}
+		}
+		return s
+	case reflect.String:
+		// Words that look like numbers need no quotes.
+		return &jsonschema.Schema{AnyOf: []*jsonschema.Schema{{Type: "string"}, {Type: "number"}, {Type: "boolean"}}}
+	case reflect.Int:
+		return &jsonschema.Schema{Type: "integer"}
+	case reflect.Uint64:
+		return &jsonschema.Schema{Type: "integer", Minimum: "0"}
+	case reflect.Float64:
+		return &jsonschema.Schema{Type: "number"}
+	case reflect.Bool:
+		return &jsonschema.Schema{Type: "boolean"}
+	}
+	panic(fmt.Sprintf("scenario: no schema for %s at %s", t, key))
+}
+
+// quantity0 is a quantity with a unit, or a zero without one.
+func quantity0(pattern, what string) *jsonschema.Schema {
+	return &jsonschema.Schema{AnyOf: []*jsonschema.Schema{{Type: "string", Pattern: "^(-?" + pattern + "|0)$", Description: what}, {Const: 0}}}
+}
+
+func textSchema(p encoding.TextUnmarshaler) *jsonschema.Schema {
+	text := &jsonschema.Schema{Type: "string"}
+	if p, ok := p.(interface{ Pattern() string }); ok {
+		text.Pattern = p.Pattern()
+	}
+	return &jsonschema.Schema{AnyOf: []*jsonschema.Schema{text, {Type: "number"}}}
+}
+
+// property is a key with its schema.
+type property struct {
+	key    string
+	schema *jsonschema.Schema
+}
+
+// object is a mapping with certain keys; required says that the first must be
+// there.
+func object(required bool, list ...property) *jsonschema.Schema {
+	s := &jsonschema.Schema{Type: "object", Properties: jsonschema.NewProperties(), AdditionalProperties: jsonschema.FalseSchema}
+	for _, p := range list {
+		s.Properties.Set(p.key, p.schema)
+	}
+	if required {
+		s.Required = []string{list[0].key}
+	}
+	return s
+}
+
+func (w schemaWriter) structOf(t reflect.Type, v reflect.Value) *jsonschema.Schema {
+	return object(false, w.properties(t, v)...)
+}
+
+// properties returns the keys of a struct.
+func (w schemaWriter) properties(t reflect.Type, v reflect.Value) []property {
+	var list []property
+	for i := range t.NumField() {
+		f := t.Field(i)
+		if !isKey(f) {
+			continue
+		}
+		var value reflect.Value
+		if v.IsValid() {
+			value = v.Field(i)
+		}
+		var s *jsonschema.Schema
+		switch words, kind := allowedWords(f), f.Tag.Get("kind"); {
+		case f.Type == reflect.TypeFor[[]Override]():
+			if !w.named {
+				continue // of overrides
+			}
+			s = w.overrides(t)
+		case kind != "":
+			s = enum(schemeNames(kind))
+		case words != nil && f.Type.Kind() != reflect.Slice:
+			s = enum(words)
+		default:
+			s = w.of(f.Type, keyOf(f), value)
+		}
+		s.Description = strings.Join(slices.DeleteFunc([]string{keyDocs[path.Base(t.PkgPath())+"."+t.Name()+"."+f.Name], s.Description}, func(s string) bool { return s == "" }), "; ")
+		if value.IsValid() {
+			s.Default = defaultOf(f.Type, value)
+		}
+		list = append(list, property{keyOf(f), s})
+	}
+	return list
+}
+
+// defaultOf is the default of a plain value as one writes it, nil for others.
+func defaultOf(t reflect.Type, v reflect.Value) any {
+	if isStruct(t) || t.Kind() == reflect.Slice || t.Kind() == reflect.Map || t.Kind() == reflect.String && v.Len() == 0 {
+		return nil
+	}
+	plain, err := plainOf(v)
+	if err != nil {
+		return nil
+	}
+	return plain
+}
+
+func enum(words []string) *jsonschema.Schema {
+	s := &jsonschema.Schema{}
+	for _, w := range words {
+		s.Enum = append(s.Enum, w)
+	}
+	return s
+}
+
+func schemeNames(kind string) []string {
+	var names []string
+	for _, k := range Kinds() {
+		for _, s := range k.Schemes {
+			if k.Name == kind {
+				names = append(names, s.Name)
+			}
+		}
+	}
+	return names
+}
+
+// choice is one of the schemes of a plug point with its parameters. The default
+// scheme, which v holds, need not be named.
+func (w schemaWriter) choice(kind string, v reflect.Value, beside []property) *jsonschema.Schema {
+	standard := ""
+	if v.IsValid() {
+		if v.Type() != reflect.TypeFor[Choice]() {
+			v = v.FieldByName("Choice")
+		}
+		standard = v.Interface().(Choice).Name
+	}
+	all := &jsonschema.Schema{}
+	for _, k := range Kinds() {
+		if k.Name != kind {
+			continue
+		}
+		for _, s := range k.Schemes {
+			all.AnyOf = append(all.AnyOf, w.scheme("name", &s, s.Name != standard, beside))
+		}
+	}
+	return all
+}
+
+// workload is a generator with its parameters, and the keys that all share.
+func (w schemaWriter) workload() *jsonschema.Schema {
+	shared := slices.DeleteFunc(w.properties(reflect.TypeFor[Workload](), reflect.Value{}), func(p property) bool { return p.key == "generator" })
+	all := &jsonschema.Schema{}
+	for _, k := range Kinds() {
+		for _, s := range k.Schemes {
+			if k.Name == "generator" {
+				// What a generator has by itself hides the key that others share.
+				own := w.scheme("generator", &s, true, nil)
+				for _, p := range shared {
+					if _, taken := own.Properties.Get(p.key); !taken {
+						own.Properties.Set(p.key, p.schema)
+					}
+				}
+				all.AnyOf = append(all.AnyOf, own)
+			}
+		}
+	}
+	return all
+}
+
+// scheme is one scheme: its name under a key, its parameters, and what stands
+// beside them.
+func (w schemaWriter) scheme(key string, s *Scheme, mustName bool, beside []property) *jsonschema.Schema {
+	list := []property{{key, &jsonschema.Schema{Const: s.Name, Description: s.Doc}}}
+	if s.Params != nil {
+		v := reflect.ValueOf(s.Params()).Elem()
+		list = append(list, w.properties(v.Type(), v)...)
+		if p, ok := s.Params().(interface{ Presets() []string }); ok {
+			for i := range list {
+				if list[i].key == "preset" {
+					presets := enum(p.Presets())
+					presets.Description = list[i].schema.Description
+					list[i].schema = presets
+				}
+			}
+		}
+	}
+	o := object(w.named && mustName, append(list, beside...)...)
+	o.Title, o.Description = s.Name, s.Doc
+	return o
+}
+
+// overrides is a list of exceptions: a pattern, and keys of the struct that holds
+// them.
+func (w schemaWriter) overrides(t reflect.Type) *jsonschema.Schema {
+	match := &jsonschema.Schema{Type: "string", Description: "a pattern of names: * is any text, ? one character, [0-3] one of these"}
+	list := []property{{"match", match}}
+	for _, p := range (schemaWriter{}).properties(t, reflect.Value{}) {
+		if !slices.Contains(notPerSwitch, p.key) && !slices.Contains(notPerHost, p.key) {
+			list = append(list, p)
+		}
+	}
+	return &jsonschema.Schema{Type: "array", Items: object(true, list...)}
+}
