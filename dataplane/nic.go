@@ -162,7 +162,9 @@ func (n *NIC) tick(now units.Time) {
 
 // kick sends if the wire is free, and ends the event.
 func (n *NIC) kick(now units.Time) {
-	n.start(now, &n.ports[0])
+	if p := &n.ports[0]; p.wants() {
+		n.start(now, p)
+	}
 	if len(n.visits) != 0 || n.wakes.dirty {
 		n.settle(now)
 	}
@@ -228,7 +230,7 @@ func (n *NIC) serveNIC(now units.Time, p *port) {
 }
 
 func (n *NIC) more(p *port) {
-	if p.speaking != 0 || p.nonEmpty&^p.blocked != 0 {
+	if p.speaking|p.nonEmpty&^p.blocked != 0 {
 		p.armed = true
 		n.drv.ArmTx(0, p.busy)
 	}

@@ -48,7 +48,7 @@ type port struct {
 	hookOut  uint8      // egress classes that a deadlock handler armed or opens
 	armed    bool       // a TxDone is pending
 	listed   bool       // in node.visits
-	passes   bool       // recv is a flowctl.Passing
+	counted  uint8      // ingress classes whose frames recv wants to see even when they only pass
 
 	overhead uint16 // wire overhead of a frame, in bytes
 	index    int32
@@ -158,7 +158,6 @@ func (n *node) initPort(i int, spec flowctl.PortSpec, scheme flowctl.Scheme) {
 		p.perByte = b
 	}
 	p.recv = scheme.Receiver(&end{n, p, speakReceiver})
-	_, p.passes = p.recv.(flowctl.Passing)
 	p.pausing, _ = p.recv.(flowctl.Pausing)
 	p.gate = scheme.Gate(&end{n, p, speakGate})
 	p.reserved = scheme.Reserve(&p.spec)
@@ -249,7 +248,9 @@ func (n *node) settle(now units.Time) {
 	for i := 0; i < len(n.visits); i++ {
 		p := &n.ports[n.visits[i]]
 		p.listed = false
-		n.start(now, p)
+		if p.wants() {
+			n.start(now, p)
+		}
 	}
 	n.visits = n.visits[:0]
 	if n.wakes.dirty {
@@ -258,11 +259,12 @@ func (n *node) settle(now units.Time) {
 	}
 }
 
-// start serves a port now, or when its wire becomes free.
+// wants reports whether a port has something to send and does not wait for its
+// wire already.
+func (p *port) wants() bool { return !p.armed && p.speaking|p.nonEmpty&^p.blocked != 0 }
+
+// start serves a port that wants it now, or when its wire becomes free.
 func (n *node) start(now units.Time, p *port) {
-	if p.armed || p.speaking == 0 && p.nonEmpty&^p.blocked == 0 {
-		return
-	}
 	if p.busy > now {
 		p.armed = true
 		n.drv.ArmTx(int(p.index), p.busy)

@@ -125,7 +125,9 @@ func (n *NIC) inFlight(q *qp) units.Bytes {
 
 func (n *NIC) sendPacket(now units.Time, p *port, i int32, q *qp, size uint16) {
 	f := &n.out
-	*f = packet.Packet{Flow: q.flow, Seq: q.seq, Hash: q.hash, Dst: q.dst, Size: size, Meta: packet.MakeMeta(packet.Data, q.class), Flags: q.flags}
+	// Field by field: see Switch.describe. The driver sets what is left out.
+	f.Flow, f.Seq, f.Hash, f.Dst, f.Size = q.flow, q.seq, q.hash, q.dst, size
+	f.Meta, f.Flags = packet.MakeMeta(packet.Data, q.class), q.flags
 	way := &n.ways[q.way]
 	if units.Bytes(q.seq)*way.Payload < n.bdp {
 		f.Flags |= packet.Unscheduled

@@ -28,12 +28,14 @@ func (r *ring) pop() {
 	}
 }
 
-func (r *ring) push(p *packet.Packet) {
+// push appends a packet and returns it, for the caller to fill in.
+func (r *ring) push() *packet.Packet {
 	if r.tail-r.head == uint32(len(r.buf)) {
 		r.grow()
 	}
-	r.buf[r.tail&uint32(len(r.buf)-1)] = *p
+	p := &r.buf[r.tail&uint32(len(r.buf)-1)]
 	r.tail++
+	return p
 }
 
 func (r *ring) grow() {

@@ -101,7 +101,7 @@ func (r *receiver) arrive(now units.Time, p *packet.Packet, ext packet.Ext) {
 	if a.Kind == mmu.Lossless {
 		port.recv.Charged(now, a, seg)
 	}
-	r.waiting.push(p)
+	*r.waiting.push() = *p
 	r.ext = append(r.ext, append(packet.Ext(nil), ext...))
 	if !r.busy && !r.storm {
 		r.next(now)

@@ -25,18 +25,18 @@ func (n *NIC) data(now units.Time, p *packet.Packet) {
 	case p.Seq == r.Next:
 		r.Next++
 		r.unacked++
-		total := uint32((f.Size + way.Payload - 1) / way.Payload)
+		last := units.Bytes(r.Next)*way.Payload >= f.Size
 		if n.checks != nil {
-			n.checks.delivered(now, n.flows, p, way, r.Next == total)
+			n.checks.delivered(now, n.flows, p, way, last)
 		}
-		if r.Next == total {
+		if last {
 			r.Delivered = now
 			if n.flows.wait != nil {
 				n.release(now, p.Flow)
 			}
 			n.report(now, p.Flow, probe.FlowDelivered)
 		}
-		if int(r.unacked) >= way.AckEvery || r.Next == total || p.Flags&packet.AckNow != 0 || marked && way.CNP == CNPInAck {
+		if int(r.unacked) >= way.AckEvery || last || p.Flags&packet.AckNow != 0 || marked && way.CNP == CNPInAck {
 			r.unacked = 0
 			n.reply(p, packet.Ack, way, r.Next, marked)
 		}
@@ -69,14 +69,13 @@ func (n *NIC) notify(now units.Time, p *packet.Packet, r *RecvResult, way *Trans
 
 // reply queues an ACK, NACK or CNP for the source of a packet.
 func (n *NIC) reply(p *packet.Packet, kind packet.Kind, way *Transport, seq uint32, marked bool) {
-	f := packet.Packet{
-		Flow: p.Flow, Seq: seq, Hash: ReplyHash(p.Hash), Dst: n.flows.Flow[p.Flow].Src,
-		Size: uint16(way.AckSize), Meta: packet.MakeMeta(kind, way.AckClass), Flags: p.Flags & packet.Pinned,
-	}
+	f := n.replies[way.AckClass&7].push()
+	// Field by field, in its place: see Switch.describe.
+	f.Flow, f.Seq, f.Hash, f.Dst = p.Flow, seq, ReplyHash(p.Hash), n.flows.Flow[p.Flow].Src
+	f.Size, f.Meta, f.Flags = uint16(way.AckSize), packet.MakeMeta(kind, way.AckClass), p.Flags&packet.Pinned
 	if marked {
 		f.Flags |= packet.CE
 	}
-	n.replies[way.AckClass].push(&f)
 	n.waiting |= 1 << way.AckClass
 	n.ports[0].nonEmpty |= 1 << way.AckClass
 }

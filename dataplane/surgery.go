@@ -148,8 +148,7 @@ func (s *Switch) arriveHooked(now units.Time, in, out int, p *packet.Packet, ext
 		return
 	}
 	s.charge(now, ip, a, seg)
-	slot := s.memory.put(&f, ext)
-	s.memory.packets[slot].Port = uint16(in)
+	slot := s.memory.put(&f, ext, in)
 	op := &s.ports[out]
 	if verdict == deadlock.Aside {
 		at := out*mmu.Classes + int(f.Class())
@@ -236,9 +235,8 @@ func (s *Switch) InsertHead(now units.Time, in, out int, p *packet.Packet) bool 
 	if s.checks != nil {
 		s.checks.in += uint64(a.Bytes)
 	}
-	slot := s.memory.put(p, nil)
+	slot := s.memory.put(p, nil, in)
 	f := &s.memory.packets[slot]
-	f.Port = uint16(in)
 	q := &s.ports[out].queues[p.Class()]
 	f.Link = q.head
 	q.head = slot

@@ -2,10 +2,12 @@ package dataplane
 
 import (
 	"math/rand/v2"
+	"unsafe"
 
 	"github.com/xoff-net/xoff/buffer"
 	"github.com/xoff-net/xoff/deadlock"
 	"github.com/xoff-net/xoff/flowctl"
+	"github.com/xoff-net/xoff/internal/prefetch"
 	"github.com/xoff-net/xoff/mark"
 	"github.com/xoff-net/xoff/mmu"
 	"github.com/xoff-net/xoff/packet"
@@ -72,7 +74,8 @@ type memory struct {
 	free    uint32
 }
 
-func (m *memory) put(p *packet.Packet, ext packet.Ext) uint32 {
+// put stores a packet that came in by a port.
+func (m *memory) put(p *packet.Packet, ext packet.Ext, in int) uint32 {
 	slot := m.free
 	if slot == 0 {
 		m.packets = append(m.packets, packet.Packet{})
@@ -83,6 +86,7 @@ func (m *memory) put(p *packet.Packet, ext packet.Ext) uint32 {
 	q := &m.packets[slot]
 	*q = *p
 	q.Link = 0
+	q.Port = uint16(in)
 	if p.Flags&packet.Extended != 0 {
 		for uint32(len(m.ext)) <= slot {
 			m.ext = append(m.ext, nil)
@@ -137,9 +141,18 @@ func NewSwitch(spec *SwitchSpec, drv Driver) (*Switch, error) {
 	s.watcher, _ = policy.(buffer.Observer)
 	s.pauses, _ = policy.(buffer.PauseObserver)
 	s.timed, _ = policy.(buffer.Waker)
+	lossless := uint8(0)
+	for c, k := range s.kinds {
+		if k == mmu.Lossless {
+			lossless |= 1 << c
+		}
+	}
 	for i := range spec.Ports {
 		s.initPort(i, spec.Ports[i], spec.Flow[i])
 		s.ports[i].sched = spec.Scheduler(i)
+		if _, ok := s.ports[i].recv.(flowctl.Passing); !ok {
+			s.ports[i].counted = lossless
+		}
 		m, err := spec.Marker(i)
 		if err != nil {
 			return nil, err
@@ -217,7 +230,7 @@ func (s *Switch) Arrive(now units.Time, in int, p *packet.Packet, ext packet.Ext
 	} else if op := &s.ports[out]; op.idle(now, bit) {
 		// Straight through: what is not held need not be counted, unless someone
 		// counts it.
-		if a.Kind == mmu.Lossless && (seg == mmu.Headroom || !ip.passes) || s.watcher != nil {
+		if seg == mmu.Headroom || ip.counted&bit != 0 || s.watcher != nil {
 			s.charge(now, ip, a, seg)
 			s.release(now, a)
 		}
@@ -232,13 +245,14 @@ func (s *Switch) Arrive(now units.Time, in int, p *packet.Packet, ext packet.Ext
 		s.drv.Transmit(out, p, ext, op.busy)
 	} else {
 		s.charge(now, ip, a, seg)
-		slot := s.memory.put(p, ext)
-		s.memory.packets[slot].Port = uint16(in)
+		slot := s.memory.put(p, ext, in)
 		s.join(now, op, slot)
 		if s.sink != nil {
 			s.sink.Queued(now, in, out, &s.memory.packets[slot], seg)
 		}
-		s.start(now, op)
+		if op.wants() {
+			s.start(now, op)
+		}
 	}
 	if len(s.visits) != 0 || s.wakes.dirty {
 		s.settle(now)
@@ -431,7 +445,7 @@ func (s *Switch) serveData(now units.Time, p *port) {
 
 // more asks for TxDone when there is something left to send.
 func (s *Switch) more(p *port) {
-	if p.speaking != 0 || p.nonEmpty&^p.blocked != 0 {
+	if p.speaking|p.nonEmpty&^p.blocked != 0 {
 		p.armed = true
 		s.drv.ArmTx(int(p.index), p.busy)
 	}
@@ -442,6 +456,7 @@ func (s *Switch) send(now units.Time, p *port, class uint8, slot uint32) {
 	q := &p.queues[class&7]
 	f := &s.memory.packets[slot]
 	next, tail, gone := f.Link, q.tail, uint8(0)
+	prefetch.Line(unsafe.Pointer(&s.memory.packets[next])) // the next one to leave
 	if next == 0 {
 		tail = 0
 	}

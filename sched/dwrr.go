@@ -12,20 +12,19 @@ import (
 // by less than a frame; a new round adds one quantum. Over time the bytes of
 // backlogged classes stand in the ratio of their quanta, whatever the frames.
 type dwrr struct {
-	deficit [mmu.Classes]int32
-	quantum *[mmu.Classes]int32 // apart: it is read only when a turn ends
 	strict  uint8
-	at      uint8    // class whose turn it is
-	_       [14]byte // to a whole cache line: ports are served one after another
+	at      uint8 // class whose turn it is
+	classes [mmu.Classes]struct{ deficit, quantum int32 }
+	_       [60]byte // to whole cache lines, of which all but the last class use one
 }
 
 // maxQuantum keeps deficits within 32 bits.
 const maxQuantum = units.GiB
 
 func newDWRR(p Params) Scheduler {
-	s := &dwrr{strict: p.Strict, quantum: new([mmu.Classes]int32)}
-	for c := range s.quantum {
-		s.quantum[c] = int32(min(max(1, p.Quantum[c]), maxQuantum))
+	s := &dwrr{strict: p.Strict}
+	for c := range s.classes {
+		s.classes[c].quantum = int32(min(max(1, p.Quantum[c]), maxQuantum))
 	}
 	return s
 }
@@ -36,21 +35,23 @@ func (s *dwrr) Pick(eligible uint8) int {
 		return bits.TrailingZeros8(m)
 	}
 	for {
-		c := after(eligible, int(s.at))
-		if s.deficit[c&7] > 0 {
+		c := after(eligible, s.at)
+		k := &s.classes[c&7]
+		if k.deficit > 0 {
 			s.at = uint8(c)
 			return c
 		}
-		s.deficit[c&7] += s.quantum[c&7]
+		k.deficit += k.quantum
 		s.at = uint8(c+1) & 7
 	}
 }
 
 // Sent implements Scheduler.
 func (s *dwrr) Sent(class int, b units.Bytes, emptied bool) {
-	if emptied {
-		s.deficit[class&7] = 0
-		return
+	k := &s.classes[class&7]
+	left := k.deficit - int32(b)
+	if emptied { // no branch: hard to guess
+		left = 0
 	}
-	s.deficit[class&7] -= int32(b)
+	k.deficit = left
 }

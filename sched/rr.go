@@ -9,7 +9,7 @@ import (
 // rr is round robin by frames.
 type rr struct {
 	strict uint8
-	next   int
+	next   uint8
 }
 
 func newRR(p Params) Scheduler { return &rr{strict: p.Strict} }
@@ -25,6 +25,6 @@ func (s *rr) Pick(eligible uint8) int {
 // Sent implements Scheduler.
 func (s *rr) Sent(class int, _ units.Bytes, _ bool) {
 	if s.strict&(1<<class) == 0 {
-		s.next = (class + 1) & 7
+		s.next = uint8(class+1) & 7
 	}
 }

@@ -44,10 +44,8 @@ var Schedulers = registry.NewTable("scheduler",
 	},
 )
 
-// after returns the first class of mask at or after from, going round.
-func after(mask uint8, from int) int {
-	if m := mask & (0xff << from); m != 0 {
-		return bits.TrailingZeros8(m)
-	}
-	return bits.TrailingZeros8(mask)
+// after returns the first class of mask at or after from, going round. Whether it
+// goes round is hard to guess: no branch.
+func after(mask, from uint8) int {
+	return (int(from) + bits.TrailingZeros8(bits.RotateLeft8(mask, -int(from)))) & 7
 }
