@@ -7,7 +7,6 @@ import (
 	"sync/atomic"
 
 	"github.com/xoff-net/xoff/dataplane"
-	"github.com/xoff-net/xoff/packet"
 	"github.com/xoff-net/xoff/units"
 )
 
@@ -115,7 +114,7 @@ func windowLength(limit units.Time) units.Time {
 
 func (f *Fast) connect(byNumber []*fastNode) {
 	f.links = make([]link, 2*len(f.spec.Cables))
-	rings := make([]packet.Packet, minRing*len(f.links))
+	first := make([]chunk, len(f.links))
 	for i := range f.spec.Cables {
 		c := &f.spec.Cables[i]
 		for dir, e := range [2]struct {
@@ -125,12 +124,10 @@ func (f *Fast) connect(byNumber []*fastNode) {
 			at := 2*i + dir
 			l := &f.links[at]
 			l.to, l.toPort, l.delay = byNumber[e.to.Node], uint16(e.to.Port), e.delay
-			l.buf = rings[at*minRing : (at+1)*minRing : (at+1)*minRing]
-			buf := l.buf
-			l.pubBuf.Store(&buf)
 			byNumber[e.from.Node].outputs[e.from.Port] = l
 			in := &byNumber[e.to.Node].inputs[e.to.Port]
-			in.link, in.faults = l, newFaults(c, e.delay, f.spec.Seed, uint64(at))
+			l.connect(in, &first[at])
+			in.faults = newFaults(c, e.delay, f.spec.Seed, uint64(at))
 		}
 	}
 }
@@ -160,6 +157,7 @@ func (f *Fast) windows(ctx context.Context) {
 	if !f.begun {
 		f.begun = true
 		for _, n := range f.nodes {
+			n.chunks = &w.chunks
 			n.common.Start(0)
 			n.publish(w)
 		}
@@ -183,6 +181,7 @@ func (f *Fast) windows(ctx context.Context) {
 // Only one goroutine runs it, between windows.
 func (f *Fast) advance(ctx context.Context) {
 	f.now = f.end
+	level(f.workers)
 	f.plan(ctx)
 }
 
@@ -270,10 +269,12 @@ type worker struct {
 	f     *Fast
 	slots [slots][]uint64 // by window: bitmap of nodes
 	far   keyHeap
+	arrivals
+	chunks
 }
 
 func newWorker(f *Fast) *worker {
-	w := &worker{f: f}
+	w := &worker{f: f, arrivals: newArrivals(f.window)}
 	words := (len(f.nodes) + 63) / 64
 	for i := range w.slots {
 		w.slots[i] = make([]uint64, words)
@@ -283,7 +284,8 @@ func newWorker(f *Fast) *worker {
 
 // run runs a node's window and notes what comes of it.
 func (w *worker) run(n *fastNode) {
-	n.run(w.f.end)
+	n.chunks = &w.chunks
+	n.run(&w.arrivals, w.f.now, w.f.end)
 	n.publish(w)
 }
 

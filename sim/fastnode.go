@@ -47,14 +47,15 @@ func timer(t units.Time, class uint64) uint64 {
 // fastNode is a node of the fast engine: a data plane, the frames on the wires
 // that lead to it, and its timers.
 type fastNode struct {
-	arrivals    tree // by port: key of the first frame on the wire
 	txDone      tree // by port
 	timers      [4]uint64
-	timer       uint64 // the smallest of timers
+	timer       uint64  // the smallest of timers
+	later       uint64  // smallest key of the known frames that arrive after the window
+	chunks      *chunks // of the worker that runs the node
 	inputs      []input
 	outputs     []*link
 	touched     []uint64        // bitmap of outputs with frames not yet published
-	consumed    []uint64        // bitmap of inputs read since that was last published
+	waiting     []uint64        // bitmap of inputs with known frames that arrive later
 	news        []atomic.Uint64 // bitmap of inputs with frames published by their senders
 	sw          *dataplane.Switch
 	nic         *dataplane.NIC
@@ -79,9 +80,9 @@ const (
 func newFastNode(ports int) *fastNode {
 	words := (ports + 63) / 64
 	n := &fastNode{
-		arrivals: newTree(ports), txDone: newTree(ports), inputs: make([]input, ports), outputs: make([]*link, ports),
-		touched: make([]uint64, words), consumed: make([]uint64, words), news: make([]atomic.Uint64, words),
-		timers: [4]uint64{none, none, none, none}, timer: none,
+		txDone: newTree(ports), inputs: make([]input, ports), outputs: make([]*link, ports),
+		touched: make([]uint64, words), waiting: make([]uint64, words), news: make([]atomic.Uint64, words),
+		timers: [4]uint64{none, none, none, none}, timer: none, later: none,
 	}
 	return n
 }
@@ -89,20 +90,14 @@ func newFastNode(ports int) *fastNode {
 // Transmit implements dataplane.Driver.
 func (n *fastNode) Transmit(port int, p *packet.Packet, ext packet.Ext, done units.Time) {
 	l := n.outputs[port]
-	if l.tail-l.head == uint32(len(l.buf)) {
-		l.makeRoom()
+	e := l.push(n.chunks, p, done)
+	if l.tail-l.flushed == 1 {
+		l.first = e.At
+		n.touched[uint(port)>>6] |= 1 << (uint(port) & 63)
 	}
-	e := &l.buf[l.tail&uint32(len(l.buf)-1)]
-	*e = *p
-	e.At = done + l.delay
-	e.Port = l.toPort
 	if p.Flags&packet.Extended != 0 {
 		e.Link = l.pushExt(ext)
 	}
-	if l.tail == l.flushed {
-		n.touched[uint(port)>>6] |= 1 << (uint(port) & 63)
-	}
-	l.tail++
 }
 
 // ArmTx implements dataplane.Driver.
@@ -133,23 +128,33 @@ func (n *fastNode) armChange() {
 	n.setTimer(timerChange, k)
 }
 
-// run handles every event of the node before end. Whatever arrives before end is
-// on the wires already.
-func (n *fastNode) run(end units.Time) {
+// run handles every event of the node from the start of a window to its end.
+// Whatever arrives before the end is on the wires already.
+func (n *fastNode) run(s *arrivals, from, end units.Time) {
 	limit := uint64(end) << keyTimeShift
-	n.lookAround()
+	keys, i, sw := s.gather(n, from, end), 0, n.sw
 	for {
-		a, x := n.arrivals.top(), n.txDone.top()
+		a, x := keys[i], n.txDone.top()
 		switch k := min(a, x, n.timer); {
 		case k >= limit:
-			n.releaseAll()
 			return
 		case k == a:
-			n.arrive(int(a & (MaxPorts - 1)))
+			i++
+			port := int(a & (MaxPorts - 1))
+			in := &n.inputs[port]
+			p := in.pop(n.chunks)
+			switch {
+			case p.Control() || p.Flags&packet.Extended != 0 || in.faults != nil:
+				n.arriveSpecial(port, in, p)
+			case sw != nil:
+				sw.Arrive(p.At, port, p, nil)
+			default:
+				n.nic.Arrive(p.At, port, p, nil)
+			}
 		case k == x:
 			port := int(x & (MaxPorts - 1))
-			if n.sw != nil {
-				n.sw.TxDone(units.Time(x>>keyTimeShift), port)
+			if sw != nil {
+				sw.TxDone(units.Time(x>>keyTimeShift), port)
 			} else {
 				n.nic.TxDone(units.Time(x>>keyTimeShift), port)
 			}
@@ -164,77 +169,8 @@ func (n *fastNode) run(end units.Time) {
 	}
 }
 
-// lookAround learns of frames on wires that were empty. Senders leave a mark
-// (announce), so quiet wires cost nothing.
-func (n *fastNode) lookAround() {
-	for w := range n.news {
-		if n.news[w].Load() == 0 {
-			continue
-		}
-		for m := n.news[w].Swap(0); m != 0; m &= m - 1 {
-			i := w<<6 + bits.TrailingZeros64(m)
-			if in := &n.inputs[i]; in.head == in.tail && in.refresh() {
-				n.expect(i, in)
-			}
-		}
-	}
-}
-
 // announce marks a wire as having news.
 func (n *fastNode) announce(port uint16) { n.news[port>>6].Or(1 << (port & 63)) }
-
-// releaseAll publishes how far the node has read its wires.
-func (n *fastNode) releaseAll() {
-	for w, m := range n.consumed {
-		n.consumed[w] = 0
-		for ; m != 0; m &= m - 1 {
-			n.frames += uint64(n.inputs[w<<6+bits.TrailingZeros64(m)].release())
-		}
-	}
-}
-
-// expect sets the key of the first frame on the wire to a port.
-func (n *fastNode) expect(port int, in *input) {
-	p := in.front()
-	class := uint64(classArrival)
-	if p.Control() {
-		class = classControl
-	}
-	n.arrivals.set(port, key(p.At, class, port))
-}
-
-// arrive takes the first frame off the wire to a port.
-func (n *fastNode) arrive(port int) {
-	in := &n.inputs[port]
-	buf, head := in.buf, in.head
-	p := &buf[head&uint32(len(buf)-1)]
-	head++
-	in.head = head
-	if head-1 == in.from {
-		n.consumed[uint(port)>>6] |= 1 << (uint(port) & 63)
-	}
-	if head != in.tail {
-		q := &buf[head&uint32(len(buf)-1)]
-		class := uint64(classArrival)
-		if q.Control() {
-			class = classControl
-		}
-		n.arrivals.set(port, key(q.At, class, port))
-	} else if in.refresh() {
-		n.expect(port, in)
-	} else {
-		n.arrivals.set(port, none)
-	}
-	if p.Control() || p.Flags&packet.Extended != 0 || in.faults != nil {
-		n.arriveSpecial(port, in, p)
-		return
-	}
-	if n.sw != nil {
-		n.sw.Arrive(p.At, port, p, nil)
-	} else {
-		n.nic.Arrive(p.At, port, p, nil)
-	}
-}
 
 // arriveSpecial takes a control frame, one with an extension, or one that its
 // wire may have damaged.
@@ -294,7 +230,7 @@ func apply(sw *dataplane.Switch, n node, now units.Time, c *change) {
 
 // next returns the time of the node's next event, as far as it knows.
 func (n *fastNode) next() units.Time {
-	if k := min(n.arrivals.top(), n.txDone.top(), n.timer); k != none {
+	if k := min(n.later, n.txDone.top(), n.timer); k != none {
 		return units.Time(k >> keyTimeShift)
 	}
 	return units.Never

@@ -9,34 +9,88 @@ import (
 
 // link is one direction of a cable: a queue of the frames that are on the wire,
 // in the order of their arrival. A metre of copper holds a frame or two, a
-// long-haul fibre a million; both are the same ring.
+// long-haul fibre a million; both are the same chain of chunks.
 //
 // One node appends and one node consumes, and they may run at the same time on
 // different workers. Neither needs a lock: in the window that is being run, the
-// consumer only takes frames that were appended in earlier windows. Each side
-// publishes its end once per window.
+// consumer only takes frames that were appended in earlier windows, and a chunk
+// belongs to the producer until the next one follows it, then to the consumer.
 type link struct {
-	// The producer's side: one cache line.
-	buf     []packet.Packet // length is a power of two
+	// The producer's side.
+	last    *chunk // where the next frame goes, unless it is full
 	delay   units.Time
 	to      *fastNode
-	tail    uint32
-	head    uint32 // of the consumer, as last seen
-	flushed uint32 // tail at the last publication
-	peak    uint32 // most frames on the wire since the last trim
-	flushes uint32
+	first   units.Time // arrival of the first frame not yet published
+	tail    uint32     // frames ever appended, plus one
+	flushed uint32     // tail at the last publication
 	toPort  uint16
+	ext     *extRing // extensions; nil when unused
+	_       [8]byte  // the rest on a cache line of its own
 
 	// Published, once per window at most, by the producer and by the consumer.
-	pubBuf   atomic.Pointer[[]packet.Packet]
 	pubTail  atomic.Uint32
-	pubHead  atomic.Uint32
 	pubWHead atomic.Uint32
 	pubWords atomic.Pointer[[]uint64]
+	_        [48]byte
+}
 
-	// Rarely used, by the producer.
-	spares []spare  // rings of other sizes
-	ext    *extRing // extensions; nil when unused
+// chunk is a piece of a wire. Frame number i is at i % chunkFrames.
+type chunk struct {
+	frames [chunkFrames]packet.Packet
+	next   *chunk
+	_      [56]byte // chunks begin at a cache line
+}
+
+// chunkFrames is a power of two: about as many frames as a busy wire carries in
+// a window.
+const chunkFrames = 16
+
+// chunks holds the unused chunks of a worker. The last one that was given back is
+// the first to be used again, while it is still in the cache: what frames on the
+// wires take of it is what is in flight, not what ever was.
+type chunks struct {
+	free []*chunk
+}
+
+// chunkSlab is how many chunks are allocated at a time.
+const chunkSlab = 32
+
+func (c *chunks) take() *chunk {
+	if len(c.free) == 0 {
+		slab := make([]chunk, chunkSlab)
+		for i := range slab {
+			c.free = append(c.free, &slab[i])
+		}
+	}
+	last := len(c.free) - 1
+	k := c.free[last]
+	c.free = c.free[:last]
+	return k
+}
+
+func (c *chunks) put(k *chunk) {
+	k.next = nil
+	c.free = append(c.free, k)
+}
+
+// level moves chunks from workers that read more than they write to the others.
+// It runs between windows.
+func level(workers []*worker) {
+	least, most := workers[0], workers[0]
+	for _, w := range workers[1:] {
+		if len(w.chunks.free) < len(least.chunks.free) {
+			least = w
+		}
+		if len(w.chunks.free) > len(most.chunks.free) {
+			most = w
+		}
+	}
+	if n := (len(most.chunks.free) - len(least.chunks.free)) / 2; n > 4*chunkSlab {
+		rest := len(most.chunks.free) - n
+		least.chunks.free = append(least.chunks.free, most.chunks.free[rest:]...)
+		clear(most.chunks.free[rest:])
+		most.chunks.free = most.chunks.free[:rest]
+	}
 }
 
 // extRing holds the extensions of the frames on a wire.
@@ -45,68 +99,34 @@ type extRing struct {
 	tail, head uint32
 }
 
-// minRing is the first size of a ring.
-const minRing = 32
-
-// makeRoom learns how far the consumer is, or doubles the ring.
-func (l *link) makeRoom() {
-	l.head = l.pubHead.Load()
-	if n := len(l.buf); l.tail-l.head == uint32(n) {
-		l.resize(2 * n)
-	}
+// connect makes in the receiving end of the link.
+func (l *link) connect(in *input, c *chunk) {
+	// Number 0 is left out: a number that a chunk begins with is one that takes a
+	// step to the next chunk.
+	l.last, l.tail, l.flushed = c, 1, 1
+	l.pubTail.Store(1)
+	in.link, in.chunk, in.head, in.tail = l, c, 1, 1
 }
 
-// resize moves the frames on the wire to a ring of another size. The consumer may
-// still be reading the old one: it is left as it is until the consumer is past
-// what it holds.
-func (l *link) resize(n int) {
-	next := l.takeSpare(n)
-	if next == nil {
-		buf := make([]packet.Packet, n)
-		next = &buf
+// push puts a frame on the wire.
+func (l *link) push(c *chunks, p *packet.Packet, done units.Time) *packet.Packet {
+	i := l.tail % chunkFrames
+	if i == 0 {
+		l.grow(c)
 	}
-	bigger := *next
-	for i := l.head; i != l.tail; i++ {
-		bigger[i&uint32(n-1)] = l.buf[i&uint32(len(l.buf)-1)]
-	}
-	l.spares = append(l.spares, spare{l.pubBuf.Load(), l.tail})
-	l.buf = bigger
-	l.pubBuf.Store(next)
+	e := &l.last.frames[i]
+	*e = *p
+	e.At = done + l.delay
+	e.Port = l.toPort
+	l.tail++
+	return e
 }
 
-// spare is a ring that was given up at a certain tail.
-type spare struct {
-	buf  *[]packet.Packet
-	tail uint32
+func (l *link) grow(c *chunks) {
+	k := c.take()
+	l.last.next = k
+	l.last = k
 }
-
-// takeSpare returns a ring of that size that nobody reads any more.
-func (l *link) takeSpare(n int) *[]packet.Packet {
-	for i, s := range l.spares {
-		if len(*s.buf) == n && int32(l.head-s.tail) >= 0 {
-			l.spares = append(l.spares[:i], l.spares[i+1:]...)
-			return s.buf
-		}
-	}
-	return nil
-}
-
-// trim halves a ring that a burst left too large: all of a ring passes through
-// the cache, used or not. It looks back on the last trimEvery publications.
-func (l *link) trim() {
-	l.head = l.pubHead.Load()
-	l.peak = max(l.peak, l.tail-l.head)
-	if l.flushes++; l.flushes%trimEvery != 0 {
-		return
-	}
-	if n := len(l.buf); n > minRing && 4*l.peak <= uint32(n) {
-		l.resize(n / 2)
-	}
-	l.peak = 0
-}
-
-// trimEvery is how many publications pass between two looks at the size of a ring.
-const trimEvery = 16
 
 // pushExt appends an extension, its length before it, and returns its place.
 func (l *link) pushExt(ext packet.Ext) uint32 {
@@ -139,36 +159,37 @@ func (l *link) pushExt(ext packet.Ext) uint32 {
 
 // flush publishes what was appended and returns when the first of it arrives.
 func (l *link) flush() units.Time {
-	first := l.buf[l.flushed&uint32(len(l.buf)-1)].At
 	l.flushed = l.tail
 	l.pubTail.Store(l.tail)
-	l.trim()
-	return first
+	return l.first
 }
 
 // input is the consumer's side of a link.
 type input struct {
-	buf    []packet.Packet
-	head   uint32
+	chunk  *chunk // of the frame before head
+	head   uint32 // number of the next frame
 	tail   uint32 // as last seen
-	from   uint32 // head at the last publication
 	link   *link
 	faults *faults
+	_      [32]byte // to a whole cache line
 }
 
-// refresh looks for frames that were published since.
-func (in *input) refresh() bool {
-	tail := in.link.pubTail.Load()
-	if tail == in.tail {
-		return false
+// pop takes the first frame off the wire. It stays valid until the next pop.
+func (in *input) pop(c *chunks) *packet.Packet {
+	i := in.head % chunkFrames
+	if i == 0 {
+		in.step(c)
 	}
-	in.tail = tail
-	// Loaded after the tail, so the buffer is at least as new.
-	in.buf = *in.link.pubBuf.Load()
-	return true
+	in.head++
+	return &in.chunk.frames[i]
 }
 
-func (in *input) front() *packet.Packet { return &in.buf[in.head&uint32(len(in.buf)-1)] }
+// step gives back a chunk that has been read.
+func (in *input) step(c *chunks) {
+	k := in.chunk
+	in.chunk = k.next
+	c.put(k)
+}
 
 // extOf appends the extension of a frame to ext.
 func (in *input) extOf(p *packet.Packet, ext packet.Ext) packet.Ext {
@@ -180,12 +201,4 @@ func (in *input) extOf(p *packet.Packet, ext packet.Ext) packet.Ext {
 	}
 	in.link.pubWHead.Store(p.Link + 1 + n)
 	return ext
-}
-
-// release publishes how far the consumer is and returns how many frames it took.
-func (in *input) release() uint32 {
-	n := in.head - in.from
-	in.from = in.head
-	in.link.pubHead.Store(in.head)
-	return n
 }
