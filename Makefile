@@ -1,6 +1,6 @@
 LINT = go run github.com/golangci/golangci-lint/v2/cmd/golangci-lint@v2.14.0
 
-.PHONY: build test test-deep race lint bench figures ci docs
+.PHONY: build test test-deep race lint bench profile figures ci docs
 
 build: ; go build -o xoff ./cmd/xoff
 test: ; go test ./...
@@ -8,6 +8,7 @@ test-deep: ; go test -tags deep -run Deep -timeout 30m ./...
 race: ; go test -race -short ./sim/... ./internal/cli/... ./internal/sweep/...
 lint: ; $(LINT) run ./...
 bench: ; go run ./cmd/xoff bench
+profile: ; go test -trimpath ./internal/bench -run ^$$ -bench Fabric -benchtime 3x -o /dev/null -cpuprofile cmd/xoff/default.pgo
 figures: ; .ci/figures docs/img
 docs: ; go test ./scenario -run KeyDocs -rewrite && go test ./scenario -run DocsReference -rewrite
 ci: ; .ci/run

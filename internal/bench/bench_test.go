@@ -163,3 +163,17 @@ func TestExternal(t *testing.T) {
 		}
 	}
 }
+
+// BenchmarkFabric runs the default case for a while; make profile takes from it
+// the profile with which the command is compiled.
+func BenchmarkFabric(b *testing.B) {
+	c := Default()
+	c.WarmUp, c.Measured = units.Millisecond, 2*units.Millisecond
+	for b.Loop() {
+		s, err := Measure(b.Context(), c)
+		if err != nil {
+			b.Fatal(err)
+		}
+		b.ReportMetric(s.NsPerHop, "ns/hop")
+	}
+}
