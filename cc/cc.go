@@ -59,6 +59,9 @@ type Timed interface {
 // spacing of the last packet sent.
 type Repacer interface{ Repaces() }
 
+// Clocked is an algorithm that reads Ack.RTT. For others it is not measured.
+type Clocked interface{ NeedsRTT() }
+
 // Steady is an algorithm whose rate and window stay as Start set them. They count
 // in the ideal completion time of a flow; of other algorithms it assumes line rate
 // and no window.
@@ -91,7 +94,7 @@ type Ack struct {
 	// selectively.
 	Bytes units.Bytes
 	// RTT is the time from the transmission of the packet that caused this ACK to
-	// its arrival, that is, from the start of the packet's first bit on the wire to
+	// its arrival, for a Clocked algorithm; that is, from the start of the packet's first bit on the wire to
 	// the last bit of the ACK; 0 when not measured, as for packets that were sent
 	// again (Karn's rule).
 	RTT units.Time

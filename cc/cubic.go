@@ -53,6 +53,9 @@ type cubic struct {
 	heard  units.Time // the last ACK
 }
 
+// NeedsRTT implements Clocked.
+func (c *cubic) NeedsRTT() {}
+
 // Start implements Control.
 func (c *cubic) Start(now units.Time, f *Flow) {
 	*c = cubic{params: c.params, alpha: c.alpha, srtt: f.BaseRTT, epoch: units.Never, heard: now}

@@ -86,6 +86,9 @@ type theta struct {
 // Repaces implements Repacer.
 func (p *theta) Repaces() {}
 
+// NeedsRTT implements Clocked.
+func (p *theta) NeedsRTT() {}
+
 // Start implements Control.
 func (p *theta) Start(_ units.Time, f *Flow) {
 	p.rounds = startRounds(f, p.params.MinRate, p.params.Clock)

@@ -72,6 +72,9 @@ type timely struct {
 	stage  int        // increases in a row
 }
 
+// NeedsRTT implements Clocked.
+func (t *timely) NeedsRTT() {}
+
 // Start implements Control.
 func (t *timely) Start(_ units.Time, f *Flow) {
 	*t = timely{params: t.params, line: f.Line, rate: f.Line}

@@ -108,13 +108,26 @@ func (c *Checks) leaves(now units.Time, p *port, f *packet.Packet) {
 // order, from what the packet says of itself rather than from the state of the
 // transport.
 func (c *Checks) delivered(now units.Time, flows *Flows, p *packet.Packet, way *Transport, last bool) {
-	got, size := &flows.given[p.Flow], flows.Flow[p.Flow].Size
-	if at := units.Bytes(p.Seq) * way.Payload; at != *got {
-		c.fail(now, "flow %d delivers the byte at %d after %d bytes", p.Flow, at, *got)
+	c.given(now, flows, p.Flow, p.Seq, units.Bytes(p.Size)-way.Header, way, last)
+}
+
+// given is delivered for a packet that has waited for others: of its number.
+func (c *Checks) given(now units.Time, flows *Flows, flow, seq uint32, bytes units.Bytes, way *Transport, last bool) {
+	got, size := &flows.given[flow], flows.Flow[flow].Size
+	if at := units.Bytes(seq) * way.Payload; at != *got {
+		c.fail(now, "flow %d delivers the byte at %d after %d bytes", flow, at, *got)
 	}
-	*got += units.Bytes(p.Size) - way.Header
+	*got += bytes
 	if *got > size || last != (*got == size) {
-		c.fail(now, "flow %d of %d bytes has delivered %d", p.Flow, size, *got)
+		c.fail(now, "flow %d of %d bytes has delivered %d", flow, size, *got)
+	}
+}
+
+// sized checks that a packet that has to wait is as long as its number says.
+func (c *Checks) sized(now units.Time, flows *Flows, p *packet.Packet, way *Transport) {
+	want := min(way.Payload, flows.Flow[p.Flow].Size-units.Bytes(p.Seq)*way.Payload)
+	if got := units.Bytes(p.Size) - way.Header; got != want {
+		c.fail(now, "packet %d of flow %d has %d bytes, want %d", p.Seq, p.Flow, got, want)
 	}
 }
 

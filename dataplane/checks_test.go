@@ -35,7 +35,7 @@ func TestEachByteOnceAndInOrder(t *testing.T) {
 		n := &NIC{node: node{ports: make([]port, 1), checks: checks}, id: 1, flows: flows, ways: []Transport{{Payload: 1000, Header: 48, AckSize: 64, AckEvery: 1}}}
 		for i := range c.frames {
 			flows.Recv[0].Next = c.expect[i]
-			n.data(units.Time(i), &c.frames[i])
+			n.data(units.Time(i), &c.frames[i], nil)
 		}
 		if checks.Broken != c.broken || !strings.Contains(checks.First, c.want) {
 			t.Errorf("%s: broken %d times, first %q; want %d, %q", c.name, checks.Broken, checks.First, c.broken, c.want)

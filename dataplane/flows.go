@@ -46,6 +46,8 @@ type RecvResult struct {
 	Early     uint32 // packets that arrived ahead of a gap
 	Twice     uint32 // packets that had arrived before
 	unacked   uint16 // packets since the last ACK
+	marked    bool   // of the last packet in order
+	held      int32  // place in NIC.reorder, 0: nothing came out of order
 }
 
 // NewFlows prepares the table.

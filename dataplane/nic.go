@@ -1,6 +1,8 @@
 package dataplane
 
 import (
+	"slices"
+
 	"github.com/xoff-net/xoff/buffer"
 	"github.com/xoff-net/xoff/cc"
 	"github.com/xoff-net/xoff/flowctl"
@@ -33,6 +35,33 @@ type Transport struct {
 	NackEvery  units.Time // shortest time between two NACKs for the same gap
 	Timeout    units.Time // without progress, before everything is sent again
 	MaxTimeout units.Time // bound of the doubling after each timeout
+
+	Recovery   Recovery
+	Window     uint32     // SACK, IRN: packets from the first unacknowledged one on that may be sent
+	MinTimeout units.Time // SACK: least timeout that follows from round-trip times; Timeout is that before the first
+	LowTimeout units.Time // IRN: timeout when fewer than LowPackets are in the network
+	LowPackets uint32
+
+	clocked bool // round-trip times are measured
+	records bool // packets collect telemetry
+}
+
+// Recovery says what is sent again after a loss.
+type Recovery uint8
+
+// Recoveries.
+const (
+	GoBackN Recovery = iota // everything from the lost packet on
+	SACK                    // what selective ACKs show to be missing (RFC 6675)
+	IRN                     // the same at the first sign (Mittal et al. 2018)
+)
+
+// threshold is how many later packets must have arrived before one is lost.
+func (r Recovery) threshold() int {
+	if r == IRN {
+		return 1
+	}
+	return dupThreshold
 }
 
 // CNPMode says how marks come back to the sender.
@@ -76,10 +105,14 @@ type NIC struct {
 	qps     []qp
 	idle    [][]int32 // unused queue pairs, by transport
 	ready   [mmu.Classes]flowList
-	replies [mmu.Classes]ring // ACK, NACK, CNP waiting to leave
-	waiting uint8             // classes with replies
-	pace    timerHeap         // queue pairs that wait for their send time
-	soft    timerHeap         // queue pairs with a timeout or a timer of their control
+	replies [mmu.Classes]ring      // ACK, NACK, CNP waiting to leave
+	answers [mmu.Classes]wordQueue // extensions of those that have one
+	reorder []reorder              // packets that came out of order, by RecvResult.held; 0 is unused
+	spare   []int32                // unused ones
+	sack    packet.Ext             // scratch
+	waiting uint8                  // classes with replies
+	pace    timerHeap              // queue pairs that wait for their send time
+	soft    timerHeap              // queue pairs with a timeout or a timer of their control
 	receive *receiver
 	ack     cc.Ack // scratch, as are the next two
 	about   cc.Flow
@@ -99,11 +132,19 @@ type NICStats struct {
 // NewNIC builds a NIC. Its wake components are: receiver, gate, receive buffer.
 func NewNIC(spec *NICSpec, drv NICDriver) (*NIC, error) {
 	n := &NIC{
-		drv: drv, id: spec.Node, kinds: spec.Kinds, ways: spec.Transports, rtt: spec.BaseRTT, flows: spec.Flows,
+		drv: drv, id: spec.Node, kinds: spec.Kinds, ways: slices.Clone(spec.Transports), rtt: spec.BaseRTT, flows: spec.Flows,
 		starts: spec.Starts, idle: make([][]int32, len(spec.Transports)), bdp: spec.Port.Rate.In(spec.BaseRTT),
 	}
 	n.node = node{drv: drv, ports: make([]port, 1), wakes: newWakes(components), sink: spec.Sink, checks: spec.Checks, serve: n.serveNIC}
 	n.qps = make([]qp, 1) // queue pair 0 means "none"
+	n.reorder = make([]reorder, 1)
+	for i := range n.ways {
+		way := &n.ways[i]
+		control := way.Control()
+		_, way.clocked = control.(cc.Clocked)
+		_, way.records = control.(cc.Telemetry)
+		way.clocked = way.clocked || way.Recovery != GoBackN
+	}
 	ledger := mmu.NewLedger(spec.Receive.layout(spec.Kinds))
 	n.view = ledger.View()
 	policy, err := buffer.Policies.Get("static")
@@ -174,13 +215,21 @@ func (n *NIC) kick(now units.Time) {
 func (n *NIC) Pace(now units.Time) {
 	n.tick(now)
 	for n.pace.next() <= now {
+		at := n.pace.next()
 		i := n.pace.pop()
 		q := &n.qps[i]
-		if q.done {
-			n.free(i, q)
-			continue
+		if at != q.paceAt {
+			continue // an earlier entry took its place
 		}
-		n.makeReady(i, q)
+		q.paceAt = units.Never
+		switch {
+		case q.done:
+			n.free(i, q)
+		case q.nextAt > now:
+			n.pushPace(i, q) // its send time has moved
+		default:
+			n.makeReady(i, q)
+		}
 	}
 	n.drv.ArmPace(n.pace.next())
 	n.kick(now)
@@ -254,7 +303,11 @@ func (n *NIC) sendReply(now units.Time, p *port, class int) bool {
 			p.nonEmpty &^= 1 << class
 		}
 	}
-	n.leave(now, p, f, class)
+	ext := packet.Ext(nil)
+	if f.Flags&packet.Extended != 0 {
+		ext = n.answers[class].pop()
+	}
+	n.leave(now, p, f, ext, class)
 	return true
 }
 
@@ -268,31 +321,33 @@ func (n *NIC) sendData(now units.Time, p *port, class int) bool {
 			n.popReady(class)
 			n.free(i, q)
 			continue
-		case q.seq >= q.total:
+		case !q.hasMore():
 			n.popReady(class)
 			q.state = qpIdle
 			continue
-		case n.inFlight(q) >= q.ctl.Window(now):
+		case n.full(now, q):
 			n.popReady(class)
 			q.state = qpFull
 			continue
+		case q.moves && q.nextAt > now:
+			n.popReady(class)
+			n.queue(now, i, q)
+			continue
 		}
-		size := q.fullSize
-		if q.seq+1 == q.total {
-			size = q.lastSize
-		}
+		seq := q.nextPacket()
+		size := q.sizeOf(seq)
 		if !n.may(now, p, class, size) {
 			return false
 		}
 		n.popReady(class)
-		n.sendPacket(now, p, i, q, size)
+		n.sendPacket(now, p, i, q, seq, size)
 		return true
 	}
 	return false
 }
 
 // leave puts a data packet or reply on the wire and into the books.
-func (n *NIC) leave(now units.Time, p *port, f *packet.Packet, class int) {
+func (n *NIC) leave(now units.Time, p *port, f *packet.Packet, ext packet.Ext, class int) {
 	if n.checks != nil {
 		n.checks.leaves(now, p, f)
 	}
@@ -301,7 +356,7 @@ func (n *NIC) leave(now units.Time, p *port, f *packet.Packet, class int) {
 	}
 	p.busy = now + p.txTime(f.Size)
 	n.depart(now, p, f)
-	n.drv.Transmit(0, f, nil, p.busy)
+	n.drv.Transmit(0, f, ext, p.busy)
 }
 
 // Wake components of a NIC, after the receiver and the gate of its port.
@@ -358,11 +413,13 @@ func (n *NIC) Arrive(now units.Time, in int, p *packet.Packet, ext packet.Ext) {
 func (n *NIC) accept(now units.Time, p *packet.Packet, ext packet.Ext) {
 	switch p.Kind() {
 	case packet.Data:
-		n.data(now, p)
+		n.data(now, p, ext)
 	case packet.CNP:
 		if i := n.flows.slot[p.Flow]; i != 0 {
 			q := &n.qps[i]
-			n.react(now, i, q, func() { q.ctl.OnCNP(now) })
+			before := n.rateOf(now, q)
+			q.ctl.OnCNP(now)
+			n.reacted(now, i, q, before)
 		}
 	default:
 		n.acknowledged(now, p, ext)

@@ -81,7 +81,8 @@ type port struct {
 
 	Stats PortStats
 	since [mmu.Classes]units.Time // start of the current block, per class
-	_     [40]byte                // ports begin at a cache line
+	tally units.Bytes             // what telemetry counts; see stamps
+	_     [32]byte                // ports begin at a cache line
 }
 
 // Ends that can have control frames to send.
@@ -141,6 +142,7 @@ type node struct {
 	sink    probe.Sink
 	checks  *Checks
 	watched bool // there is a sink, or there are checks
+	tallies bool // ports count what they send, for telemetry
 	serve   func(now units.Time, p *port)
 	// beyond returns the depth of the deepest pause that holds frames which came
 	// in by a port; nil at a host.
@@ -366,6 +368,9 @@ func (n *node) speak(now units.Time, p *port) bool {
 				f.Flags |= packet.Extended
 			}
 			p.busy = now + p.txTime(f.Size)
+			if n.tallies {
+				p.tally += units.Bytes(f.Size)
+			}
 			n.depart(now, p, f)
 			n.drv.Transmit(int(p.index), f, ext, p.busy)
 			return true

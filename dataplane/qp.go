@@ -25,6 +25,8 @@ type qp struct {
 	rtoAt    units.Time // when a timeout is due; Never when nothing is unacknowledged
 	rto      units.Time // current timeout, doubled by each
 	softAt   units.Time // of its entry in the soft heap that counts; Never when there is none
+	paceAt   units.Time // the same in the pace heap
+	board    *board     // nil when nothing is remembered of single packets
 	ctl      cc.Control
 	timed    cc.Timed // nil unless ctl has timers
 	flow     uint32
@@ -37,12 +39,16 @@ type qp struct {
 	dst      uint16
 	lastSize uint16 // frame size of the last packet
 	fullSize uint16
+	sentSize uint16 // of the last packet sent
 	state    uint8
 	class    uint8
 	way      uint8
 	done     bool
 	moves    bool // rate changes move nextAt (cc.Repacer)
-	flags    packet.Flags
+	// selective is for recovery by selective repeat: q.seq is the next packet never
+	// sent then.
+	selective bool
+	flags     packet.Flags
 }
 
 // open prepares the queue pair of a flow.
@@ -54,14 +60,20 @@ func (n *NIC) open(now units.Time, flow uint32) {
 	packets := (f.Size + way.Payload - 1) / way.Payload
 	last := f.Size - (packets-1)*way.Payload
 	*q = qp{
-		nextAt: now, rtoAt: units.Never, rto: way.Timeout, ctl: q.ctl, timed: q.timed, moves: q.moves, softAt: q.softAt,
+		nextAt: now, rtoAt: units.Never, rto: way.Timeout, ctl: q.ctl, timed: q.timed, moves: q.moves, softAt: q.softAt, paceAt: q.paceAt, board: q.board, selective: q.selective,
 		flow: flow, total: uint32(packets), hash: f.Hash, dst: f.Dst,
 		lastSize: uint16(last + way.Header), fullSize: uint16(way.Payload + way.Header), class: f.Class, way: f.Transport,
 	}
 	if f.Pinned {
 		q.flags = packet.Pinned
 	}
-	n.about = cc.Flow{Line: n.ports[0].spec.Rate, MTU: units.Bytes(q.fullSize), BaseRTT: n.rtt}
+	if way.records {
+		q.flags |= packet.Telemetry
+	}
+	if q.board != nil {
+		q.board.start()
+	}
+	n.about = cc.Flow{Line: n.ports[0].spec.Rate, MTU: units.Bytes(q.fullSize), MSS: way.Payload, BaseRTT: n.rtt}
 	q.ctl.Start(now, &n.about)
 	n.flows.slot[flow] = i
 	if q.timed != nil {
@@ -86,7 +98,10 @@ func (n *NIC) allocate(way uint8) int32 {
 		return i
 	}
 	ctl := n.ways[way].Control()
-	q := qp{ctl: ctl, softAt: units.Never}
+	q := qp{ctl: ctl, softAt: units.Never, paceAt: units.Never, selective: n.ways[way].Recovery != GoBackN}
+	if n.ways[way].clocked {
+		q.board = &board{}
+	}
 	q.timed, _ = ctl.(cc.Timed)
 	_, q.moves = ctl.(cc.Repacer)
 	n.qps = append(n.qps, q)
@@ -119,17 +134,49 @@ func (n *NIC) popReady(class int) int32 {
 	return i
 }
 
+// inFlight returns what is in the network, as far as the sender knows.
 func (n *NIC) inFlight(q *qp) units.Bytes {
-	return units.Bytes(q.seq-q.una) * n.ways[q.way].Payload
+	packets := q.seq - q.una
+	if q.selective {
+		packets = q.board.pipe
+	}
+	return units.Bytes(packets) * n.ways[q.way].Payload
 }
 
-func (n *NIC) sendPacket(now units.Time, p *port, i int32, q *qp, size uint16) {
+// hasMore reports whether there is a packet to send, new or again.
+func (q *qp) hasMore() bool { return q.seq < q.total || q.selective && q.board.lost > 0 }
+
+// full reports whether the window, or that of the receiver, lets nothing more be
+// sent.
+func (n *NIC) full(now units.Time, q *qp) bool {
+	if q.selective && q.board.lost == 0 && q.seq-q.una >= n.ways[q.way].Window {
+		return true
+	}
+	return n.inFlight(q) >= q.ctl.Window(now)
+}
+
+// nextPacket returns the number of the packet to send next: lost ones come first.
+func (q *qp) nextPacket() uint32 {
+	if q.selective && q.board.lost > 0 {
+		return q.board.nextLost(q.una)
+	}
+	return q.seq
+}
+
+func (q *qp) sizeOf(seq uint32) uint16 {
+	if seq+1 == q.total {
+		return q.lastSize
+	}
+	return q.fullSize
+}
+
+func (n *NIC) sendPacket(now units.Time, p *port, i int32, q *qp, seq uint32, size uint16) {
 	f := &n.out
 	// Field by field: see Switch.describe. The driver sets what is left out.
-	f.Flow, f.Seq, f.Hash, f.Dst, f.Size = q.flow, q.seq, q.hash, q.dst, size
+	f.Flow, f.Seq, f.Hash, f.Dst, f.Size = q.flow, seq, q.hash, q.dst, size
 	f.Meta, f.Flags = packet.MakeMeta(packet.Data, q.class), q.flags
 	way := &n.ways[q.way]
-	if units.Bytes(q.seq)*way.Payload < n.bdp {
+	if units.Bytes(seq)*way.Payload < n.bdp {
 		f.Flags |= packet.Unscheduled
 	}
 	// A window shorter than the interval of ACKs would wait for the timeout: as in
@@ -137,24 +184,31 @@ func (n *NIC) sendPacket(now units.Time, p *port, i int32, q *qp, size uint16) {
 	if way.AckEvery > 1 && n.inFlight(q)+way.Payload >= q.ctl.Window(now) {
 		f.Flags |= packet.AckNow
 	}
-	if q.seq < q.high {
+	again := seq < q.high
+	if again {
 		f.Flags |= packet.Retransmit
 		n.flows.Send[q.flow].Resent++
 		n.Stats.Resent++
 	}
-	q.seq++
+	if q.board != nil {
+		q.board.note(now, seq, q.una, again, q.selective)
+	}
+	if seq == q.seq {
+		q.seq++
+	}
 	q.high = max(q.high, q.seq)
-	n.leave(now, p, f, int(q.class))
+	q.sentSize = size
+	n.leave(now, p, f, nil, int(q.class))
 	q.ctl.OnSend(now, units.Bytes(size))
 	n.paced(now, p, q, size)
 	if q.rtoAt == units.Never {
-		q.rtoAt = now + q.rto
+		q.rtoAt = now + n.timeoutOf(q)
 	}
 	n.armSoft(i, q)
 	switch {
-	case q.seq == q.total:
+	case !q.hasMore():
 		q.state = qpIdle
-	case n.inFlight(q) >= q.ctl.Window(now):
+	case n.full(now, q):
 		q.state = qpFull
 	default:
 		n.queue(now, i, q)
@@ -180,9 +234,16 @@ func (n *NIC) queue(now units.Time, i int32, q *qp) {
 		return
 	}
 	q.state = qpPaced
-	if n.pace.push(q.nextAt, i) {
+	if n.pushPace(i, q) {
 		n.drv.ArmPace(n.pace.next())
 	}
+}
+
+// pushPace puts a queue pair into the pace heap, where it may have an entry that
+// is too late now. It reports whether it is the earliest.
+func (n *NIC) pushPace(i int32, q *qp) bool {
+	q.paceAt = q.nextAt
+	return n.pace.push(q.nextAt, i)
 }
 
 // armSoft makes sure that the soft heap has an entry no later than needed. An
@@ -232,7 +293,11 @@ func (n *NIC) timeout(now units.Time, i int32, q *qp) {
 	q.rto = min(2*q.rto, n.ways[q.way].MaxTimeout)
 	q.rtoAt = units.Never
 	q.ctl.OnLoss(now, true)
-	n.goBack(now, i, q)
+	if q.selective {
+		n.loseAll(now, i, q)
+	} else {
+		n.goBack(now, i, q)
+	}
 }
 
 // goBack restarts a queue pair at its first unacknowledged packet.
@@ -243,7 +308,7 @@ func (n *NIC) goBack(now units.Time, i int32, q *qp) {
 
 // reconsider queues a queue pair that had nothing to send or no window.
 func (n *NIC) reconsider(now units.Time, i int32, q *qp) {
-	if (q.state == qpIdle || q.state == qpFull) && q.seq < q.total && n.inFlight(q) < q.ctl.Window(now) {
+	if (q.state == qpIdle || q.state == qpFull) && q.hasMore() && !n.full(now, q) {
 		n.queue(now, i, q)
 	}
 }
@@ -255,9 +320,16 @@ func (n *NIC) acknowledged(now units.Time, p *packet.Packet, ext packet.Ext) {
 		return // of a flow that is complete: a duplicate
 	}
 	q := &n.qps[i]
-	fresh := units.Bytes(0)
+	if q.selective {
+		n.selectivelyAcknowledged(now, i, q, p, ext)
+		return
+	}
+	fresh, rtt := units.Bytes(0), units.Time(0)
 	if p.Seq > q.una {
-		fresh = units.Bytes(p.Seq-q.una) * units.Bytes(q.fullSize)
+		fresh = q.payload(q.una, p.Seq, n.ways[q.way].Payload)
+		if q.board != nil && p.Flags&packet.Retransmit == 0 && p.Kind() == packet.Ack {
+			rtt = q.board.rtt(now, p.Seq-1)
+		}
 		q.una = p.Seq
 		q.seq = max(q.seq, q.una)
 		q.rto = n.ways[q.way].Timeout
@@ -271,44 +343,61 @@ func (n *NIC) acknowledged(now units.Time, p *packet.Packet, ext packet.Ext) {
 		n.finish(now, i, q)
 		return
 	}
-	// Field by field: see Switch.describe.
-	n.ack.Seq, n.ack.Next, n.ack.Bytes = p.Seq, q.seq, fresh
-	n.ack.CE = p.Flags&packet.CE != 0
-	n.ack.Nack = p.Kind() == packet.Nack && p.Seq == q.una
-	n.ack.Telemetry = ext
-	if n.ack.Nack {
+	before := n.rateOf(now, q)
+	nack := p.Kind() == packet.Nack && p.Seq == q.una
+	if nack {
 		q.ctl.OnLoss(now, false)
 		q.seq = q.una
 		q.rtoAt = units.Never
 	}
+	n.feedback(now, i, q, p, fresh, rtt, nack, ext, before)
+}
+
+// feedback tells the control of an ACK or NACK that was taken into account. Before
+// is the rate of a Repacer before that.
+func (n *NIC) feedback(now units.Time, i int32, q *qp, p *packet.Packet, fresh units.Bytes, rtt units.Time, nack bool, ext packet.Ext, before units.Rate) {
+	// Field by field: see Switch.describe.
+	n.ack.Seq, n.ack.Next, n.ack.Bytes, n.ack.RTT = p.Seq, q.seq, fresh, rtt
+	n.ack.CE = p.Flags&packet.CE != 0
+	n.ack.Nack = nack
+	n.ack.Telemetry = ext
 	if n.ack.CE && n.ways[q.way].CNP == CNPInAck {
 		q.ctl.OnCNP(now)
 	}
-	if q.moves {
-		n.react(now, i, q, func() { q.ctl.OnAck(now, &n.ack) })
-		return
-	}
 	q.ctl.OnAck(now, &n.ack)
-	if q.timed != nil {
-		n.armSoft(i, q)
-	}
-	n.reconsider(now, i, q)
+	n.reacted(now, i, q, before)
 }
 
-// react lets the control see an event and, for a Repacer, moves the send time by
-// the change of its rate.
-func (n *NIC) react(now units.Time, i int32, q *qp, event func()) {
+// payload returns the bytes of packets from..to, the last of which may be short.
+func (q *qp) payload(from, to uint32, full units.Bytes) units.Bytes {
+	b := units.Bytes(to-from) * full
+	if to == q.total {
+		b -= units.Bytes(q.fullSize - q.lastSize)
+	}
+	return b
+}
+
+// rateOf returns the rate of a Repacer, and nothing of interest for others.
+func (n *NIC) rateOf(now units.Time, q *qp) units.Rate {
 	if !q.moves {
-		event()
-	} else {
-		before := q.ctl.Rate(now)
-		event()
+		return 0
+	}
+	return q.ctl.Rate(now)
+}
+
+// reacted follows an event that the control has seen. The send time of a Repacer
+// moves by what the change of its rate makes of the spacing of the last packet.
+func (n *NIC) reacted(now units.Time, i int32, q *qp, before units.Rate) {
+	if q.moves && q.sentSize > 0 {
 		if after := q.ctl.Rate(now); after != before {
-			size := units.Bytes(q.fullSize)
+			size := units.Bytes(q.sentSize) + n.ports[0].spec.WireOverhead
 			q.nextAt += after.TxTime(size) - before.TxTime(size)
-			if q.state == qpPaced {
-				n.pace.move(max(now, q.nextAt), i)
-				n.drv.ArmPace(n.pace.next())
+			if q.state == qpPaced && q.nextAt < q.paceAt {
+				// An entry that is too early comes up and is pushed again.
+				q.nextAt = max(now, q.nextAt)
+				if n.pushPace(i, q) {
+					n.drv.ArmPace(n.pace.next())
+				}
 			}
 		}
 	}

@@ -43,8 +43,8 @@ type receiver struct {
 	spec    ReceiveSpec
 	ledger  *mmu.Ledger
 	waiting ring
-	ext     []packet.Ext // beside waiting, in the same order
-	busy    bool         // a frame is being taken
+	ext     wordQueue // beside waiting, in the same order
+	busy    bool      // a frame is being taken
 	storm   bool
 	others  units.Bytes // what other than lossless classes may hold: the rest is promised to those
 	arrival mmu.Arrival
@@ -102,7 +102,7 @@ func (r *receiver) arrive(now units.Time, p *packet.Packet, ext packet.Ext) {
 		port.recv.Charged(now, a, seg)
 	}
 	*r.waiting.push() = *p
-	r.ext = append(r.ext, append(packet.Ext(nil), ext...))
+	r.ext.push(ext, nil)
 	if !r.busy && !r.storm {
 		r.next(now)
 	}
@@ -123,9 +123,8 @@ func (r *receiver) next(now units.Time) {
 // take hands the first waiting frame to the host.
 func (r *receiver) take(now units.Time) {
 	p := *r.waiting.front()
-	ext := r.ext[0]
+	ext := r.ext.pop()
 	r.waiting.pop()
-	r.ext = append(r.ext[:0], r.ext[1:]...)
 	a := &r.arrival
 	*a = mmu.Arrival{Bytes: units.Bytes(p.Size), Class: p.Class(), Kind: r.n.kinds[p.Class()]}
 	r.ledger.Release(a)

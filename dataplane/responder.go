@@ -10,7 +10,7 @@ import (
 // This file is the receiving end of flows: what it accepts and what it answers.
 
 // data takes a data packet: go-back-N accepts only the next one in order.
-func (n *NIC) data(now units.Time, p *packet.Packet) {
+func (n *NIC) data(now units.Time, p *packet.Packet, ext packet.Ext) {
 	f := &n.flows.Flow[p.Flow]
 	r := &n.flows.Recv[p.Flow]
 	way := &n.ways[f.Transport]
@@ -21,8 +21,13 @@ func (n *NIC) data(now units.Time, p *packet.Packet) {
 	if marked {
 		n.notify(now, p, r, way)
 	}
+	if way.Recovery != GoBackN {
+		n.selectiveData(now, p, f, r, way, marked, ext)
+		return
+	}
 	switch {
 	case p.Seq == r.Next:
+		n.changeMark(p, r, way, marked)
 		r.Next++
 		r.unacked++
 		last := units.Bytes(r.Next)*way.Payload >= f.Size
@@ -38,7 +43,7 @@ func (n *NIC) data(now units.Time, p *packet.Packet) {
 		}
 		if int(r.unacked) >= way.AckEvery || last || p.Flags&packet.AckNow != 0 || marked && way.CNP == CNPInAck {
 			r.unacked = 0
-			n.reply(p, packet.Ack, way, r.Next, marked)
+			n.reply(p, packet.Ack, way, r.Next, marked, nil, ext)
 		}
 	case p.Seq > r.Next:
 		r.Early++
@@ -46,12 +51,23 @@ func (n *NIC) data(now units.Time, p *packet.Packet) {
 			r.nacked, r.lastNack = r.Next+1, now
 			n.Stats.Nacks++
 			n.report(now, p.Flow, probe.FlowGap)
-			n.reply(p, packet.Nack, way, r.Next, marked)
+			n.reply(p, packet.Nack, way, r.Next, marked, nil, ext)
 		}
 	default:
 		r.Twice++
-		n.reply(p, packet.Ack, way, r.Next, marked)
+		n.reply(p, packet.Ack, way, r.Next, marked, nil, ext)
 	}
+}
+
+// changeMark sends an ACK that waits for more packets when the next one is marked
+// and they are not, or the other way round, so that the mark of an ACK is that of
+// all it covers (RFC 8257, section 3.2). It is nobody's measure of a round trip.
+func (n *NIC) changeMark(p *packet.Packet, r *RecvResult, way *Transport, marked bool) {
+	if marked != r.marked && r.unacked > 0 {
+		r.unacked = 0
+		n.reply(p, packet.Ack, way, r.Next, r.marked, nil, nil).Flags |= packet.Retransmit
+	}
+	r.marked = marked
 }
 
 // notify sends the mark of a packet back, in the way the transport says.
@@ -63,12 +79,13 @@ func (n *NIC) notify(now units.Time, p *packet.Packet, r *RecvResult, way *Trans
 	if r.lastCNP == 0 || now-(r.lastCNP-1) >= way.CNPEvery {
 		r.lastCNP = now + 1
 		n.Stats.CNPs++
-		n.reply(p, packet.CNP, way, r.Next, false)
+		n.reply(p, packet.CNP, way, r.Next, false, nil, nil)
 	}
 }
 
-// reply queues an ACK, NACK or CNP for the source of a packet.
-func (n *NIC) reply(p *packet.Packet, kind packet.Kind, way *Transport, seq uint32, marked bool) {
+// reply queues an ACK, NACK or CNP for the source of a packet. Its extension has
+// two parts: what is selectively acknowledged, and the telemetry of the packet.
+func (n *NIC) reply(p *packet.Packet, kind packet.Kind, way *Transport, seq uint32, marked bool, sack, ext packet.Ext) *packet.Packet {
 	f := n.replies[way.AckClass&7].push()
 	// Field by field, in its place: see Switch.describe.
 	f.Flow, f.Seq, f.Hash, f.Dst = p.Flow, seq, ReplyHash(p.Hash), n.flows.Flow[p.Flow].Src
@@ -76,8 +93,16 @@ func (n *NIC) reply(p *packet.Packet, kind packet.Kind, way *Transport, seq uint
 	if marked {
 		f.Flags |= packet.CE
 	}
+	if way.clocked { // Karn's rule: nobody knows which of the two it answers
+		f.Flags |= p.Flags & packet.Retransmit
+	}
+	if len(sack)+len(ext) > 0 {
+		f.Flags |= packet.Extended
+		n.answers[way.AckClass&7].push(sack, ext)
+	}
 	n.waiting |= 1 << way.AckClass
 	n.ports[0].nonEmpty |= 1 << way.AckClass
+	return f
 }
 
 // ReplyHash is the ECMP hash of what comes back for packets of a hash: another

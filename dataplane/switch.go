@@ -14,6 +14,7 @@ import (
 	"github.com/xoff-net/xoff/probe"
 	"github.com/xoff-net/xoff/route"
 	"github.com/xoff-net/xoff/sched"
+	"github.com/xoff-net/xoff/telemetry"
 	"github.com/xoff-net/xoff/units"
 )
 
@@ -39,6 +40,8 @@ type SwitchSpec struct {
 	Sink      probe.Sink
 	Checks    *Checks
 	Peaks     bool // keep the highest count of every queue
+	// Telemetry is what is written into packets that ask for records; nil: nothing.
+	Telemetry *telemetry.Spec
 }
 
 // Switch is an output-queued switch with one shared packet memory.
@@ -58,6 +61,7 @@ type Switch struct {
 	hook    deadlock.Hook
 	rand    *rand.PCG
 	memory  memory
+	stamps  *stamps     // nil when no flow wants telemetry
 	arrival mmu.Arrival // scratch: arguments of interface calls must not escape
 	leaving mmu.Arrival
 }
@@ -87,7 +91,7 @@ func (m *memory) put(p *packet.Packet, ext packet.Ext, in int) uint32 {
 	*q = *p
 	q.Link = 0
 	q.Port = uint16(in)
-	if p.Flags&packet.Extended != 0 {
+	if p.Flags&(packet.Extended|packet.Telemetry) != 0 {
 		for uint32(len(m.ext)) <= slot {
 			m.ext = append(m.ext, nil)
 		}
@@ -122,6 +126,8 @@ func NewSwitch(spec *SwitchSpec, drv Driver) (*Switch, error) {
 	layout.Ports = n
 	layout.Shared = SharedSize(spec)
 	s.ledger = mmu.NewLedger(layout)
+	s.stamps = newStamps(spec)
+	s.tallies = s.stamps != nil
 	s.view = s.ledger.View()
 	if spec.Peaks {
 		s.ledger.KeepPeaks()
@@ -242,6 +248,9 @@ func (s *Switch) Arrive(now units.Time, in int, p *packet.Packet, ext packet.Ext
 		if s.watched {
 			s.depart(now, op, p)
 		}
+		if s.stamps != nil {
+			p, ext = s.stampPassing(now, op, p, ext)
+		}
 		s.drv.Transmit(out, p, ext, op.busy)
 	} else {
 		s.charge(now, ip, a, seg)
@@ -356,6 +365,9 @@ func (s *Switch) drop(now units.Time, in int, p *packet.Packet, why probe.Reason
 func (s *Switch) join(now units.Time, op *port, slot uint32) {
 	p := &s.memory.packets[slot]
 	class := p.Class()
+	if s.stamps != nil {
+		s.stamps.joins(op, p)
+	}
 	if s.atEnq {
 		s.mark(now, op, p)
 	}
@@ -484,6 +496,9 @@ func (s *Switch) send(now units.Time, p *port, class uint8, slot uint32) {
 	p.busy = now + p.txTime(f.Size)
 	if s.watched {
 		s.depart(now, p, f)
+	}
+	if s.stamps != nil {
+		s.stampStored(now, p, f, slot)
 	}
 	s.drv.Transmit(int(p.index), f, s.memory.extOf(f, slot), p.busy)
 	if p.hookOut != 0 {

@@ -66,6 +66,7 @@ const (
 	Retransmit                    // sent before
 	Pinned                        // the flow has its own routes
 	AckNow                        // the sender waits for the ACK of this packet
+	Telemetry                     // switches append records to the extension of this packet
 )
 
 // MakeMeta packs a kind and a class.

@@ -19,6 +19,9 @@ import (
 // wants telemetry.
 const MaxHops = 16
 
+// TagBits is the width of the tag of a record.
+const TagBits = 10
+
 // MaxWords is the length of the longest extension of any format.
 const MaxWords = 2 * MaxHops
 
@@ -100,7 +103,6 @@ const (
 	exactQueueBits = 28
 	exactBytesBits = 34
 	exactRateBits  = 20
-	exactTagBits   = 10
 	exactRateUnit  = 10 * units.Mbps
 
 	exactTagShift  = exactBytesBits + exactRateBits

@@ -1,0 +1,188 @@
+package dataplane
+
+import "github.com/xoff-net/xoff/units"
+
+// States of a packet that was sent and is not acknowledged in order.
+const (
+	underWay uint8 = iota
+	deemedLost
+	sentAgain // and under way
+	sacked    // acknowledged out of order
+)
+
+// board is what a sender remembers of single packets: when each was sent and,
+// for selective repeat, what became of it (the scoreboard of RFC 6675). Packets
+// from the first unacknowledged one on have a place.
+type board struct {
+	sent  []units.Time // by packet modulo length: first bit on the wire, plus one; 0: sent again
+	state []uint8      // the same; empty with go-back-N
+	held  uint32       // packets that are SACKed
+	pipe  uint32       // packets in the network, as far as known
+	lost  uint32       // packets that are deemed lost and not sent again yet
+	first uint32       // no lost packet comes before this one
+	seen  uint32       // packets before this one were looked at for loss
+	// top are the highest SACKed packets, falling, each plus one.
+	top     [dupThreshold]uint32
+	recover uint32 // recovery lasts until all before this packet is acknowledged
+	srtt    units.Time
+	vary    units.Time // RTTVAR of RFC 6298
+}
+
+// dupThreshold is how many packets after a missing one must have arrived before
+// TCP takes it for lost (RFC 6675, DupThresh).
+const dupThreshold = 3
+
+// start empties the board for a new flow.
+func (b *board) start() { *b = board{sent: b.sent, state: b.state} }
+
+// note remembers a packet that is sent now.
+func (b *board) note(now units.Time, seq, una uint32, again, selective bool) {
+	if need := seq - una + 1; need > uint32(len(b.sent)) {
+		b.grow(seq, una, need, selective)
+	}
+	at := seq & uint32(len(b.sent)-1)
+	b.sent[at] = now + 1
+	if again {
+		b.sent[at] = 0
+	}
+	if !selective {
+		return
+	}
+	b.pipe++
+	if !again {
+		b.state[at] = underWay
+		return
+	}
+	b.state[at] = sentAgain
+	b.lost--
+}
+
+func (b *board) grow(seq, una, need uint32, selective bool) {
+	size := uint32(64)
+	for size < need {
+		size *= 2
+	}
+	sent := make([]units.Time, size)
+	var state []uint8
+	if selective {
+		state = make([]uint8, size)
+	}
+	if old := uint32(len(b.sent)); old > 0 {
+		for s := una; s < seq; s++ {
+			sent[s&(size-1)] = b.sent[s&(old-1)]
+			if selective {
+				state[s&(size-1)] = b.state[s&(old-1)]
+			}
+		}
+	}
+	b.sent, b.state = sent, state
+}
+
+// rtt returns how long ago a packet was sent, 0 when it was sent more than once.
+func (b *board) rtt(now units.Time, seq uint32) units.Time {
+	if t := b.sent[seq&uint32(len(b.sent)-1)]; t > 0 {
+		return now - (t - 1)
+	}
+	return 0
+}
+
+func (b *board) at(seq uint32) *uint8 { return &b.state[seq&uint32(len(b.state)-1)] }
+
+// arrived notes that a packet has arrived and reports whether that is news. The
+// state of a packet that is acknowledged in order does not matter any more.
+func (b *board) arrived(seq uint32, inOrder bool) bool {
+	s := b.at(seq)
+	was := *s
+	switch was {
+	case underWay, sentAgain:
+		b.pipe--
+	case deemedLost:
+		b.lost--
+	}
+	switch {
+	case inOrder && was == sacked:
+		b.held--
+	case !inOrder && was != sacked:
+		b.held++
+		*s = sacked
+		b.climb(seq + 1)
+	}
+	return was != sacked
+}
+
+// climb keeps the highest SACKed packets.
+func (b *board) climb(n uint32) {
+	for i := range b.top {
+		if n > b.top[i] {
+			n, b.top[i] = b.top[i], n
+		}
+	}
+}
+
+// selected takes the packets from..to that a block of an ACK names and returns
+// how many are news. Blocks grow at their upper end: what comes before a known
+// packet is known, unless ACKs were lost, which the count of all tells.
+func (b *board) selected(from, to uint32, all bool) int {
+	n := 0
+	for s := to; s > from; s-- {
+		if b.arrived(s-1, false) {
+			n++
+		} else if !all {
+			break
+		}
+	}
+	return n
+}
+
+// lose takes a packet for lost.
+func (b *board) lose(seq uint32) {
+	s := b.at(seq)
+	if *s != underWay && *s != sentAgain {
+		return
+	}
+	*s = deemedLost
+	b.pipe--
+	b.lost++
+	b.first = min(b.first, seq)
+}
+
+// detect takes packets for lost that so many later ones have overtaken, and
+// reports whether there are any.
+func (b *board) detect(una uint32, threshold int) bool {
+	end := b.top[threshold-1]
+	if end == 0 {
+		return false
+	}
+	before := b.lost
+	for s := max(b.seen, una); s+1 < end; s++ {
+		if *b.at(s) == underWay {
+			b.lose(s)
+		}
+	}
+	b.seen = max(b.seen, end-1)
+	return b.lost > before
+}
+
+// nextLost returns the first packet that is deemed lost.
+func (b *board) nextLost(una uint32) uint32 {
+	s := max(b.first, una)
+	for *b.at(s) != deemedLost {
+		s++
+	}
+	b.first = s
+	return s
+}
+
+// measured takes a round-trip time into account (RFC 6298, section 2).
+func (b *board) measured(rtt units.Time) {
+	if b.srtt == 0 {
+		b.srtt, b.vary = rtt, rtt/2
+		return
+	}
+	off := b.srtt - rtt
+	if off < 0 {
+		off = -off
+	}
+	b.vary += (off - b.vary) / 4
+	b.srtt += (rtt - b.srtt) / 8
+}

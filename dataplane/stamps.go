@@ -1,0 +1,80 @@
+package dataplane
+
+import (
+	"github.com/xoff-net/xoff/packet"
+	"github.com/xoff-net/xoff/route"
+	"github.com/xoff-net/xoff/telemetry"
+	"github.com/xoff-net/xoff/units"
+)
+
+// stamps is the part of a switch that writes telemetry: a record for each data
+// packet that asks, when it leaves its queue. port.tally is the counter that the
+// records show; frames that ports speak (PFC) count when they leave.
+type stamps struct {
+	format  telemetry.Format
+	queued  bool // the counter is of what joined a queue, not of what was sent
+	tags    []uint32
+	record  telemetry.Record // scratch, as are the next two
+	passing packet.Packet
+	ext     [telemetry.MaxWords]uint64
+}
+
+// tagMask is what records have room for.
+const tagMask = 1<<telemetry.TagBits - 1
+
+func newStamps(spec *SwitchSpec) *stamps {
+	if spec.Telemetry == nil {
+		return nil
+	}
+	t := &stamps{format: spec.Telemetry.Format, queued: spec.Telemetry.Counter == telemetry.Queued}
+	for i := range spec.Ports {
+		t.tags = append(t.tags, route.Mix(uint32(spec.Node)<<16|uint32(i))&tagMask)
+	}
+	return t
+}
+
+// joins counts a frame that is stored or passes.
+func (t *stamps) joins(op *port, p *packet.Packet) {
+	if t.queued {
+		op.tally += units.Bytes(p.Size)
+	}
+}
+
+// leaves counts a frame that is sent, after its record was written.
+func (t *stamps) leaves(op *port, p *packet.Packet) {
+	if !t.queued {
+		op.tally += units.Bytes(p.Size)
+	}
+}
+
+// stampStored writes the record of a packet of the memory that leaves.
+func (s *Switch) stampStored(now units.Time, op *port, f *packet.Packet, slot uint32) {
+	if f.Flags&packet.Telemetry != 0 {
+		f.Flags |= packet.Extended
+		s.memory.ext[slot] = s.stamp(now, op, s.memory.ext[slot])
+	}
+	s.stamps.leaves(op, f)
+}
+
+// stampPassing does the same for a packet that is not stored. What arrived is
+// read-only: the packet is copied.
+func (s *Switch) stampPassing(now units.Time, op *port, p *packet.Packet, ext packet.Ext) (*packet.Packet, packet.Ext) {
+	t := s.stamps
+	t.joins(op, p)
+	if p.Flags&packet.Telemetry == 0 {
+		t.leaves(op, p)
+		return p, ext
+	}
+	t.passing = *p
+	t.passing.Flags |= packet.Extended
+	ext = s.stamp(now, op, append(t.ext[:0], ext...))
+	t.leaves(op, p)
+	return &t.passing, ext
+}
+
+func (s *Switch) stamp(now units.Time, op *port, ext packet.Ext) packet.Ext {
+	r := &s.stamps.record
+	r.Time, r.Queue, r.Bytes = now, s.view.EgressPort(int(op.index)), op.tally
+	r.Rate, r.Tag = op.spec.Rate, s.stamps.tags[op.index]
+	return s.stamps.format.Append(ext, r)
+}

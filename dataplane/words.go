@@ -1,0 +1,27 @@
+package dataplane
+
+import "github.com/xoff-net/xoff/packet"
+
+// wordQueue holds the extensions of queued packets, in the order of the queue.
+type wordQueue struct {
+	words []uint64 // of each extension: its length, then its words
+	head  int
+}
+
+// push appends an extension made of two parts.
+func (q *wordQueue) push(a, b packet.Ext) {
+	if q.head == len(q.words) {
+		q.words, q.head = q.words[:0], 0
+	} else if q.head > 64 && q.head > len(q.words)/2 {
+		q.words, q.head = append(q.words[:0], q.words[q.head:]...), 0
+	}
+	q.words = append(append(append(q.words, uint64(len(a)+len(b))), a...), b...)
+}
+
+// pop takes the first extension, which stays valid until the next push.
+func (q *wordQueue) pop() packet.Ext {
+	n := int(q.words[q.head])
+	ext := packet.Ext(q.words[q.head+1 : q.head+1+n])
+	q.head += 1 + n
+	return ext
+}
