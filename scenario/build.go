@@ -1,13 +1,11 @@
 package scenario
 
 import (
-	"errors"
 	"fmt"
 	"slices"
 	"sort"
 
 	"github.com/xoff-net/xoff/buffer"
-	"github.com/xoff-net/xoff/cc"
 	"github.com/xoff-net/xoff/dataplane"
 	"github.com/xoff-net/xoff/deadlock"
 	"github.com/xoff-net/xoff/flowctl"
@@ -209,11 +207,13 @@ func (b *builder) sizes() frameSizes {
 	f := frameSizes{make([]units.Bytes, n+1), make([]units.Bytes, n+1)}
 	f.smallest[n] = maxFrame
 	for i := range n {
-		h := b.hostAt(i)
-		f.largest[i] = max(h.Payload+h.Header, h.Ack.Size, packet.PFCSize)
-		f.smallest[i] = h.Header + 1
-		if b.kinds[lowestID(b.masks[h.Ack.Class])] == mmu.Lossless {
-			f.smallest[i] = min(f.smallest[i], h.Ack.Size)
+		f.largest[i], f.smallest[i] = packet.PFCSize, maxFrame
+		for _, h := range b.hostAt(i).variants {
+			f.largest[i] = max(f.largest[i], h.Payload+h.header(), h.ackSize(b.set.records()))
+			f.smallest[i] = min(f.smallest[i], h.Header+1)
+			if b.kinds[lowestID(b.masks[h.Ack.Class])] == mmu.Lossless {
+				f.smallest[i] = min(f.smallest[i], h.Ack.Size)
+			}
 		}
 		f.largest[n], f.smallest[n] = max(f.largest[n], f.largest[i]), min(f.smallest[n], f.smallest[i])
 	}
@@ -307,8 +307,8 @@ func (b *builder) switchSpec(node int, table *route.Table) (*dataplane.SwitchSpe
 			}
 			return h, nil
 		},
-		AtEnqueue: cfg.ECN.At == "enqueue",
-		Router:    router.New(table, b.seedOf("route", node)), Seed: b.seedOf("switch", node),
+		AtEnqueue: cfg.ECN.At == "enqueue", Telemetry: b.set.records(),
+		Router: router.New(table, b.seedOf("route", node)), Seed: b.seedOf("switch", node),
 		Scheduler: func(port int) sched.Scheduler { return b.scheduler(&b.portAt(node, port).Scheduler) }, Sink: b.sink(node), Checks: b.checks(node), Peaks: b.cfg.Output.Watermarks,
 	}
 	for i := range ports {
@@ -405,61 +405,32 @@ func (b *builder) scheduler(cfg *Scheduler) sched.Scheduler {
 	return e.New(p)
 }
 
-// transport is how the flows of a host are carried, as their sender knows it.
-func (b *builder) transport(h *Hosts) (dataplane.Transport, error) {
-	algorithm, err := cc.Algorithms.Get(h.CC.Name)
-	if err != nil {
-		return dataplane.Transport{}, at("hosts.cc.name", err)
-	}
-	control, err := algorithm.New(h.CC.Params)
-	if err != nil {
-		return dataplane.Transport{}, h.CC.wrong("hosts.cc", err)
-	}
-	way := dataplane.Transport{
-		Control: control, Payload: h.Payload, Header: h.Header, CNP: dataplane.CNPFrame,
-		Timeout: h.Reliability.Timeout, MaxTimeout: h.Reliability.MaxTimeout,
-	}
-	if h.CNP.Mode == "ack" {
-		way.CNP = dataplane.CNPInAck
-	}
-	return way, nil
-}
-
-// answer adds to a transport what the receiving host decides.
-func (b *builder) answer(way dataplane.Transport, h *Hosts) dataplane.Transport {
-	way.AckSize, way.AckEvery, way.AckClass = h.Ack.Size, h.Ack.Every, uint8(lowestID(b.masks[h.Ack.Class]))
-	way.CNPEvery, way.NackEvery = h.CNP.Interval, h.Reliability.NackInterval
-	return way
-}
-
-// hosts builds the NICs. A flow names its sender's group of hosts as transport.
+// hosts builds the NICs. A flow names its sender's transport.
 func (b *builder) hosts(spec *sim.Spec) error {
+	rtt := b.baseRTT()
 	var ways []dataplane.Transport
-	for _, h := range b.set.ofHosts {
-		way, err := b.transport(&h.Hosts)
+	for _, h := range b.set.transports() {
+		way, err := b.transport(h, rtt)
 		if err != nil {
 			return err
 		}
 		ways = append(ways, way)
 	}
-	answers := make([][]dataplane.Transport, len(ways)) // by group of the receiver
+	answers := make([][]dataplane.Transport, len(b.set.ofHosts)) // by group of the receiver
 	for to, h := range b.set.ofHosts {
-		for _, way := range ways {
-			answers[to] = append(answers[to], b.answer(way, &h.Hosts))
+		for i, way := range ways {
+			answers[to] = append(answers[to], b.answer(way, b.set.transports()[i], h))
 		}
 	}
 	starts := make([][]uint32, b.graph.Hosts)
 	for i := range b.out.Flows.Flow {
-		f := &b.out.Flows.Flow[i]
-		f.Transport = uint8(b.hostAt(int(f.Src)).group)
 		if !b.out.Flows.Waits(i) {
-			starts[f.Src] = append(starts[f.Src], uint32(i))
+			starts[b.out.Flows.Flow[i].Src] = append(starts[b.out.Flows.Flow[i].Src], uint32(i))
 		}
 	}
-	rtt := b.baseRTT()
-	for _, h := range b.set.ofHosts {
-		if t := h.Reliability.Timeout; t < rtt {
-			return b.ofHost(h, atf("hosts.reliability.timeout", "%w: %s is less than the round trip of %s in an empty network; allowed: %s or more", errTimeout, show(t), rtt, rtt))
+	for _, h := range b.set.transports() {
+		if err := h.checkTimeouts(rtt); err != nil {
+			return b.ofHost(h, err)
 		}
 	}
 	for node := range b.graph.Hosts {
@@ -477,9 +448,6 @@ func (b *builder) hosts(spec *sim.Spec) error {
 	}
 	return nil
 }
-
-// errTimeout is what is wrong with a timeout that comes before any ACK can.
-var errTimeout = errors.New("everything would be sent again and again")
 
 func lowestID(mask uint8) int {
 	for c := range mmu.Classes {

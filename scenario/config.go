@@ -125,14 +125,25 @@ type Pin struct {
 
 // Hosts describes every host.
 type Hosts struct {
-	Payload     units.Bytes `yaml:"payload"`             // of a full packet
-	Header      units.Bytes `yaml:"header"`              // of every data packet: all of the frame that is not payload
-	Ack         Ack         `yaml:"ack"`                 // how data is acknowledged
-	CNP         CNP         `yaml:"cnp"`                 // how congestion marks come back
-	Reliability Reliability `yaml:"reliability"`         // how lost packets are recovered
-	CC          Choice      `yaml:"cc"`                  // congestion control
-	Receive     Receive     `yaml:"receive"`             // hosts that take frames slowly
-	Overrides   []Override  `yaml:"overrides,omitempty"` // exceptions: keys of hosts for the hosts that match; the last one wins
+	Payload     units.Bytes `yaml:"payload"`     // of a full packet
+	Header      units.Bytes `yaml:"header"`      // of every data packet: all of the frame that is not payload
+	Ack         Ack         `yaml:"ack"`         // how data is acknowledged
+	CNP         CNP         `yaml:"cnp"`         // how congestion marks come back
+	Reliability Reliability `yaml:"reliability"` // how lost packets are recovered
+	CC          Choice      `yaml:"cc"`          // congestion control
+	Telemetry   Telemetry   `yaml:"telemetry"`   // what records of switches take of a frame, for congestion control that reads them
+	// Transports are other ways to carry flows, by name, for workloads that choose
+	// one: keys of hosts that are different then.
+	Transports map[string]Variant `yaml:"transports,omitempty"`
+	Receive    Receive            `yaml:"receive"`             // hosts that take frames slowly
+	Overrides  []Override         `yaml:"overrides,omitempty"` // exceptions: keys of hosts for the hosts that match; the last one wins
+}
+
+// Telemetry is the room for records in frames of congestion control that reads
+// them.
+type Telemetry struct {
+	Header units.Bytes `yaml:"header"` // more bytes of every data packet
+	Ack    units.Bytes `yaml:"ack"`    // more bytes of every ACK, NACK and CNP
 }
 
 // Ack is how data is acknowledged.
@@ -150,10 +161,17 @@ type CNP struct {
 
 // Reliability is how lost packets are recovered.
 type Reliability struct {
-	Name         string     `yaml:"name" allowed:"go-back-n"` // go-back-n: everything from the lost packet on is sent again
-	Timeout      units.Time `yaml:"timeout"`                  // without progress, before packets are sent again
-	MaxTimeout   units.Time `yaml:"max_timeout"`              // bound of the doubling after each timeout
-	NackInterval units.Time `yaml:"nack_interval"`            // shortest time between two NACKs for the same gap
+	// Name is what is sent again: everything from the lost packet on (go-back-n), or
+	// what selective ACKs show to be missing, after three of them (sack, as TCP
+	// does) or at the first (irn).
+	Name         string     `yaml:"name" allowed:"go-back-n,sack,irn"`
+	Timeout      units.Time `yaml:"timeout"`       // without progress, before packets are sent again; sack: before the first round-trip time is known; irn: RTO_high
+	MaxTimeout   units.Time `yaml:"max_timeout"`   // bound of the doubling after each timeout
+	NackInterval units.Time `yaml:"nack_interval"` // go-back-n: shortest time between two NACKs for the same gap
+	MinRTO       units.Time `yaml:"min_rto"`       // sack: least timeout that follows from round-trip times
+	RTOLow       units.Time `yaml:"rto_low"`       // irn: timeout when few packets are in the network
+	Few          int        `yaml:"few"`           // irn: fewer packets than this are few
+	Window       int        `yaml:"window"`        // sack, irn: packets from the first unacknowledged one on that may be sent; 0: 16384 for sack, one bandwidth-delay product for irn
 }
 
 // Receive is a host that takes frames slowly.
@@ -174,6 +192,7 @@ type Workload struct {
 	Pairs     string      `yaml:"pairs,omitempty"`            // which hosts talk to each other: any | other_rack | ...
 	From      Selection   `yaml:"from,omitempty"`             // hosts that send; default: all
 	To        Selection   `yaml:"to,omitempty"`               // hosts that receive; default: all
+	Transport string      `yaml:"transport,omitempty"`        // one of hosts.transports; default: what hosts say
 	Class     ClassChoice `yaml:"class"`                      // of the flows: an id, a group (its first id), {random: group}, or {shares: {1: 0.3, 4: 0.7}}; default: the lowest that carries data
 	Start     units.Time  `yaml:"start,omitempty"`            // flows start from then on
 	Stop      units.Time  `yaml:"stop,omitempty"`             // and before that; default: run.arrivals

@@ -42,7 +42,7 @@ type walker struct {
 	kinds   []uint16        // by link and direction: number of its kind of stage
 	slow    []uint16        // by host: number of its kind of stage, none when it takes frames at once
 	base    []int           // by node: number of its first link
-	steady  []steadyControl // by group of hosts; nil: not one of these
+	steady  []steadyControl // by transport; nil: not one of these
 	name    []byte
 	ways    [2][][]int32 // of the last walk: links, there and back
 	rounds  uint32
@@ -96,8 +96,8 @@ func newWalker(b *builder) *walker {
 		w.slow = append(w.slow, kind)
 	}
 	w.order = make([]mention, len(w.kinds))
-	for _, h := range b.set.ofHosts {
-		way, err := b.transport(&h.Hosts)
+	for _, h := range b.set.transports() {
+		way, err := b.transport(h, 0)
 		if err != nil {
 			panic(err)
 		}
@@ -153,7 +153,7 @@ func (w *walker) walk(id uint32, f *dataplane.Flow) []byte {
 	}
 	put(w.slow[f.Dst])
 	put(w.slow[f.Src])
-	put(uint16(w.b.hostAt(int(f.Src)).group))
+	put(uint16(f.Transport))
 	put(uint16(w.b.hostAt(int(f.Dst)).group))
 	return w.name
 }
@@ -197,10 +197,11 @@ func (w *walker) follow(links []int32, p *packet.Packet, src, dst int) ([]int32,
 	}
 }
 
-// course describes the last walk.
-func (w *walker) course(src, dst int) *course {
-	h, answers := w.b.hostAt(src), &w.b.hostAt(dst).Ack
-	c := &course{payload: h.Payload, header: h.Header, ack: answers.Size, every: answers.Every}
+// course describes the last walk, of a flow with a transport.
+func (w *walker) course(src, dst int, transport uint8) *course {
+	h := w.b.set.transports()[transport]
+	answers := w.b.hostAt(dst).variant(h.name)
+	c := &course{payload: h.Payload, header: h.header(), ack: answers.ackSize(h.records), every: answers.Ack.Every}
 	index := make(map[int32]uint16)
 	for dir, ways := range w.ways {
 		var list [][]uint16
@@ -234,8 +235,8 @@ func (w *walker) course(src, dst int) *course {
 	}
 	line := w.b.portEnds()[src][0].rate
 	c.rate = line
-	if steady := w.steady[h.group]; steady != nil {
-		steady.Start(0, &cc.Flow{Line: line, MTU: h.Payload + h.Header, BaseRTT: w.b.baseRTT()})
+	if steady := w.steady[h.way]; steady != nil {
+		steady.Start(0, &cc.Flow{Line: line, MTU: h.Payload + h.header(), MSS: h.Payload, BaseRTT: w.b.baseRTT()})
 		c.rate = min(c.rate, steady.Rate(0))
 		if window := steady.Window(0); window < cc.Unlimited {
 			c.window = int64((window + h.Payload - 1) / h.Payload)

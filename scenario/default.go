@@ -35,11 +35,13 @@ func Default() *Config {
 		Routing: Routing{Name: "ecmp"},
 		Hosts: Hosts{
 			Payload: 1000, Header: 48,
-			Ack:         Ack{Every: 1, Class: "control", Size: 64},
-			CNP:         CNP{Mode: "interval", Interval: 50 * units.Microsecond},
-			Reliability: Reliability{Name: "go-back-n", Timeout: units.Millisecond, MaxTimeout: 64 * units.Millisecond, NackInterval: 500 * units.Microsecond},
-			CC:          choice("dcqcn", paramsOf(cc.Algorithms, "dcqcn")),
-			Receive:     Receive{Buffer: units.MiB, Xoff: 100 * units.KB},
+			Ack: Ack{Every: 1, Class: "control", Size: 64},
+			CNP: CNP{Mode: "interval", Interval: 50 * units.Microsecond},
+			Reliability: Reliability{Name: "go-back-n", Timeout: units.Millisecond, MaxTimeout: 64 * units.Millisecond, NackInterval: 500 * units.Microsecond,
+				MinRTO: units.Millisecond, RTOLow: 100 * units.Microsecond, Few: 3},
+			CC:        choice("dcqcn", paramsOf(cc.Algorithms, "dcqcn")),
+			Telemetry: Telemetry{Header: 42, Ack: 42},
+			Receive:   Receive{Buffer: units.MiB, Xoff: 100 * units.KB},
 		},
 		Run: Run{
 			Arrivals: units.Millisecond,

@@ -64,6 +64,8 @@ func describe(v reflect.Value) []Key {
 			k.Keys = []Key{choiceKey(v.Field(i).Interface().(Choice))}
 		case f.Type == reflect.TypeFor[Override]() || f.Type == reflect.TypeFor[[]Override]():
 			k.Type = "list of overrides"
+		case f.Type == reflect.TypeFor[map[string]Variant]():
+			k.Type = "names with keys of hosts"
 		case isStruct(f.Type):
 			if holdsChoice(f.Type) {
 				k.Kind, k.Type = k.Name, "scheme"

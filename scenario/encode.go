@@ -40,6 +40,8 @@ func plainOf(v reflect.Value) (any, error) {
 	case Override:
 		out := yaml.MapSlice{{Key: "match", Value: t.Match}}
 		return append(out, plainPatch(t.Keys).(yaml.MapSlice)...), nil
+	case Variant:
+		return plainPatch(t.Keys), nil
 	case ClassChoice:
 		return t.plain(), nil
 	case encoding.TextMarshaler:

@@ -49,7 +49,14 @@ func (b *builder) flows() error {
 	b.out.Origin, b.out.Groups = make([]int32, total), make([]int32, total)
 	for at, o := range order {
 		f := &plans[o.plan].Flows[o.flow]
-		out[at] = dataplane.Flow{Start: f.Start, Size: f.Size, Src: uint16(f.Src), Dst: uint16(f.Dst), Class: f.Class, Hash: f.Hash}
+		name := b.cfg.Workload[o.plan].Transport
+		if t, ok := plans[o.plan].Transports[b.out.Workloads[origins[o.plan][f.Origin]]]; ok {
+			name = t
+		}
+		out[at] = dataplane.Flow{
+			Start: f.Start, Size: f.Size, Src: uint16(f.Src), Dst: uint16(f.Dst), Class: f.Class, Hash: f.Hash,
+			Transport: uint8(b.hostAt(int(f.Src)).variant(name).way),
+		}
 		b.out.Origin[at], b.out.Groups[at] = int32(origins[o.plan][f.Origin]), int32(f.Group)
 	}
 	b.out.Flows = dataplane.NewFlows(out)

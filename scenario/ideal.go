@@ -56,7 +56,7 @@ func (b *builder) idealFCTs() []units.Time {
 		if !ok {
 			c = uint32(len(courses))
 			known[string(name)] = c
-			courses = append(courses, w.course(int(flows[i].Src), int(flows[i].Dst)))
+			courses = append(courses, w.course(int(flows[i].Src), int(flows[i].Dst), flows[i].Transport))
 		}
 		which[i], order[i] = c, uint32(i)
 	}
@@ -80,13 +80,13 @@ func (b *builder) idealFCTs() []units.Time {
 
 // roundTrip is how long a full packet of a host takes on one path and an ACK of
 // the other host on another.
-func (b *builder) roundTrip(h *Hosts, a *Ack, there, back []hopLink) units.Time {
+func (b *builder) roundTrip(h, to *hostSetting, there, back []hopLink) units.Time {
 	over, sum := b.cfg.Switch.WireOverhead, units.Time(0)
 	for _, l := range there {
-		sum += l.rate.TxTime(h.Payload+h.Header+over) + l.delay
+		sum += l.rate.TxTime(h.Payload+h.header()+over) + l.delay
 	}
 	for _, l := range back {
-		sum += l.rate.TxTime(a.Size+over) + l.delay
+		sum += l.rate.TxTime(to.ackSize(h.records)+over) + l.delay
 	}
 	return sum
 }
@@ -101,7 +101,9 @@ func (b *builder) baseRTT() units.Time {
 				continue
 			}
 			there, back := b.path(src, dst), b.path(dst, src)
-			longest = max(longest, b.roundTrip(&b.hostAt(src).Hosts, &b.hostAt(dst).Ack, there, back))
+			for _, h := range b.hostAt(src).variants {
+				longest = max(longest, b.roundTrip(h, b.hostAt(dst).variant(h.name), there, back))
+			}
 		}
 	}
 	return longest
@@ -136,7 +138,7 @@ func (b *builder) portEnds() [][]portEnd {
 // minFrame is the smallest frame that any node sends.
 func (b *builder) minFrame() units.Bytes {
 	least := packet.PFCSize
-	for _, h := range b.set.ofHosts {
+	for _, h := range b.set.transports() {
 		least = min(least, h.Ack.Size, h.Header+1)
 	}
 	return least + b.cfg.Switch.WireOverhead

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/xoff-net/xoff/registry"
+	"github.com/xoff-net/xoff/telemetry"
 	"github.com/xoff-net/xoff/topo"
 )
 
@@ -53,7 +54,7 @@ func (o *Override) matches(name string) bool {
 var (
 	notPerSwitch = []string{"overrides", "wire_overhead"}
 	perPort      = []string{"flow_control", "pfc", "scheduler", "ecn", "mtu"}
-	notPerHost   = []string{"overrides"}
+	notPerHost   = []string{"overrides", "transports"}
 )
 
 // setting is how the switches or ports are set up that the same overrides match.
@@ -65,8 +66,12 @@ type setting struct {
 // hostSetting is the same for hosts. Hosts of one group are alike.
 type hostSetting struct {
 	Hosts
-	by    []int
-	group int
+	by       []int
+	group    int
+	name     string         // of the transport; empty: the hosts' own
+	way      int            // number of the transport among those of all groups
+	variants []*hostSetting // itself, then the other transports by name
+	records  *telemetry.Spec
 }
 
 // settings holds what overrides make of the switches, ports and hosts of a
@@ -78,6 +83,7 @@ type settings struct {
 	// distinct ones, in the order of their first use
 	ofSwitches, ofPorts []*setting
 	ofHosts             []*hostSetting
+	all                 []*hostSetting // see transports
 }
 
 // newSettings applies the overrides of a scenario to a fabric. In case of an error
@@ -86,7 +92,7 @@ func newSettings(c *Config, g *topo.Graph) (*settings, error) {
 	s, err := applyOverrides(c, g)
 	if err != nil {
 		plain := *c
-		plain.Switch.Overrides, plain.Hosts.Overrides = nil, nil
+		plain.Switch.Overrides, plain.Hosts.Overrides, plain.Hosts.Transports = nil, nil, nil
 		s, _ = applyOverrides(&plain, g)
 	}
 	return s, err
@@ -262,6 +268,9 @@ func (s *settings) forHosts(c *Config, g *topo.Graph) error {
 				}
 			}
 			here.settle(list)
+			if err := here.vary(c, p); err != nil {
+				return err
+			}
 			known[id] = here
 			s.ofHosts = append(s.ofHosts, here)
 		}
@@ -272,8 +281,8 @@ func (s *settings) forHosts(c *Config, g *topo.Graph) error {
 			return noHostMatch(g, i, &o)
 		}
 	}
-	if len(s.ofHosts) > maxHostGroups {
-		return atf("hosts.overrides", "they make %d kinds of hosts; allowed: at most %d", len(s.ofHosts), maxHostGroups)
+	if n := len(s.ofHosts) * (1 + len(c.Hosts.Transports)); n > maxHostGroups {
+		return atf("hosts.overrides", "they make %d kinds of hosts, or of transports; allowed: at most %d", n, maxHostGroups)
 	}
 	return nil
 }

@@ -138,6 +138,11 @@ func (w schemaWriter) properties(t reflect.Type, v reflect.Value) []property {
 				continue // of overrides
 			}
 			s = w.overrides(t)
+		case f.Type == reflect.TypeFor[map[string]Variant]():
+			if !w.named {
+				continue // of overrides
+			}
+			s = w.variants(t)
 		case kind != "":
 			s = enum(schemeNames(kind))
 		case words != nil && f.Type.Kind() != reflect.Slice:
@@ -249,6 +254,17 @@ func (w schemaWriter) scheme(key string, s *Scheme, mustName bool, beside []prop
 	o := object(w.named && mustName, append(list, beside...)...)
 	o.Title, o.Description = s.Name, s.Doc
 	return o
+}
+
+// variants are names with keys of the struct that holds them.
+func (w schemaWriter) variants(t reflect.Type) *jsonschema.Schema {
+	var list []property
+	for _, p := range (schemaWriter{}).properties(t, reflect.Value{}) {
+		if slices.Contains(perTransport, p.key) {
+			list = append(list, p)
+		}
+	}
+	return &jsonschema.Schema{Type: "object", AdditionalProperties: object(false, list...)}
 }
 
 // overrides is a list of exceptions: a pattern, and keys of the struct that holds

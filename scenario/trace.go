@@ -35,13 +35,27 @@ func (b *Built) WriteTrace(w io.Writer) error {
 	return t.Close()
 }
 
+// carried returns the transports of workloads, by the names in a trace.
+func (b *Built) carried() map[string]string {
+	var by map[string]string
+	for i := range b.Flows.Flow {
+		if name := b.set.transports()[b.Flows.Flow[i].Transport].name; name != "" {
+			if by == nil {
+				by = make(map[string]string)
+			}
+			by[b.Workloads[b.Origin[i]]] = name
+		}
+	}
+	return by
+}
+
 // Replay returns the scenario with the trace of this run, TraceFile beside it, in
 // place of its workloads. It gives the same results.
 func (b *Built) Replay() ([]byte, error) {
 	c := *b.Config
 	c.Workload = []Workload{{
 		Name: "replay", Generator: "trace",
-		Params: &workload.Trace{Path: TraceFile, Format: "csv", Workloads: b.Workloads},
+		Params: &workload.Trace{Path: TraceFile, Format: "csv", Workloads: b.Workloads, Transports: b.carried()},
 	}}
 	return c.Marshal()
 }

@@ -37,7 +37,7 @@ const (
 func Validate(c *Config) error {
 	err := first(c.checkName(), c.checkTopology(), c.checkClasses())
 	if err == nil {
-		err = first(c.checkSwitch(), c.checkScheduler(), c.checkECN(), c.checkHosts(), c.checkRun(), c.checkOutput())
+		err = first(c.checkSwitch(), c.checkScheduler(), c.checkECN(), c.checkHosts(), c.checkTransports(), c.checkRun(), c.checkOutput())
 	}
 	if err == nil {
 		// From here on the fabric can be generated.
@@ -267,6 +267,12 @@ func (c *Config) checkHosts() error {
 		checkWords("hosts", reflect.ValueOf(*h)),
 		positive("hosts.cnp.interval", h.CNP.Interval),
 		positive("hosts.reliability.timeout", r.Timeout),
+		positive("hosts.reliability.min_rto", r.MinRTO),
+		positive("hosts.reliability.rto_low", r.RTOLow),
+		within("hosts.reliability.few", r.Few, 0, 1<<20),
+		within("hosts.reliability.window", r.Window, 0, maxReorder),
+		within("hosts.telemetry.header", h.Telemetry.Header, 0, maxOverhead),
+		within("hosts.telemetry.ack", h.Telemetry.Ack, 0, maxOverhead),
 		within("hosts.reliability.max_timeout", r.MaxTimeout, r.Timeout, units.MaxTime),
 		span("hosts.reliability.nack_interval", r.NackInterval),
 	)

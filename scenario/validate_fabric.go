@@ -42,22 +42,23 @@ func (b *builder) checkSchemes() error {
 			}
 		}
 	}
-	for _, h := range b.set.ofHosts {
-		if _, err := b.transport(&h.Hosts); err != nil {
+	for _, h := range b.set.transports() {
+		if _, err := b.transport(h, 0); err != nil {
 			return b.ofHost(h, err)
 		}
 	}
 	for host := range b.graph.Hosts {
-		h := b.hostAt(host)
-		p, ok := h.CC.Params.(lineChecker)
-		if !ok {
-			continue
-		}
-		if err := p.CheckLine(b.portEnds()[host][0].rate); err != nil {
-			return b.ofHost(h, h.CC.wrong("hosts.cc", err))
+		for _, h := range b.hostAt(host).variants {
+			p, ok := h.CC.Params.(lineChecker)
+			if !ok {
+				continue
+			}
+			if err := p.CheckLine(b.portEnds()[host][0].rate); err != nil {
+				return b.ofHost(h, h.CC.wrong("hosts.cc", err))
+			}
 		}
 	}
-	return nil
+	return b.checkTelemetry()
 }
 
 // checkPolicy checks the schemes of a whole switch.

@@ -12,6 +12,11 @@ func (b *builder) ofSwitch(s *setting, err error) error {
 }
 
 func (b *builder) ofHost(h *hostSetting, err error) error {
+	if h.name != "" {
+		if moved := h.relocate(err, b.cfg.Hosts.Transports[h.name].Keys); moved != nil {
+			return moved
+		}
+	}
 	return relocate(err, "hosts", b.cfg.Hosts.Overrides, h.by)
 }
 
@@ -27,7 +32,7 @@ func (b *builder) checkSettings() error {
 			return b.ofSwitch(s, err)
 		}
 	}
-	for _, h := range b.set.ofHosts {
+	for _, h := range b.set.transports() {
 		c := *b.cfg
 		c.Hosts = h.Hosts
 		if err := c.checkHosts(); err != nil {

@@ -4,9 +4,11 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"math"
 	"os"
 	"reflect"
+	"slices"
 	"sort"
 	"strconv"
 	"strings"
@@ -30,6 +32,16 @@ func (b *builder) checkWorkloads() error {
 			return atf(path+".name", "%q is the name of another workload; allowed: each name once", w.Name)
 		}
 		names[w.Name] = true
+		if err := b.cfg.checkTransport(path+".transport", w.Transport); err != nil {
+			return err
+		}
+		if t, ok := w.Params.(*workload.Trace); ok {
+			for _, of := range slices.Sorted(maps.Keys(t.Transports)) {
+				if err := b.cfg.checkTransport(path+".transports."+of, t.Transports[of]); err != nil {
+					return err
+				}
+			}
+		}
 		n, err := b.expectedFlows(i)
 		if err != nil {
 			return err

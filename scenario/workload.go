@@ -18,7 +18,7 @@ import (
 // This file is how a workload is written: decoding, encoding, defaults.
 
 // sharedKeys are the keys of a workload that are not the generator's.
-var sharedKeys = []string{"load", "pairs", "from", "to", "class", "start", "stop"}
+var sharedKeys = []string{"load", "pairs", "from", "to", "transport", "class", "start", "stop"}
 
 // decodeEntries reads `{name: a, generator: poisson, sizes: 64KB, load: {...}}`.
 func (w *Workload) decodeEntries(d *decoder, entries []entry, path string) error {

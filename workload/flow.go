@@ -34,6 +34,8 @@ type Plan struct {
 	Flows []Flow
 	Waits []Wait
 	Names []string // of the workloads that a trace holds; nil: the flows are the generator's own
+	// Transports are how flows of these are carried, by name; nil: all alike.
+	Transports map[string]string
 }
 
 // add appends a flow and returns its index.

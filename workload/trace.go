@@ -16,9 +16,10 @@ import (
 
 // Trace plays the flows of a file: those of another run, or anybody's.
 type Trace struct {
-	Path      string   `yaml:"path"`                // relative to the scenario
-	Format    string   `yaml:"format"`              // auto | csv | hpcc
-	Workloads []string `yaml:"workloads,omitempty"` // names in the file, in the order of summaries; default: as they appear
+	Path       string            `yaml:"path"`                 // relative to the scenario
+	Format     string            `yaml:"format"`               // auto | csv | hpcc
+	Workloads  []string          `yaml:"workloads,omitempty"`  // names in the file, in the order of summaries; default: as they appear
+	Transports map[string]string `yaml:"transports,omitempty"` // of hosts, by name of the workload in the file
 }
 
 // Uses implements Generator.
@@ -67,7 +68,7 @@ const MaxTraceFlows = 50_000_000
 // ReadTrace reads a trace.
 func ReadTrace(e *Env, g *Trace, r io.Reader) (*Plan, error) {
 	in := bufio.NewReaderSize(r, 1<<16)
-	t := &traceReader{env: e, name: g.Path, plan: &Plan{Names: slices.Clone(g.Workloads)}, fixed: len(g.Workloads) > 0, names: map[string]int32{}, hosts: map[string]int32{}}
+	t := &traceReader{env: e, name: g.Path, plan: &Plan{Names: slices.Clone(g.Workloads), Transports: g.Transports}, fixed: len(g.Workloads) > 0, names: map[string]int32{}, hosts: map[string]int32{}}
 	for i, name := range g.Workloads {
 		t.names[name] = int32(i)
 	}
