@@ -75,6 +75,7 @@ func drawCase(index, packets int) *randomCase {
 		d.slowReceivers()
 	}
 	d.overrides(index)
+	d.carry(index)
 	d.bufferSize()
 	d.enlarge(index)
 	c.loses = d.mayLose()
