@@ -181,10 +181,10 @@ func (n *NIC) sendPacket(now units.Time, p *port, i int32, q *qp, seq uint32, si
 	}
 	// A window shorter than the interval of ACKs would wait for the timeout: as in
 	// InfiniBand, the packet that fills it asks for its ACK.
-	if way.AckEvery > 1 && n.inFlight(q)+way.Payload >= q.ctl.Window(now) {
+	again := seq < q.high
+	if way.AckEvery > 1 && (n.inFlight(q)+way.Payload >= q.ctl.Window(now) || q.selective && (again || seq-q.una+1 >= way.Window)) {
 		f.Flags |= packet.AckNow
 	}
-	again := seq < q.high
 	if again {
 		f.Flags |= packet.Retransmit
 		n.flows.Send[q.flow].Resent++

@@ -78,6 +78,10 @@ type memory struct {
 	free    uint32
 }
 
+// extWords is the room of an extension that grows no further in most fabrics: five
+// records of two words and a selective ACK.
+const extWords = 14
+
 // put stores a packet that came in by a port.
 func (m *memory) put(p *packet.Packet, ext packet.Ext, in int) uint32 {
 	slot := m.free
@@ -94,6 +98,9 @@ func (m *memory) put(p *packet.Packet, ext packet.Ext, in int) uint32 {
 	if p.Flags&(packet.Extended|packet.Telemetry) != 0 {
 		for uint32(len(m.ext)) <= slot {
 			m.ext = append(m.ext, nil)
+		}
+		if m.ext[slot] == nil {
+			m.ext[slot] = make(packet.Ext, 0, extWords)
 		}
 		m.ext[slot] = append(m.ext[slot][:0], ext...)
 	}

@@ -60,7 +60,6 @@ type fastNode struct {
 	sw          *dataplane.Switch
 	nic         *dataplane.NIC
 	common      node
-	ext         packet.Ext // scratch
 	changes     []change
 	samples     *sampler // nil when there are none
 	index       int      // in the engine's order
@@ -177,8 +176,7 @@ func (n *fastNode) announce(port uint16) { n.news[port>>6].Or(1 << (port & 63)) 
 func (n *fastNode) arriveSpecial(port int, in *input, p *packet.Packet) {
 	ext := packet.Ext(nil)
 	if p.Flags&packet.Extended != 0 {
-		n.ext = in.extOf(p, n.ext[:0])
-		ext = n.ext
+		ext = in.extOf(p)
 	}
 	if p.Control() {
 		n.control++

@@ -135,9 +135,9 @@ func (l *link) pushExt(ext packet.Ext) uint32 {
 	}
 	x := l.ext
 	need := uint32(len(ext) + 1)
-	if x.tail-x.head+need > uint32(len(x.words)) {
+	if size := uint32(len(x.words)); x.tail-x.head+2*need > size { // twice: see below
 		x.head = l.pubWHead.Load()
-		for x.tail-x.head+need > uint32(len(x.words)) {
+		for x.tail-x.head+2*need > uint32(len(x.words)) {
 			bigger := make([]uint64, max(64, 2*len(x.words)))
 			for i := x.head; i != x.tail; i++ {
 				bigger[i&uint32(len(bigger)-1)] = x.words[i&uint32(len(x.words)-1)]
@@ -147,13 +147,16 @@ func (l *link) pushExt(ext packet.Ext) uint32 {
 		words := x.words
 		l.pubWords.Store(&words)
 	}
+	// An extension does not go around the end: the receiver reads it in its place.
 	at := x.tail
-	mask := uint32(len(x.words) - 1)
-	x.words[at&mask] = uint64(len(ext))
-	for i, w := range ext {
-		x.words[(at+1+uint32(i))&mask] = w
+	size := uint32(len(x.words))
+	if left := size - at&(size-1); left < need {
+		at += left
 	}
-	x.tail += need
+	place := x.words[at&(size-1):]
+	place[0] = uint64(len(ext))
+	copy(place[1:], ext)
+	x.tail = at + need
 	return at
 }
 
@@ -171,7 +174,9 @@ type input struct {
 	tail   uint32 // as last seen
 	link   *link
 	faults *faults
-	_      [32]byte // to a whole cache line
+	words  uint32   // of extensions that were read, up to the last frame
+	told   uint32   // the same, as the sender knows it
+	_      [24]byte // to a whole cache line
 }
 
 // pop takes the first frame off the wire. It stays valid until the next pop.
@@ -184,21 +189,22 @@ func (in *input) pop(c *chunks) *packet.Packet {
 	return &in.chunk.frames[i]
 }
 
-// step gives back a chunk that has been read.
+// step gives back a chunk that has been read, and the extensions of its frames.
 func (in *input) step(c *chunks) {
 	k := in.chunk
 	in.chunk = k.next
 	c.put(k)
+	if in.words != in.told {
+		in.told = in.words
+		in.link.pubWHead.Store(in.words)
+	}
 }
 
-// extOf appends the extension of a frame to ext.
-func (in *input) extOf(p *packet.Packet, ext packet.Ext) packet.Ext {
+// extOf returns the extension of a frame, which stays valid as long as the frame.
+func (in *input) extOf(p *packet.Packet) packet.Ext {
 	words := *in.link.pubWords.Load()
-	mask := uint32(len(words) - 1)
-	n := uint32(words[p.Link&mask])
-	for i := range n {
-		ext = append(ext, words[(p.Link+1+i)&mask])
-	}
-	in.link.pubWHead.Store(p.Link + 1 + n)
-	return ext
+	place := words[p.Link&uint32(len(words)-1):]
+	n := uint32(place[0])
+	in.words = p.Link + 1 + n
+	return place[1 : 1+n : 1+n]
 }
