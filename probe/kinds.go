@@ -100,12 +100,12 @@ func (s *SampleParams) check(allowed ...string) error {
 	for i, b := range s.By {
 		if !slices.Contains(allowed, b) {
 			if len(allowed) == 0 {
-				return fmt.Errorf("by cannot be %q; allowed: nothing, rows are as fine as they get", b)
+				return fmt.Errorf("by[%d] cannot be %q; allowed: nothing, rows are as fine as they get", i, b)
 			}
-			return fmt.Errorf("by cannot be %q; allowed: %s", b, strings.Join(allowed, ", "))
+			return fmt.Errorf("by[%d] cannot be %q%s; allowed: %s", i, b, registry.DidYouMean(b, allowed), strings.Join(allowed, ", "))
 		}
 		if slices.Contains(s.By[:i], b) {
-			return fmt.Errorf("by has %q twice; allowed: once", b)
+			return fmt.Errorf("by[%d] is %q again; allowed: once", i, b)
 		}
 	}
 	return nil

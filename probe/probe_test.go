@@ -302,10 +302,10 @@ func TestParams(t *testing.T) {
 		params any
 		want   string
 	}{
-		{"occupancy", by("switch"), `by cannot be "switch"; allowed: port, class, queue, pool`},
-		{"occupancy", by("port", "port"), `by has "port" twice`},
-		{"queues", by("pool"), `by cannot be "pool"; allowed: port, class, queue`},
-		{"cc", by("port"), `by cannot be "port"; allowed: nothing`},
+		{"occupancy", by("switch"), `by[0] cannot be "switch"; allowed: port, class, queue, pool`},
+		{"occupancy", by("port", "port"), `by[1] is "port" again`},
+		{"queues", by("pool"), `by[0] cannot be "pool" (did you mean "port"?); allowed: port, class, queue`},
+		{"cc", by("port"), `by[0] cannot be "port"; allowed: nothing`},
 		{"rates", &SampleParams{}, "every is 0ps; allowed: 1ns to 2251s"},
 		{"headroom_peaks", &PeakParams{By: "switch"}, `by cannot be "switch"; allowed: queue, port`},
 	} {

@@ -136,8 +136,8 @@ func TestTimeoutBelowRoundTrip(t *testing.T) {
 	text := "hosts: {reliability: {timeout: %s}}\nworkload: [{name: w, generator: flows, flows: [{from: host0, to: host5, size: 1KB, start: 0}]}]"
 	for timeout, want := range map[string]string{
 		"8355840ps": "<nil>",
-		"8355839ps": "a.yaml:1:32: hosts.reliability.timeout: everything would be sent again and again: 8355.839ns is less than the round trip of 8355.84ns in an empty network; allowed: 8355.84ns or more",
-		"1ps":       "a.yaml:1:32: hosts.reliability.timeout: everything would be sent again and again: 1ps is less than the round trip of 8355.84ns in an empty network; allowed: 8355.84ns or more",
+		"8355839ps": "a.yaml:1:32: hosts.reliability.timeout: everything would be sent again and again: 8.355839us is less than the round trip of 8.35584us in an empty network; allowed: 8.35584us or more",
+		"1ps":       "a.yaml:1:32: hosts.reliability.timeout: everything would be sent again and again: 1ps is less than the round trip of 8.35584us in an empty network; allowed: 8.35584us or more",
 	} {
 		if _, err := Build(parse(t, fmt.Sprintf(text, timeout)), BuildOptions{}); fmt.Sprint(err) != want {
 			t.Errorf("got  %v\nwant %s", err, want)

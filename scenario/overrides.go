@@ -2,7 +2,6 @@ package scenario
 
 import (
 	"fmt"
-	"path"
 	"reflect"
 	"slices"
 	"strings"
@@ -40,14 +39,9 @@ func (o *Override) part(string) (reflect.Value, bool) { return reflect.Value{}, 
 
 // onPort reports whether the pattern is one of ports: SWITCH.portN or
 // SWITCH.to-NODE.
-func (o *Override) onPort() bool {
-	return strings.Contains(o.Match, ".port") || strings.Contains(o.Match, ".to-")
-}
+func (o *Override) onPort() bool { return topo.OfPorts(o.Match) }
 
-func (o *Override) matches(name string) bool {
-	ok, err := path.Match(o.Match, name)
-	return ok && err == nil
-}
+func (o *Override) matches(name string) bool { return topo.Match(o.Match, name) }
 
 // What overrides may change. The other keys of switch and hosts are of the whole
 // fabric.
@@ -109,23 +103,6 @@ func applyOverrides(c *Config, g *topo.Graph) (*settings, error) {
 	return s, nil
 }
 
-// peers returns the neighbour at each port of each node.
-func peers(g *topo.Graph) [][]int {
-	to := make([][]int, g.Nodes())
-	for i, n := range g.Ports() {
-		to[i] = make([]int, n)
-	}
-	for _, l := range g.Links {
-		to[l.A][l.PortA], to[l.B][l.PortB] = l.B, l.A
-	}
-	return to
-}
-
-// portNames returns the two names of a port.
-func portNames(g *topo.Graph, node, port, peer int) (number, neighbour string) {
-	return fmt.Sprintf("%s.port%d", g.Names[node], port), g.Names[node] + ".to-" + g.Names[peer]
-}
-
 func (s *settings) forSwitches(c *Config, g *topo.Graph) error {
 	list := c.Switch.Overrides
 	if err := checkPatterns("switch.overrides", list, perSwitchKeys); err != nil {
@@ -136,7 +113,7 @@ func (s *settings) forSwitches(c *Config, g *topo.Graph) error {
 	var to [][]int
 	for _, o := range list {
 		if o.onPort() && to == nil {
-			to = peers(g)
+			to = g.Peers()
 		}
 	}
 	counts := g.Ports()
@@ -156,7 +133,7 @@ func (s *settings) forSwitches(c *Config, g *topo.Graph) error {
 			if to == nil {
 				continue
 			}
-			number, neighbour := portNames(g, node, p, to[node][p])
+			number, neighbour := g.PortNames(node, p, to[node][p])
 			here := matching(list, used, func(o *Override) bool {
 				if !o.onPort() {
 					return o.matches(g.Names[node])
@@ -177,7 +154,7 @@ func (s *settings) forSwitches(c *Config, g *topo.Graph) error {
 	}
 	for i, o := range list {
 		if !used[i] {
-			return noMatch(c, g, i, &o)
+			return noMatch(g, i, &o)
 		}
 	}
 	return nil
@@ -342,8 +319,8 @@ func checkPatterns(list string, overrides []Override, keys func(*Override) (all,
 		if o.Match == "" {
 			return atf(at, "it is not said what this changes; allowed: match with a pattern such as %s", map[bool]string{true: `"leaf*" or "leaf*.port0"`, false: `"host1*"`}[list == "switch.overrides"])
 		}
-		if _, err := path.Match(o.Match, ""); err != nil {
-			return atf(at+".match", "%q is not a pattern; allowed: names with * (any text), ? (one character) and [0-9] (one of these)", o.Match)
+		if err := topo.CheckPattern(o.Match); err != nil {
+			return &Error{Path: at + ".match", Err: err}
 		}
 		if len(o.Keys) == 0 {
 			return atf(at, "nothing is changed; allowed: keys beside match")
@@ -387,33 +364,21 @@ func without(words, not []string) []string {
 }
 
 // noMatch says that an override of switches or ports does nothing.
-func noMatch(c *Config, g *topo.Graph, i int, o *Override) error {
-	at := fmt.Sprintf("switch.overrides[%d].match", i)
-	names := slices.Clone(g.Names[g.Hosts:])
-	what, to := "switch", peers(g)
+func noMatch(g *topo.Graph, i int, o *Override) error {
+	what, switches := "switch", topo.Brief(g.Names[g.Hosts:])
 	last := g.Nodes() - 1
-	number, neighbour := portNames(g, last, 0, to[last][0])
-	allowed := fmt.Sprintf("%s, or a port such as %s or %s", topo.Brief(names), number, neighbour)
+	number, neighbour := g.PortNames(last, 0, g.Peers()[last][0])
+	allowed := fmt.Sprintf("%s, or a port such as %s or %s", switches, number, neighbour)
 	if o.onPort() {
-		what, names = "port", nil
-		for node := g.Hosts; node < g.Nodes() && len(names) < maxGuesses; node++ {
-			for p, peer := range to[node] {
-				number, neighbour := portNames(g, node, p, peer)
-				names = append(names, number, neighbour)
-			}
-		}
-		allowed = fmt.Sprintf("SWITCH.portN or SWITCH.to-NEIGHBOUR, such as %s or %s, with switches %s", number, neighbour, topo.Brief(g.Names[g.Hosts:]))
+		what = "port"
+		allowed = fmt.Sprintf("SWITCH.portN or SWITCH.to-NEIGHBOUR, such as %s or %s, with switches %s", number, neighbour, switches)
 	}
-	return atf(at, "no %s matches %q%s; allowed: %s", what, o.Match, registry.DidYouMean(o.Match, names), allowed)
+	return atf(fmt.Sprintf("switch.overrides[%d].match", i), "no %s matches %q%s; allowed: %s", what, o.Match, g.MeantNode(o.Match, g.Hosts, g.Nodes()), allowed)
 }
 
 func noHostMatch(g *topo.Graph, i int, o *Override) error {
-	names := g.Names[:g.Hosts]
-	return atf(fmt.Sprintf("hosts.overrides[%d].match", i), "no host matches %q%s; allowed: %s", o.Match, registry.DidYouMean(o.Match, names[:min(len(names), maxGuesses)]), topo.Brief(names))
+	return atf(fmt.Sprintf("hosts.overrides[%d].match", i), "no host matches %q%s; allowed: %s", o.Match, g.MeantNode(o.Match, 0, g.Hosts), topo.Brief(g.Names[:g.Hosts]))
 }
-
-// maxGuesses bounds the names that a wrong one is compared with.
-const maxGuesses = 5000
 
 // relocate moves an error about a key of switch or hosts to the override that gave
 // the key, if one of by did: the last one counts.

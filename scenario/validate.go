@@ -293,7 +293,7 @@ func (c *Config) checkRun() error {
 	case r.Arrivals > r.Stop.AtMost:
 		return atf("run.arrivals", "flows arrive for %s but the run ends after %s; allowed: at most run.stop.at_most", r.Arrivals, r.Stop.AtMost)
 	case r.Measure.To != 0 && r.Measure.From >= r.Measure.To:
-		return atf("run.measure", "from %s to %s is no time; allowed: from before to", r.Measure.From, r.Measure.To)
+		return atf("run.measure.from", "from %s to %s is no time; allowed: from before to", r.Measure.From, r.Measure.To)
 	case r.Measure.From >= r.Arrivals:
 		return atf("run.measure.from", "no flow starts at or after %s; allowed: less than run.arrivals, %s", r.Measure.From, r.Arrivals)
 	}

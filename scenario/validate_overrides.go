@@ -73,7 +73,7 @@ func (b *builder) checkLinks() error {
 }
 
 func (b *builder) portName(node, port int) string {
-	name, _ := portNames(b.graph, node, port, b.portEnds()[node][port].to)
+	name, _ := b.graph.PortNames(node, port, b.portEnds()[node][port].to)
 	return name
 }
 

@@ -15,6 +15,7 @@ import (
 
 	"github.com/xoff-net/xoff/dataplane"
 	"github.com/xoff-net/xoff/mmu"
+	"github.com/xoff-net/xoff/registry"
 	"github.com/xoff-net/xoff/units"
 	"github.com/xoff-net/xoff/workload"
 )
@@ -260,7 +261,8 @@ func (b *builder) loadOf(path string, w *Workload, e *workload.Env) (float64, er
 
 // capacityOf returns the capacity that a load is a share of.
 func (b *builder) capacityOf(base string, e *workload.Env) (units.Rate, error) {
-	const named = "host_links, all_host_links, receiver_links, uplinks"
+	bases := []string{"host_links", "all_host_links", "receiver_links", "uplinks"}
+	named := strings.Join(bases, ", ")
 	switch base {
 	case "":
 		return 0, fmt.Errorf("a load is a share of something; allowed: %s, or links such as %s", named, b.graph.LinkName(len(b.graph.Links)-1))
@@ -274,6 +276,9 @@ func (b *builder) capacityOf(base string, e *workload.Env) (units.Rate, error) {
 		return b.uplinks(e.Pairs.From)
 	}
 	links, err := b.graph.LinksLike(base)
+	if near := registry.Nearest(base, bases); err != nil && near != "" {
+		return 0, fmt.Errorf("%q is unknown (did you mean %q?); allowed: %s, or links such as %s", base, near, named, b.graph.LinkName(len(b.graph.Links)-1))
+	}
 	if err != nil {
 		return 0, fmt.Errorf("%w; or %s", err, named)
 	}

@@ -17,7 +17,7 @@ import (
 func TestDeepMistakesInTheEngineAreCaught(t *testing.T) {
 	for _, m := range []struct{ name, file, right, wrong string }{
 		{"classes of events in reverse", "fastnode.go", "class<<keyPortBits", "(7-class)<<keyPortBits"},
-		{"control frames like any other", "fastnode.go", "		class = classControl\n	}\n	n.arrivals.set(port, key(p.At,", "		class = classArrival\n	}\n	n.arrivals.set(port, key(p.At,"},
+		{"control frames like any other", "arrivals.go", "class = classControl", "class = classArrival"},
 		{"windows of twice the lookahead", "fast.go", "windowLength(look /", "windowLength(2 * look /"},
 		{"the longer delay of a cable", "spec.go", "min(c.AtoB, c.BtoA)+", "max(c.AtoB, c.BtoA)+"},
 		{"far wakes a window late", "fast.go", "w.far[0]>>farNodeBits <= index", "w.far[0]>>farNodeBits < index"},

@@ -2,8 +2,9 @@ package topo
 
 import (
 	"fmt"
-	"path"
 	"strings"
+
+	"github.com/xoff-net/xoff/registry"
 )
 
 // Peers returns the node at the other end of each port of each node, -1 where
@@ -22,6 +23,22 @@ func (g *Graph) Peers() [][]int {
 	return peers
 }
 
+// PortNames returns the two names of a port: by its number, and by its neighbour,
+// which is empty where nothing is connected.
+func (g *Graph) PortNames(node, port, peer int) (number, neighbour string) {
+	number = fmt.Sprintf("%s.port%d", g.Names[node], port)
+	if peer >= 0 {
+		neighbour = g.Names[node] + ".to-" + g.Names[peer]
+	}
+	return number, neighbour
+}
+
+// OfPorts reports whether a pattern is one of ports, NODE.portN or NODE.to-NODE,
+// and not of nodes.
+func OfPorts(pattern string) bool {
+	return strings.Contains(pattern, ".port") || strings.Contains(pattern, ".to-")
+}
+
 // PortsLike returns the ports that a pattern means, by node and port; the list of
 // a node without any is nil. A pattern names nodes (leaf*), or ports of nodes by
 // number (leaf0.port3) or by neighbour (leaf*.to-spine1); several stand side by
@@ -31,27 +48,72 @@ func (g *Graph) PortsLike(patterns string) ([][]bool, error) {
 	chosen := make([][]bool, g.Nodes())
 	for _, pattern := range strings.Split(patterns, ",") {
 		pattern = strings.TrimSpace(pattern)
-		if _, err := path.Match(pattern, ""); err != nil {
-			return nil, badPattern(pattern)
+		if err := CheckPattern(pattern); err != nil {
+			return nil, err
 		}
-		ofPorts := strings.Contains(pattern, ".port") || strings.Contains(pattern, ".to-")
 		found := false
 		for node, name := range g.Names {
+			whole := !OfPorts(pattern) && Match(pattern, name)
 			for p, peer := range peers[node] {
-				if !ofPorts && Match(pattern, name) || ofPorts && (Match(pattern, fmt.Sprintf("%s.port%d", name, p)) || peer >= 0 && Match(pattern, name+".to-"+g.Names[peer])) {
-					found = true
-					if chosen[node] == nil {
-						chosen[node] = make([]bool, len(peers[node]))
+				if !whole {
+					number, neighbour := g.PortNames(node, p, peer)
+					if !OfPorts(pattern) || !Match(pattern, number) && !Match(pattern, neighbour) {
+						continue
 					}
-					chosen[node][p] = true
 				}
+				found = true
+				if chosen[node] == nil {
+					chosen[node] = make([]bool, len(peers[node]))
+				}
+				chosen[node][p] = true
 			}
 		}
 		if !found {
-			return nil, fmt.Errorf("no node or port matches %q; allowed: names such as %s, with * for any text", pattern, g.example())
+			return nil, fmt.Errorf("no node or port matches %q%s; allowed: names such as %s, with * for any text", pattern, g.MeantNode(pattern, 0, g.Nodes()), g.example())
 		}
 	}
 	return chosen, nil
+}
+
+// MeantNode suggests one of the nodes from first to before last, or one of their
+// ports, for a pattern that matches none of them.
+func (g *Graph) MeantNode(pattern string, first, last int) string {
+	if !OfPorts(pattern) {
+		return didYouMean(pattern, g.Names[first:last])
+	}
+	var names []string
+	for node, peers := range g.Peers()[first:last] {
+		for p, peer := range peers {
+			number, neighbour := g.PortNames(first+node, p, peer)
+			names = append(names, number, neighbour)
+		}
+		if len(names) > maxGuesses {
+			break
+		}
+	}
+	return didYouMean(pattern, names)
+}
+
+// maxGuesses bounds the names that a wrong one is compared with.
+const maxGuesses = 5000
+
+// didYouMean suggests a name for a pattern that matches none. Where only numbers
+// are wrong there is nothing to suggest: any other is as good.
+func didYouMean(pattern string, names []string) string {
+	near := registry.Nearest(pattern, names[:min(len(names), maxGuesses)])
+	if near == "" || letters(near) == letters(pattern) {
+		return ""
+	}
+	return fmt.Sprintf(" (did you mean %q?)", near)
+}
+
+func letters(name string) string {
+	return strings.Map(func(r rune) rune {
+		if r >= '0' && r <= '9' {
+			return -1
+		}
+		return r
+	}, name)
 }
 
 // example names a node and two ports.

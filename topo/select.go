@@ -44,7 +44,15 @@ func (g *Graph) LinkNamed(name string) (int, error) {
 	if lanes > 0 {
 		return -1, fmt.Errorf("there are %d links %q; allowed: %s#0 to %s#%d", lanes, name, name, name, lanes-1)
 	}
-	return -1, fmt.Errorf("there is no link %q; allowed: two neighbours joined by a dash, such as %s", name, g.LinkName(len(g.Links)-1))
+	return -1, fmt.Errorf("there is no link %q%s; allowed: two neighbours joined by a dash, such as %s", name, didYouMean(name, g.linkNames()), g.LinkName(len(g.Links)-1))
+}
+
+func (g *Graph) linkNames() []string {
+	names := make([]string, len(g.Links))
+	for i := range names {
+		names[i] = g.LinkName(i)
+	}
+	return names
 }
 
 // LinksLike returns the links whose name, with the nodes in either order, matches
@@ -52,8 +60,8 @@ func (g *Graph) LinkNamed(name string) (int, error) {
 // letter of a set. Without a number behind #, a pattern means every cable between
 // two nodes. It is an error when there is none.
 func (g *Graph) LinksLike(pattern string) ([]int, error) {
-	if _, err := path.Match(pattern, ""); err != nil {
-		return nil, badPattern(pattern)
+	if err := CheckPattern(pattern); err != nil {
+		return nil, err
 	}
 	lane := strings.Contains(pattern, "#")
 	var found []int
@@ -69,7 +77,7 @@ func (g *Graph) LinksLike(pattern string) ([]int, error) {
 		}
 	}
 	if found == nil {
-		return nil, fmt.Errorf("no link matches %q; allowed: two neighbours joined by a dash, such as %s, with * for any text", pattern, g.LinkName(len(g.Links)-1))
+		return nil, fmt.Errorf("no link matches %q%s; allowed: two neighbours joined by a dash, such as %s, with * for any text", pattern, didYouMean(pattern, g.linkNames()), g.LinkName(len(g.Links)-1))
 	}
 	return found, nil
 }
@@ -81,7 +89,11 @@ func Match(pattern, name string) bool {
 	return ok && err == nil
 }
 
-func badPattern(pattern string) error {
+// CheckPattern returns what is wrong with a pattern.
+func CheckPattern(pattern string) error {
+	if _, err := path.Match(pattern, ""); err == nil {
+		return nil
+	}
 	return fmt.Errorf("%q is no pattern; allowed: a name, with * for any text, ? for any letter, [0-3] for a range", pattern)
 }
 
@@ -119,8 +131,8 @@ func (g *Graph) HostsLike(patterns []string) (hosts []int, pattern int, err erro
 
 // hostsLike returns the hosts of one pattern, in order of their numbers.
 func (g *Graph) hostsLike(pattern string) ([]int, error) {
-	if _, err := path.Match(pattern, ""); err != nil {
-		return nil, badPattern(pattern)
+	if err := CheckPattern(pattern); err != nil {
+		return nil, err
 	}
 	in, matched := make([]bool, g.Hosts), false
 	for h := range g.Hosts {
@@ -141,7 +153,7 @@ func (g *Graph) hostsLike(pattern string) ([]int, error) {
 		}
 	}
 	if !matched {
-		return nil, fmt.Errorf("no host matches %q; allowed: names and patterns of hosts (%s), groups (%s) and switches with hosts", pattern, Brief(g.Names[:g.Hosts]), g.groupNames())
+		return nil, fmt.Errorf("no host matches %q%s; allowed: names and patterns of hosts (%s), groups (%s) and switches with hosts", pattern, didYouMean(pattern, g.hostWords()), Brief(g.Names[:g.Hosts]), Brief(g.groupNames()))
 	}
 	var hosts []int
 	for h, on := range in {
@@ -152,12 +164,25 @@ func (g *Graph) hostsLike(pattern string) ([]int, error) {
 	return hosts, nil
 }
 
-func (g *Graph) groupNames() string {
+func (g *Graph) groupNames() []string {
 	var names []string
 	for _, group := range g.Groups {
 		names = append(names, group.Name)
 	}
-	return Brief(names)
+	return names
+}
+
+// hostWords returns the names that stand for hosts.
+func (g *Graph) hostWords() []string {
+	words := g.groupNames()
+	on := make([]bool, g.Nodes())
+	for _, l := range g.Links {
+		if l.A < g.Hosts && !on[l.B] {
+			on[l.B] = true
+			words = append(words, g.Names[l.B])
+		}
+	}
+	return append(words, g.Names[:g.Hosts]...)
 }
 
 // Brief lists names for a message: all of a few, the ends of many.

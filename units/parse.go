@@ -104,8 +104,9 @@ func parse(s, what string, table []unit) (int64, error) {
 	return v.Num().Int64(), nil
 }
 
-// format prints v so that it reads back to the same value: the largest unit
-// that leaves at most three decimals.
+// format prints v so that it reads back to the same value: in the largest unit
+// that leaves at most three decimals, or with all of them where that would leave
+// thousands before the point.
 func format(v int64, table []unit) string {
 	if v == 0 {
 		return "0" + table[len(table)-1].name
@@ -114,12 +115,28 @@ func format(v int64, table []unit) string {
 		if v%u.size == 0 {
 			return strconv.FormatInt(v/u.size, 10) + u.name
 		}
-		if u.size%1000 == 0 && v%(u.size/1000) == 0 && (v >= u.size || v <= -u.size) {
-			part := max(v%u.size, -(v%u.size)) / (u.size / 1000)
-			return strings.TrimRight(fmt.Sprintf("%d.%03d", v/u.size, part), "0") + u.name
+		if u.size%1000 == 0 && v%(u.size/1000) == 0 && larger(v, u) {
+			if larger(v/1000, u) {
+				break
+			}
+			return decimals(v, u)
+		}
+	}
+	for _, u := range table {
+		if u.size%1000 == 0 && larger(v, u) {
+			return decimals(v, u)
 		}
 	}
 	return strconv.FormatInt(v, 10) + table[len(table)-1].name
+}
+
+func larger(v int64, u unit) bool { return v >= u.size || v <= -u.size }
+
+// decimals prints v as an exact multiple of a unit that is a power of ten.
+func decimals(v int64, u unit) string {
+	digits := len(strconv.FormatInt(u.size, 10)) - 1
+	part := max(v%u.size, -(v % u.size))
+	return strings.TrimRight(fmt.Sprintf("%d.%0*d", v/u.size, digits, part), "0") + u.name
 }
 
 func names(table []unit) string {

@@ -124,8 +124,8 @@ func TestParseErrors(t *testing.T) {
 
 func TestString(t *testing.T) {
 	for want, v := range map[string]interface{ String() string }{
-		"0ps": Time(0), "1us": Microsecond, "1.5ms": 1500 * Microsecond, "83.84ns": Time(83840), "-2s": -2 * Second, "never": Never,
-		"0B": Bytes(0), "16MiB": 16 * MiB, "64KB": 64 * KB, "1.048KB": Bytes(1048), "1KiB": KiB,
+		"0ps": Time(0), "1us": Microsecond, "1.5ms": 1500 * Microsecond, "83.84ns": Time(83840), "17.80397792ms": Time(17803977920), "-1.000000000001s": -Second - 1, "-2s": -2 * Second, "never": Never,
+		"0B": Bytes(0), "16MiB": 16 * MiB, "64KB": 64 * KB, "1.048KB": Bytes(1048), "1KiB": KiB, "48.66618MB": Bytes(48666180), "1025KiB": 1025 * KiB, "1.048577MB": MiB + 1,
 		"100Gbps": 100 * Gbps, "2.5Gbps": 2500 * Mbps, "0bps": Rate(0),
 	} {
 		if got := v.String(); got != want {

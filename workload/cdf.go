@@ -11,6 +11,7 @@ import (
 	"strings"
 	"unicode"
 
+	"github.com/xoff-net/xoff/registry"
 	"github.com/xoff-net/xoff/units"
 )
 
@@ -56,7 +57,7 @@ func FindCDF(name string) (*CDF, error) {
 		}
 		names = append(names, CDFs[i].Name)
 	}
-	return nil, fmt.Errorf("unknown sizes %q; allowed: %s, a size such as 64KB, or a file such as ./sizes.txt", name, strings.Join(names, ", "))
+	return nil, fmt.Errorf("%w, a size such as 64KB, or a file such as ./sizes.txt", registry.Unknown("sizes", name, names))
 }
 
 // sizes returns the distribution that a scenario names: a size, a table, or a
