@@ -67,10 +67,18 @@ func TestECMPSpreads(t *testing.T) {
 func TestSprayAndStatic(t *testing.T) {
 	p := packet.Packet{Dst: 1, Hash: 3}
 	r := newSpray(table(), 0)
-	for i, want := range []int{2, 3, 4, 1, 2} { // in turn, from the port after seed mod 4
-		if got := r.Route(&p); got != want {
+	first := r.Route(&p)
+	ack := packet.Packet{Dst: 1, Hash: 3, Meta: packet.MakeMeta(packet.Ack, 0)}
+	other := packet.Packet{Dst: 0, Hash: 3}
+	back := r.Route(&ack)
+	for i := 1; i < 9; i++ { // in turn, whatever else passes
+		if got, want := r.Route(&p), (first-1+i)%4+1; got != want {
 			t.Errorf("packet %d goes to %d, want %d", i, got, want)
 		}
+		if got, want := r.Route(&ack), (back-1+i)%4+1; got != want {
+			t.Errorf("ACK %d goes to %d, want %d", i, got, want)
+		}
+		r.Route(&other)
 	}
 	s := newStatic(table(), 0)
 	s.Replace(&Table{Hops: make([]Hops, 3)})

@@ -2,13 +2,22 @@ package route
 
 import "github.com/xoff-net/xoff/packet"
 
-// spray sends each packet by the next of the equal-cost ports.
+// spray sends the packets to a destination by each of the equal-cost ports in
+// turn. Replies take turns of their own, so that they do not disturb the spread of
+// data: an ACK for every packet would put all data on every second port.
 type spray struct {
 	table *Table
-	next  uint32
+	turns []uint32 // by destination: of data, of what comes back for it
 }
 
-func newSpray(t *Table, seed uint64) Router { return &spray{table: t, next: uint32(seed)} }
+func newSpray(t *Table, seed uint64) Router {
+	r := &spray{table: t, turns: make([]uint32, 2*len(t.Hops))}
+	for i := range r.turns {
+		// Destinations, and switches, do not begin in step.
+		r.turns[i] = Mix(uint32(seed) ^ uint32(i))
+	}
+	return r
+}
 
 // Replace implements Router.
 func (r *spray) Replace(t *Table) { r.table = t }
@@ -22,8 +31,12 @@ func (r *spray) Route(p *packet.Packet) int {
 	if len(ports) == 0 {
 		return -1
 	}
-	r.next++
-	return int(ports[uint64(r.next)%uint64(len(ports))])
+	turn := &r.turns[2*int(p.Dst)]
+	if p.Kind() != packet.Data {
+		turn = &r.turns[2*int(p.Dst)+1]
+	}
+	*turn++
+	return int(ports[*turn%uint32(len(ports))])
 }
 
 // static takes the first of the equal-cost ports and never learns of changes,
