@@ -1,6 +1,8 @@
 package examples_test
 
 import (
+	"os"
+	"strings"
 	"testing"
 
 	"github.com/xoff-net/xoff/examples"
@@ -15,6 +17,19 @@ func TestSentences(t *testing.T) {
 	for _, e := range examples.All() {
 		if len(e.Doc) < 20 || len(e.Doc) > 200 {
 			t.Errorf("%s: %q is no sentence that says what it shows", e.Name, e.Doc)
+		}
+	}
+}
+
+// The list of examples has all of them.
+func TestListed(t *testing.T) {
+	text, err := os.ReadFile("README.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, e := range examples.All() {
+		if !strings.Contains(string(text), "`"+e.Name+"`") {
+			t.Errorf("README.md does not mention %s", e.Name)
 		}
 	}
 }
