@@ -139,6 +139,7 @@ func (a *app) sweep(cmd *cobra.Command, file string, f *sweepFlags, kind string)
 		}
 		return nil, wrap(exitFailure, err)
 	}
+	defer r.Store.Close()
 	rows, err := r.Sweep(cmd.Context(), points)
 	m.clear()
 	if err != nil {
@@ -235,6 +236,7 @@ func (f *runFlags) point(ctx context.Context, job *sweep.Job) (sweep.Verdict, er
 	if err != nil {
 		return sweep.Verdict{}, &sweep.WriteError{Err: err}
 	}
+	defer results.stage.Discard()
 	done, err := x.run(ctx, results, f.csv)
 	if err != nil || ctx.Err() != nil {
 		return sweep.Verdict{}, errors.Join(err, ctx.Err())

@@ -35,6 +35,22 @@ func Prepare(folder string) error {
 	return nil
 }
 
+// ErrBusy means that another process writes to a folder.
+var ErrBusy = errors.New("another xoff is writing there; allowed: to wait for it, or another folder with -o")
+
+// Lock keeps other processes from writing to a folder until it is closed.
+func Lock(folder string) (io.Closer, error) {
+	f, err := os.Open(folder)
+	if err != nil {
+		return nil, fmt.Errorf("cannot write results: %w", err)
+	}
+	if err := lock(f); err != nil {
+		_ = f.Close()
+		return nil, fmt.Errorf("%s: %w", folder, err)
+	}
+	return f, nil
+}
+
 // WriteFile writes a file. It appears under its name, in place of an older one,
 // only when all of it is on the device.
 func WriteFile(path string, write func(io.Writer) error) error {
@@ -97,25 +113,29 @@ type Stage struct {
 	Folder string
 	temp   string
 	names  []string
+	lock   io.Closer
 }
 
 // listName is the file that lists what the last Commit wrote, so that the next
 // one can remove what it does not replace and leave other files alone.
 const listName = ".xoff-files"
 
-// NewStage prepares a folder; what is in it stays until Commit.
+// NewStage prepares a folder; what is in it stays until Commit. Until Discard no
+// other process can do the same.
 func NewStage(folder string) (*Stage, error) {
 	if err := Prepare(folder); err != nil {
 		return nil, err
 	}
+	lock, err := Lock(folder)
+	if err != nil {
+		return nil, err
+	}
 	temp := filepath.Join(folder, TempPrefix+"new")
-	if err := os.RemoveAll(temp); err != nil {
+	if err := errors.Join(os.RemoveAll(temp), os.Mkdir(temp, 0o755)); err != nil {
+		_ = lock.Close()
 		return nil, fmt.Errorf("cannot write results: %w", err)
 	}
-	if err := os.Mkdir(temp, 0o755); err != nil {
-		return nil, fmt.Errorf("cannot write results: %w", err)
-	}
-	return &Stage{Folder: folder, temp: temp}, nil
+	return &Stage{Folder: folder, temp: temp, lock: lock}, nil
 }
 
 // Create begins a file aside. It must be closed before Commit.
@@ -178,5 +198,9 @@ func (s *Stage) outdated() []string {
 	return old
 }
 
-// Discard removes what was written aside. After Commit it does nothing.
-func (s *Stage) Discard() { _ = os.RemoveAll(s.temp) }
+// Discard removes what was written aside, after Commit nothing, and gives the
+// folder free.
+func (s *Stage) Discard() {
+	_ = os.RemoveAll(s.temp)
+	_ = s.lock.Close()
+}

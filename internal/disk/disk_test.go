@@ -5,6 +5,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"runtime"
 	"slices"
 	"testing"
 )
@@ -64,6 +65,27 @@ func TestWriteFileKeepsTheOldOneOnFailure(t *testing.T) {
 		t.Fatal(err)
 	}
 	check(t, folder, "a:new")
+}
+
+// Two processes that write to one folder would remove each other's files.
+func TestOneAtATime(t *testing.T) {
+	if runtime.GOOS == "windows" {
+		t.Skip("no locks of folders")
+	}
+	folder := t.TempDir()
+	s, err := NewStage(folder)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := NewStage(folder); !errors.Is(err, ErrBusy) {
+		t.Errorf("got %v", err)
+	}
+	s.Discard()
+	again, err := NewStage(folder)
+	if err != nil {
+		t.Fatal(err)
+	}
+	again.Discard()
 }
 
 func TestStage(t *testing.T) {

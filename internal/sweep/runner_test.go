@@ -6,11 +6,13 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"runtime"
 	"strings"
 	"sync"
 	"testing"
 	"time"
 
+	"github.com/xoff-net/xoff/internal/disk"
 	"github.com/xoff-net/xoff/metrics"
 	"github.com/xoff-net/xoff/scenario"
 )
@@ -65,7 +67,7 @@ func (f *fake) run(ctx context.Context, job *Job) (Verdict, error) {
 
 func sweepOnce(t *testing.T, ctx context.Context, folder string, g *Grid, f *fake, workers int, options string) ([]Row, error) {
 	t.Helper()
-	r := &Runner{Store: Store{folder}, Workers: workers, Build: build, Run: f.run}
+	r := &Runner{Store: Store{Folder: folder}, Workers: workers, Build: build, Run: f.run}
 	points, err := r.Prepare(ctx, g, options, nil)
 	if err != nil {
 		t.Fatal(err)
@@ -73,6 +75,7 @@ func sweepOnce(t *testing.T, ctx context.Context, folder string, g *Grid, f *fak
 	if err := r.Store.Open(g, points, true); err != nil {
 		t.Fatal(err)
 	}
+	defer r.Store.Close()
 	return r.Sweep(ctx, points)
 }
 
@@ -106,7 +109,7 @@ func TestBadValuesAreFoundFirst(t *testing.T) {
 		{[]Axis{{"hosts.payload", []string{"1KB"}}, {"hosts.payload", []string{"2KB"}}}, "varied twice"},
 	} {
 		f := &fake{}
-		r := &Runner{Store: Store{t.TempDir()}, Workers: 2, Build: build, Run: f.run}
+		r := &Runner{Store: Store{Folder: t.TempDir()}, Workers: 2, Build: build, Run: f.run}
 		g := &Grid{Name: "tiny.yaml", Data: []byte(tiny), Axes: c.axes}
 		if _, err := r.Prepare(context.Background(), g, "", nil); err == nil || !strings.Contains(err.Error(), c.want) {
 			t.Errorf("%v: %v, want %q", c.axes, err, c.want)
@@ -268,7 +271,7 @@ func TestWorkersAreShared(t *testing.T) {
 }
 
 func TestOpenRefusesASweep(t *testing.T) {
-	s := Store{t.TempDir()}
+	s := Store{Folder: t.TempDir()}
 	g := tinyGrid(1)
 	if err := s.Open(g, nil, false); err != nil {
 		t.Fatal(err)
@@ -276,9 +279,15 @@ func TestOpenRefusesASweep(t *testing.T) {
 	if err := s.Open(g, nil, false); !errors.Is(err, ErrExists) {
 		t.Errorf("got %v", err)
 	}
-	if err := s.Open(g, nil, true); err != nil {
+	other := Store{Folder: s.Folder}
+	if err := other.Open(g, nil, true); runtime.GOOS != "windows" && !errors.Is(err, disk.ErrBusy) {
+		t.Errorf("two at once: got %v", err)
+	}
+	s.Close()
+	if err := other.Open(g, nil, true); err != nil {
 		t.Error(err)
 	}
+	other.Close()
 }
 
 // A file that the scenario names may change under its name.

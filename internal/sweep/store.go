@@ -25,7 +25,10 @@ const (
 )
 
 // Store is the folder of a sweep. A point is in it completely or not at all.
-type Store struct{ Folder string }
+type Store struct {
+	Folder string
+	lock   io.Closer // while it is open
+}
 
 // ErrExists means that the folder holds a sweep already.
 var ErrExists = errors.New("holds a sweep already")
@@ -65,7 +68,8 @@ type Row struct {
 	Verdict Verdict
 }
 
-// Open makes the folder ready for the points of a grid. A folder that holds a
+// Open makes the folder ready for the points of a grid, and keeps other processes
+// from it until Close. A folder that holds a
 // sweep is opened only to resume it; finished points of it that still fit are
 // used, whatever the grid was.
 func (s *Store) Open(g *Grid, points []*Point, resume bool) error {
@@ -76,6 +80,11 @@ func (s *Store) Open(g *Grid, points []*Point, resume bool) error {
 	if err := disk.Prepare(below); err != nil {
 		return err
 	}
+	lock, err := disk.Lock(s.Folder)
+	if err != nil {
+		return err
+	}
+	s.lock = lock
 	if err := removeTemps(s.Folder); err != nil {
 		return err
 	}
@@ -88,6 +97,14 @@ func (s *Store) Open(g *Grid, points []*Point, resume bool) error {
 		m.Points = append(m.Points, ManifestPoint{Values: append([]string{}, p.Values...), Seed: p.Seed, Folder: p.Folder, Scenario: p.Key.Scenario})
 	}
 	return s.json(manifestFile, &m)
+}
+
+// Close gives the folder free for other processes.
+func (s *Store) Close() {
+	if s.lock != nil {
+		_ = s.lock.Close()
+		s.lock = nil
+	}
 }
 
 // removeTemps removes what a process that was killed left behind.
