@@ -121,8 +121,10 @@ func TestBrokenPipe(t *testing.T) {
 		cmd.Stdout, cmd.Stderr = w, &stderr
 		_ = cmd.Run() // killed by the signal, as any program in a pipe
 		_ = w.Close()
-		if stderr.Len() > 0 {
-			t.Errorf("%v: %s", args, stderr.String())
+		for line := range strings.Lines(stderr.String()) {
+			if !strings.Contains(line, " simulated, ") { // a slow machine reports progress
+				t.Errorf("%v: %s", args, line)
+			}
 		}
 	}
 	if _, err := os.Stat(filepath.Join(folder, "summary.json")); err != nil {
