@@ -177,4 +177,20 @@ func TestSetReplaces(t *testing.T) {
 	if c := parse(t, text, "topology={spines: 3}"); !reflect.DeepEqual(c.Topology.Params.(*topo.LeafSpineParams).Leaves, 4) {
 		t.Errorf("topology %+v keeps the leaves of the file", c.Topology.Params)
 	}
+	// The same in the parameters of a scheme, and in overrides.
+	text += "switch: {overrides: [{match: leaf0, buffer: {size: 32MiB, cell: 64B}, policy: {alpha: 1/4}}]}\n"
+	c = parse(t, strings.Replace(text, "spines: 2", "spines: 2, host_link: {rate: 25Gbps, delay: 7us}", 1), "topology.host_link={rate: 50Gbps}", "switch.overrides[0].buffer={size: 64MiB}")
+	want := usual.Topology.Params.(*topo.LeafSpineParams)
+	if got := c.Topology.Params.(*topo.LeafSpineParams); got.HostLink.Rate != 50*units.Gbps || got.HostLink.Delay != want.HostLink.Delay || got.Leaves != 8 {
+		t.Errorf("topology %+v", got)
+	}
+	if got := fmt.Sprint(c.Switch.Overrides); got != "[{leaf0 [{policy [{alpha 1/4}]} {buffer [{size 64MiB}]}]}]" {
+		t.Errorf("overrides %s", got)
+	}
+	if _, err := Parse("a.yaml", []byte(text), "classes.rdma={ids: [1]}"); err == nil {
+		t.Error("a group keeps the kind that the braces do not give")
+	}
+	if c := parse(t, text, "switch.overrides[0]={match: leaf1, latency: 1us}"); fmt.Sprint(c.Switch.Overrides) != "[{leaf1 [{latency 1us}]}]" {
+		t.Errorf("overrides %s", fmt.Sprint(c.Switch.Overrides))
+	}
 }

@@ -265,21 +265,62 @@ func (d *decoder) setting(path, text string) ([]step, ast.Node, error) {
 // written there: keys that are given in braces replace all of it.
 func (c *Config) clear(steps []step) {
 	path := pathOf(steps)
-	part, ok := partOf(reflect.ValueOf(c).Elem(), steps)
-	if !ok {
-		return
-	}
-	usual, ok := partOf(reflect.ValueOf(Default()).Elem(), steps)
-	if !ok {
-		usual = reflect.Zero(part.Type()) // an item of a list
-	}
-	part.Set(usual)
-	for p := range c.source.places {
-		if strings.HasPrefix(p, path+".") || strings.HasPrefix(p, path+"[") {
-			delete(c.source.places, p)
-			delete(c.source.keys, p)
+	part, usual := reflect.ValueOf(c).Elem(), reflect.ValueOf(Default()).Elem()
+	for i, s := range steps {
+		if o, ok := part.Addr().Interface().(*Override); ok {
+			o.Keys = o.Keys.without(steps[i:])
+			c.source.forget(path)
+			return
+		}
+		if part.Kind() == reflect.Map && i == len(steps)-1 && s.index < 0 {
+			part.SetMapIndex(reflect.ValueOf(s.key), reflect.Value{})
+			c.source.forget(path)
+			return
+		}
+		var ok, known bool
+		if usual.IsValid() {
+			usual, known = partOf(usual, steps[i:i+1])
+		}
+		if below, inside := partOf(part, steps[i:i+1]); inside {
+			part = below
+		} else if part, usual, ok = parameter(part, pathOf(steps[:i]), s); !ok {
+			return
+		} else {
+			known = true
+		}
+		if !known {
+			usual = reflect.Value{} // an item of a list
 		}
 	}
+	if usual.IsValid() && usual.Type() == part.Type() {
+		part.Set(usual)
+	} else {
+		part.SetZero()
+	}
+	c.source.forget(path)
+}
+
+// parameter returns a parameter of the scheme that v chooses, and its default.
+func parameter(v reflect.Value, path string, s step) (part, usual reflect.Value, ok bool) {
+	if v.Kind() != reflect.Struct || s.index >= 0 {
+		return part, usual, false
+	}
+	choice, ok := v.Addr().Interface().(*Choice)
+	if inline := v.FieldByName("Choice"); !ok && inline.IsValid() {
+		choice, ok = inline.Addr().Interface().(*Choice)
+	}
+	if !ok {
+		return part, usual, false
+	}
+	scheme, err := findScheme(kindAt(path), choice.Name)
+	if err != nil || scheme.Params == nil || choice.Params == nil {
+		return part, usual, false
+	}
+	fresh := Choice{Params: scheme.Params()}
+	if part, ok = choice.part(s.key); ok {
+		usual, ok = fresh.part(s.key)
+	}
+	return part, usual, ok
 }
 
 // partOf follows a path through structs and lists.

@@ -107,6 +107,7 @@ func (s *source) forget(path string) {
 	for p := range s.places {
 		if rest, ok := strings.CutPrefix(p, path); ok && (rest == "" || rest[0] == '.' || rest[0] == '[') {
 			delete(s.places, p)
+			delete(s.keys, p)
 		}
 	}
 }

@@ -3,6 +3,7 @@ package scenario
 import (
 	"fmt"
 	"reflect"
+	"slices"
 
 	"github.com/goccy/go-yaml"
 	"github.com/goccy/go-yaml/ast"
@@ -140,6 +141,26 @@ func (p Patch) has(steps []step) bool {
 		}
 	}
 	return true
+}
+
+// without returns a patch that holds nothing at a path. Below lists it is the
+// patch itself. The old one is not changed.
+func (p Patch) without(steps []step) Patch {
+	if len(steps) == 0 {
+		return nil
+	}
+	old, i := p.get(steps[0].key)
+	if i < 0 {
+		return p
+	}
+	left := slices.Clone(p)
+	if len(steps) == 1 {
+		return slices.Delete(left, i, i+1)
+	}
+	if below, ok := old.(Patch); ok {
+		left[i].Value = below.without(steps[1:])
+	}
+	return left
 }
 
 // plainPatch turns a value of a patch into what the YAML library writes.
