@@ -159,6 +159,13 @@ func TestPrologues(t *testing.T) {
 	}
 }
 
+func leavesOf(params any) int {
+	if p, ok := params.(*topo.LeafSpineParams); ok {
+		return p.Leaves
+	}
+	return 0
+}
+
 // What --set gives in braces replaces what the file says, also what it does not
 // name; a single key changes nothing else.
 func TestSetReplaces(t *testing.T) {
@@ -177,7 +184,14 @@ func TestSetReplaces(t *testing.T) {
 	if c := parse(t, text, "topology={spines: 3}"); !reflect.DeepEqual(c.Topology.Params.(*topo.LeafSpineParams).Leaves, 4) {
 		t.Errorf("topology %+v keeps the leaves of the file", c.Topology.Params)
 	}
-	// The same in the parameters of a scheme, and in overrides.
+	// The scheme that is chosen already keeps its parameters, another one has its own.
+	for set, want := range map[string]string{"topology.name=leaf-spine": "8", "topology.name=one-switch": "0"} {
+		p := parse(t, text, set).Topology.Params
+		if got := fmt.Sprint(leavesOf(p)); got != want {
+			t.Errorf("%s: %s leaves, want %s", set, got, want)
+		}
+	}
+	// Braces replace in the parameters of a scheme, and in overrides.
 	text += "switch: {overrides: [{match: leaf0, buffer: {size: 32MiB, cell: 64B}, policy: {alpha: 1/4}}]}\n"
 	c = parse(t, strings.Replace(text, "spines: 2", "spines: 2, host_link: {rate: 25Gbps, delay: 7us}", 1), "topology.host_link={rate: 50Gbps}", "switch.overrides[0].buffer={size: 64MiB}")
 	want := usual.Topology.Params.(*topo.LeafSpineParams)

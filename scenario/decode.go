@@ -200,6 +200,14 @@ func override(c *Config, set string) error {
 	if isMapping(node) {
 		c.clear(steps)
 	}
+	// To choose the scheme that is chosen keeps its parameters: of the variants
+	// policy.name=dt,static the first is what the file says.
+	if word, _, ok := scalar(node); ok && steps[len(steps)-1].key == "name" {
+		v, found := partOf(reflect.ValueOf(c).Elem(), steps[:len(steps)-1])
+		if choice, ok := choiceIn(v); found && ok && choice.Name == word {
+			return nil
+		}
+	}
 	return d.assign(reflect.ValueOf(c).Elem(), "", steps, node)
 }
 
@@ -302,14 +310,8 @@ func (c *Config) clear(steps []step) {
 
 // parameter returns a parameter of the scheme that v chooses, and its default.
 func parameter(v reflect.Value, path string, s step) (part, usual reflect.Value, ok bool) {
-	if v.Kind() != reflect.Struct || s.index >= 0 {
-		return part, usual, false
-	}
-	choice, ok := v.Addr().Interface().(*Choice)
-	if inline := v.FieldByName("Choice"); !ok && inline.IsValid() {
-		choice, ok = inline.Addr().Interface().(*Choice)
-	}
-	if !ok {
+	choice, ok := choiceIn(v)
+	if !ok || s.index >= 0 {
 		return part, usual, false
 	}
 	scheme, err := findScheme(kindAt(path), choice.Name)
@@ -321,6 +323,18 @@ func parameter(v reflect.Value, path string, s step) (part, usual reflect.Value,
 		usual, ok = fresh.part(s.key)
 	}
 	return part, usual, ok
+}
+
+// choiceIn returns the choice that a struct is or holds.
+func choiceIn(v reflect.Value) (*Choice, bool) {
+	if v.Kind() != reflect.Struct {
+		return nil, false
+	}
+	if inline := v.FieldByName("Choice"); inline.IsValid() {
+		v = inline
+	}
+	choice, ok := v.Addr().Interface().(*Choice)
+	return choice, ok
 }
 
 // partOf follows a path through structs and lists.
