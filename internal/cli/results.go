@@ -3,6 +3,7 @@ package cli
 import (
 	"fmt"
 	"io"
+	"os"
 	"slices"
 
 	"github.com/xoff-net/xoff/internal/disk"
@@ -31,7 +32,7 @@ func newResults(folder string) (*results, error) {
 // write writes every file of a run, aside. The summary comes last: a folder that
 // has one is complete.
 func (r *results) write(o *metrics.Outcome, s *metrics.Summary, cfg *scenario.Config, csv bool) error {
-	resolved, err := cfg.Marshal()
+	resolved, _, err := cfg.Standalone()
 	if err != nil {
 		return err
 	}
@@ -48,6 +49,30 @@ func (r *results) write(o *metrics.Outcome, s *metrics.Summary, cfg *scenario.Co
 		return err
 	}
 	return r.file("summary.json", "the numbers above, and more", s.Write)
+}
+
+// inputs copies the files that a scenario reads: the resolved one, which stands
+// beside the copies, runs again to the same bytes wherever the folder is.
+func (r *results) inputs(cfg *scenario.Config) error {
+	_, inputs, err := cfg.Standalone()
+	if err != nil {
+		return err
+	}
+	for _, in := range inputs {
+		from, err := os.Open(in.Path)
+		if err != nil {
+			return err
+		}
+		err = r.file(in.Name, "a file that the scenario reads, copied", func(w io.Writer) error {
+			_, err := io.Copy(w, from)
+			return err
+		})
+		_ = from.Close()
+		if err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // commit makes the files the contents of the folder.

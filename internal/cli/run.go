@@ -270,7 +270,7 @@ func (x *execution) run(ctx context.Context, to *results, csv bool) (*finished, 
 	ctx, x.cancel = context.WithCancelCause(ctx)
 	defer x.cancel(nil)
 	csv = csv || x.built.Config.Output.CSV
-	if err := x.record.begin(to, x.built.Probes, csv); err != nil {
+	if err := errors.Join(x.record.begin(to, x.built.Probes, csv), to.inputs(x.built.Config)); err != nil {
 		return nil, wrap(exitFailure, err)
 	}
 	start := time.Now()

@@ -43,7 +43,7 @@ var Executable = sync.OnceValues(func() (string, error) {
 // that a scenario names (sizes, topologies, traces) may change under the same
 // name.
 func hashScenario(b *scenario.Built) (string, error) {
-	resolved, err := b.Config.Marshal()
+	resolved, _, err := b.Config.Standalone()
 	if err != nil {
 		return "", err
 	}
