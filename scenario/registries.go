@@ -43,7 +43,7 @@ func sizesKind() Kind {
 	for i := range workload.CDFs {
 		c := &workload.CDFs[i]
 		last := c.Points[len(c.Points)-1].Size
-		k.Schemes = append(k.Schemes, Scheme{Name: c.Name, Doc: fmt.Sprintf("flow sizes of mean %.0f bytes, at most %s", c.Mean(), last)})
+		k.Schemes = append(k.Schemes, Scheme{Name: c.Name, Doc: fmt.Sprintf("flow sizes of mean %.0f bytes, at most %s", c.Mean(), last), Paper: c.Source})
 	}
 	return k
 }

@@ -88,7 +88,7 @@ func (a *app) root() *cobra.Command {
 		Long:          "xoff simulates lossless Ethernet fabrics packet by packet: shared buffers, PFC, congestion control.\nStart with `xoff demo`.",
 		SilenceErrors: true,
 		SilenceUsage:  true,
-		Args:          cobra.NoArgs,
+		Args:          noSuchCommand,
 		RunE:          func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
 	f := root.PersistentFlags()

@@ -8,6 +8,7 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
+	"github.com/xoff-net/xoff/registry"
 	"github.com/xoff-net/xoff/scenario"
 )
 
@@ -24,7 +25,7 @@ func (a *app) manners(root *cobra.Command) {
 		RunE: func(_ *cobra.Command, args []string) error {
 			cmd, rest, err := root.Find(args)
 			if err != nil || len(rest) > 0 {
-				return failf(exitInput, "unknown command %q; allowed: %s", strings.Join(args, " "), commandNames(root))
+				return wrap(exitInput, registry.Unknown("command", strings.Join(args, " "), commandNames(root)))
 			}
 			return cmd.Help()
 		},
@@ -33,7 +34,7 @@ func (a *app) manners(root *cobra.Command) {
 		if cmd.Name() == "completion" {
 			cmd.RunE = func(cmd *cobra.Command, args []string) error {
 				if len(args) > 0 {
-					return failf(exitInput, "unknown shell %q; allowed: %s", args[0], commandNames(cmd))
+					return wrap(exitInput, registry.Unknown("shell", args[0], commandNames(cmd)))
 				}
 				return cmd.Help()
 			}
@@ -43,14 +44,22 @@ func (a *app) manners(root *cobra.Command) {
 	}
 }
 
-func commandNames(cmd *cobra.Command) string {
+func commandNames(cmd *cobra.Command) []string {
 	var names []string
 	for _, c := range cmd.Commands() {
 		if !c.Hidden {
 			names = append(names, c.Name())
 		}
 	}
-	return strings.Join(names, ", ")
+	return names
+}
+
+// noSuchCommand is what is wrong with words that name no command.
+func noSuchCommand(root *cobra.Command, args []string) error {
+	if len(args) == 0 {
+		return nil
+	}
+	return wrap(exitInput, registry.Unknown("command", args[0], commandNames(root)))
 }
 
 // oneFile wants one scenario file.
@@ -65,7 +74,12 @@ func oneFile(cmd *cobra.Command, args []string) error {
 }
 
 // flagError says what a flag takes.
-func flagError(_ *cobra.Command, err error) error {
+func flagError(cmd *cobra.Command, err error) error {
+	if unknown := (*pflag.NotExistError)(nil); errors.As(err, &unknown) {
+		var names []string
+		cmd.Flags().VisitAll(func(f *pflag.Flag) { names = append(names, f.Name) })
+		return failf(exitInput, "%v%s; allowed: see xoff %s --help", err, registry.DidYouMean(unknown.GetSpecifiedName(), names), cmd.Name())
+	}
 	var invalid *pflag.InvalidValueError
 	if !errors.As(err, &invalid) {
 		return err
@@ -79,8 +93,8 @@ func flagError(_ *cobra.Command, err error) error {
 
 // complete lets the shell complete the values of a command.
 func complete(cmd *cobra.Command) {
-	for flag, kind := range map[string]string{"cc": "cc", "policy": "policy", "flow-control": "flow_control"} {
-		completeFlag(cmd, flag, schemeNames(kind))
+	for _, s := range scenario.Shorthands {
+		completeFlag(cmd, s.Flag, schemeNames(s.Kind()))
 	}
 	completeFlag(cmd, "invariants", []string{invariantsOff, invariantsCount, invariantsStrict})
 	completeFlag(cmd, "engine", []string{"fast", "oracle"})
