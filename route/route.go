@@ -46,7 +46,7 @@ var Routers = registry.NewTable("routing",
 		Name: "ecmp", Doc: "equal-cost paths by a seeded hash of the five-tuple", Promises: registry.InOrder, New: newECMP,
 	},
 	registry.Entry[New]{
-		Name: "spray", Doc: "equal-cost paths in turn, packet by packet", New: newSpray,
+		Name: "spray", Doc: "equal-cost paths in turn, packet by packet, per destination; replies apart from data", New: newSpray,
 	},
 	registry.Entry[New]{
 		Name: "static", Doc: "the first of the equal-cost paths, whatever happens to links", Promises: registry.InOrder, New: newStatic,
