@@ -280,7 +280,7 @@ func (c *Config) clear(steps []step) {
 			c.source.forget(path)
 			return
 		}
-		if part.Kind() == reflect.Map && i == len(steps)-1 && s.index < 0 {
+		if part.Kind() == reflect.Map && part.Type().Key().Kind() == reflect.String && i == len(steps)-1 && s.index < 0 {
 			part.SetMapIndex(reflect.ValueOf(s.key), reflect.Value{})
 			c.source.forget(path)
 			return
