@@ -94,6 +94,12 @@ func (d *DT) Fits(_ units.Time, v mmu.View, a *mmu.Arrival) bool {
 	return v.Egress(a.Out, a.Class)+a.Bytes <= d.lossy.of(free) && a.Bytes <= free
 }
 
+// FitsCounted implements Counting.
+func (d *DT) FitsCounted(v mmu.View, a *mmu.Arrival) bool {
+	free := v.SharedFree() - a.Bytes
+	return free >= 0 && v.In(a.In, a.Class, mmu.Shared)+a.Bytes <= d.lossless.of(free)
+}
+
 // Level implements Policy.
 func (d *DT) Level(_ units.Time, v mmu.View, port int, class uint8) (q, xoff units.Bytes) {
 	return v.In(port, class, mmu.Shared), d.lossless.of(v.SharedFree())

@@ -24,6 +24,12 @@ type Policy interface {
 	Level(now units.Time, v mmu.View, port int, class uint8) (q, xoff units.Bytes)
 }
 
+// Counting is a policy that can hold a lossless frame against the threshold as it
+// will be once the frame is counted, which is lower.
+type Counting interface {
+	FitsCounted(v mmu.View, a *mmu.Arrival) bool
+}
+
 // Observer is a policy that follows every stored frame. Frames that pass
 // straight through an idle port are reported too, both calls at the same time.
 type Observer interface {

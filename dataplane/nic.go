@@ -19,7 +19,9 @@ type NICDriver interface {
 	// ArmPace asks for Pace, ArmStart for StartFlows; the last call counts, Never
 	// disarms.
 	ArmPace(at units.Time)
-	ArmStart(at units.Time)
+	// ArmStart also names the first flow that will start, for drivers that order
+	// simultaneous starts of different hosts by it.
+	ArmStart(at units.Time, flow uint32)
 }
 
 // Transport is how a group of flows is carried.
@@ -88,6 +90,7 @@ type NICSpec struct {
 	Starts     []uint32 // flows of this host that wait for no other, in order of their start
 	Sink       probe.Sink
 	Checks     *Checks
+	Scan       bool // choose queue pairs as the public simulators do (see scanner)
 }
 
 // NIC is a host: queue pairs that send, and the receiving end of others'.
@@ -114,6 +117,7 @@ type NIC struct {
 	pace    timerHeap              // queue pairs that wait for their send time
 	soft    timerHeap              // queue pairs with a timeout or a timer of their control
 	receive *receiver
+	scan    *scanner // nil: lists of those that may send
 	ack     cc.Ack // scratch, as are the next two
 	about   cc.Flow
 	out     packet.Packet
@@ -136,6 +140,9 @@ func NewNIC(spec *NICSpec, drv NICDriver) (*NIC, error) {
 		starts: spec.Starts, idle: make([][]int32, len(spec.Transports)), bdp: spec.Port.Rate.In(spec.BaseRTT),
 	}
 	n.node = node{drv: drv, ports: make([]port, 1), wakes: newWakes(components), sink: spec.Sink, checks: spec.Checks, serve: n.serveNIC}
+	if spec.Scan {
+		n.scan, n.serve = &scanner{wake: units.Never}, n.serveScan
+	}
 	n.qps = make([]qp, 1) // queue pair 0 means "none"
 	n.reorder = make([]reorder, 1)
 	for i := range n.ways {
@@ -175,11 +182,14 @@ func (n *NIC) Start(now units.Time) {
 }
 
 func (n *NIC) armStart() {
-	at := n.later.next()
-	if len(n.starts) > 0 {
-		at = min(at, n.flows.Flow[n.starts[0]].Start)
+	at, flow := n.later.next(), uint32(0)
+	if at != units.Never {
+		flow = uint32(n.later.items[0].id)
 	}
-	n.drv.ArmStart(at)
+	if len(n.starts) > 0 && n.flows.Flow[n.starts[0]].Start <= at {
+		at, flow = n.flows.Flow[n.starts[0]].Start, n.starts[0]
+	}
+	n.drv.ArmStart(at, flow)
 }
 
 // StartFlows opens a queue pair for each flow that starts now.
@@ -188,6 +198,9 @@ func (n *NIC) StartFlows(now units.Time) {
 	for len(n.starts) > 0 && n.flows.Flow[n.starts[0]].Start <= now {
 		n.open(now, n.starts[0])
 		n.starts = n.starts[1:]
+		if n.scan != nil {
+			break // it looks after each
+		}
 	}
 	n.startReleased(now)
 	n.armStart()
@@ -203,6 +216,10 @@ func (n *NIC) tick(now units.Time) {
 
 // kick sends if the wire is free, and ends the event.
 func (n *NIC) kick(now units.Time) {
+	if n.scan != nil {
+		n.scanKick(now)
+		return
+	}
 	if p := &n.ports[0]; p.wants() {
 		n.start(now, p)
 	}
@@ -214,6 +231,11 @@ func (n *NIC) kick(now units.Time) {
 // Pace follows the send time of one or more queue pairs.
 func (n *NIC) Pace(now units.Time) {
 	n.tick(now)
+	if n.scan != nil {
+		n.scan.wake = units.Never
+		n.scanKick(now)
+		return
+	}
 	for n.pace.next() <= now {
 		at := n.pace.next()
 		i := n.pace.pop()
@@ -239,7 +261,7 @@ func (n *NIC) Pace(now units.Time) {
 func (n *NIC) TxDone(now units.Time, _ int) {
 	n.tick(now)
 	n.ports[0].armed = false
-	n.serveNIC(now, &n.ports[0])
+	n.serve(now, &n.ports[0])
 	if len(n.visits) != 0 || n.wakes.dirty {
 		n.settle(now)
 	}

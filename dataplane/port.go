@@ -73,6 +73,7 @@ type port struct {
 	told      uint8 // what the receiver last asked the upstream to hold
 	sent      uint8 // what the upstream was last told
 	holding   uint8 // classes whose RESUME a handler keeps back
+	ends      uint8 // not 0: the end of every frame is an event (PortSpec.EveryEnd)
 	off       uint8 // classes that were OFF when the probe was last told
 
 	sentDepth [mmu.Classes]uint8 // of the last PAUSE that was sent
@@ -124,7 +125,7 @@ func (p *port) lost(now units.Time) bool {
 func (p *port) txTime(size uint16) units.Time {
 	b := units.Time(size) + units.Time(p.overhead)
 	if p.perByte == 0 {
-		return p.spec.Rate.TxTime(units.Bytes(b))
+		return p.spec.TxTime(p.spec.Rate, units.Bytes(b))
 	}
 	return b * p.perByte
 }
@@ -156,8 +157,11 @@ type node struct {
 func (n *node) initPort(i int, spec flowctl.PortSpec, scheme flowctl.Scheme) {
 	p := &n.ports[i]
 	p.index, p.spec, p.overhead = int32(i), spec, uint16(spec.WireOverhead)
-	if b, whole := spec.Rate.PerByte(); whole {
+	if b, whole := spec.Rate.PerByte(); whole && spec.Tick <= 1 {
 		p.perByte = b
+	}
+	if spec.EveryEnd {
+		p.ends = 1
 	}
 	p.recv = scheme.Receiver(&end{n, p, speakReceiver})
 	p.pausing, _ = p.recv.(flowctl.Pausing)

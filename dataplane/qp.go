@@ -79,7 +79,11 @@ func (n *NIC) open(now units.Time, flow uint32) {
 	if q.timed != nil {
 		n.armSoft(i, q)
 	}
-	n.makeReady(i, q)
+	if n.scan != nil {
+		n.scanAdd(i, q)
+	} else {
+		n.makeReady(i, q)
+	}
 	n.report(now, flow, probe.FlowStarts)
 }
 
@@ -205,6 +209,9 @@ func (n *NIC) sendPacket(now units.Time, p *port, i int32, q *qp, seq uint32, si
 		q.rtoAt = now + n.timeoutOf(q)
 	}
 	n.armSoft(i, q)
+	if n.scan != nil {
+		return
+	}
 	switch {
 	case !q.hasMore():
 		q.state = qpIdle
@@ -222,7 +229,7 @@ func (n *NIC) paced(now units.Time, p *port, q *qp, size uint16) {
 	if rate >= p.spec.Rate {
 		q.nextAt = p.busy
 	} else {
-		q.nextAt = now + rate.TxTime(units.Bytes(size)+p.spec.WireOverhead)
+		q.nextAt = now + p.spec.TxTime(rate, units.Bytes(size)+p.spec.WireOverhead)
 	}
 }
 
@@ -308,7 +315,7 @@ func (n *NIC) goBack(now units.Time, i int32, q *qp) {
 
 // reconsider queues a queue pair that had nothing to send or no window.
 func (n *NIC) reconsider(now units.Time, i int32, q *qp) {
-	if (q.state == qpIdle || q.state == qpFull) && q.hasMore() && !n.full(now, q) {
+	if n.scan == nil && (q.state == qpIdle || q.state == qpFull) && q.hasMore() && !n.full(now, q) {
 		n.queue(now, i, q)
 	}
 }
@@ -339,7 +346,7 @@ func (n *NIC) acknowledged(now units.Time, p *packet.Packet, ext packet.Ext) {
 		}
 		n.armSoft(i, q) // after timeouts, progress makes the next one due earlier
 	}
-	if q.una == q.total {
+	if q.una == q.total && n.scan == nil {
 		n.finish(now, i, q)
 		return
 	}
@@ -363,6 +370,9 @@ func (n *NIC) feedback(now units.Time, i int32, q *qp, p *packet.Packet, fresh u
 	n.ack.Telemetry = ext
 	if n.ack.CE && n.ways[q.way].CNP == CNPInAck {
 		q.ctl.OnCNP(now)
+	}
+	if n.scan != nil && q.una == q.total { // the public simulators let the last ACK change the rate, too
+		n.finish(now, i, q)
 	}
 	q.ctl.OnAck(now, &n.ack)
 	n.reacted(now, i, q, before)
@@ -391,7 +401,7 @@ func (n *NIC) reacted(now units.Time, i int32, q *qp, before units.Rate) {
 	if q.moves && q.sentSize > 0 {
 		if after := q.ctl.Rate(now); after != before {
 			size := units.Bytes(q.sentSize) + n.ports[0].spec.WireOverhead
-			q.nextAt += after.TxTime(size) - before.TxTime(size)
+			q.nextAt += n.ports[0].spec.TxTime(after, size) - n.ports[0].spec.TxTime(before, size)
 			if q.state == qpPaced && q.nextAt < q.paceAt {
 				// An entry that is too early comes up and is pushed again.
 				q.nextAt = max(now, q.nextAt)
@@ -399,6 +409,9 @@ func (n *NIC) reacted(now units.Time, i int32, q *qp, before units.Rate) {
 					n.drv.ArmPace(n.pace.next())
 				}
 			}
+		}
+		if n.scan != nil {
+			n.scanMoved(now, q)
 		}
 	}
 	if q.timed != nil {
@@ -417,7 +430,7 @@ func (n *NIC) finish(now units.Time, i int32, q *qp) {
 	n.Stats.Finished++
 	n.report(now, q.flow, probe.FlowAcked)
 	q.done = true
-	if q.state == qpIdle || q.state == qpFull {
+	if n.scan == nil && (q.state == qpIdle || q.state == qpFull) {
 		n.free(i, q)
 	} // else: freed when its list or heap comes to it
 	if n.flows.wait != nil {

@@ -259,6 +259,9 @@ func (s *Switch) Arrive(now units.Time, in int, p *packet.Packet, ext packet.Ext
 			p, ext = s.stampPassing(now, op, p, ext)
 		}
 		s.drv.Transmit(out, p, ext, op.busy)
+		if op.ends != 0 {
+			s.more(op)
+		}
 	} else {
 		s.charge(now, ip, a, seg)
 		slot := s.memory.put(p, ext, in)
@@ -464,7 +467,7 @@ func (s *Switch) serveData(now units.Time, p *port) {
 
 // more asks for TxDone when there is something left to send.
 func (s *Switch) more(p *port) {
-	if p.speaking|p.nonEmpty&^p.blocked != 0 {
+	if p.speaking|p.nonEmpty&^p.blocked|p.ends != 0 {
 		p.armed = true
 		s.drv.ArmTx(int(p.index), p.busy)
 	}

@@ -114,6 +114,21 @@ type PortSpec struct {
 	// the scheme makes none, or the link has begun to lose what tells the peer to
 	// stop. 0: never.
 	Excused units.Time
+	// Tick cuts the times that frames take to whole multiples, as simulators do that
+	// count in nanoseconds; 0: exact.
+	Tick units.Time
+	// EveryEnd makes the end of every frame an event, as in ns-3: a frame that
+	// arrives at that very moment, but before that event, waits for it.
+	EveryEnd bool
+}
+
+// TxTime is how long bytes take at a rate, in whole ticks of the port.
+func (p *PortSpec) TxTime(r units.Rate, b units.Bytes) units.Time {
+	if p.Tick <= 1 {
+		return r.TxTime(b)
+	}
+	t := r.TxTimeDown(b)
+	return t - t%p.Tick
 }
 
 // peer returns how the other end speaks PFC.
@@ -157,6 +172,13 @@ var Schemes = registry.NewTable("flow_control",
 		Name: "pfc", Doc: "PFC with static, independent headroom per queue (SIH)",
 		Paper: "IEEE 802.1Qbb; DSH section II", Promises: registry.Lossless | registry.InOrder | registry.Bounded,
 		Params: func() any { return &SIHParams{Headroom: Headroom{Rule: HeadroomExact}} }, New: newSIH,
+	},
+	registry.Entry[New]{
+		Name: "sonic", Doc: "PFC with static headroom, admission and resume rule as in SONiC and the public simulators",
+		Paper: "Reverie section 2.2.1", Promises: registry.Lossless | registry.InOrder | registry.Bounded,
+		Params: func() any {
+			return &SONiCParams{Headroom: Headroom{Rule: HeadroomExact}, Xon: 1248, Offset: 2496}
+		}, New: newSONiC,
 	},
 	registry.Entry[New]{
 		Name: "none", Doc: "no flow control: a lossless class has no headroom and is never paused",

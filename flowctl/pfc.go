@@ -14,6 +14,7 @@ type PFCSpec struct {
 	Indefinite bool       // a pause that is sent holds until it is withdrawn, as in the papers' simple on/off model
 	Processing units.Time // from the arrival of a frame to its effect
 	Ordered    bool       // every change is sent, in order (Roundabout); see pauseFrames
+	Size       uint16     // of a frame that is sent; 0: as the standard says
 }
 
 // PauseGate is the sender's half of PFC: it holds back what the peer has paused,
@@ -170,6 +171,9 @@ func (s *PauseSender) Frame(now units.Time, f *packet.Packet, ext packet.Ext) (p
 	// A frame that changes one class repeats the pause of the others: they share
 	// one refresh timer.
 	f.SetPFC(want|s.told, want, spec.PFC.Quanta)
+	if spec.PFC.Size != 0 {
+		f.Size = spec.PFC.Size
+	}
 	s.told, s.refresh = want, 0
 	if want == 0 || spec.PFC.Indefinite {
 		s.port.WakeAt(units.Never)

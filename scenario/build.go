@@ -237,6 +237,7 @@ func (b *builder) portSpec(here, port int, e *portEnd) flowctl.PortSpec {
 	}
 	s := b.portAt(node, at)
 	p.PFC, p.Cell, p.Excused = s.PFC.spec(), s.Buffer.Cell, e.fault
+	p.Tick, p.EveryEnd, p.PFC.Size = b.cfg.Compat.Tick, b.cfg.Compat.EveryEnd, uint16(b.cfg.Compat.PFCSize)
 	if !b.promisesLossless(node, at) {
 		p.Excused = 1
 	}
@@ -408,6 +409,9 @@ func (b *builder) scheduler(cfg *Scheduler) sched.Scheduler {
 // hosts builds the NICs. A flow names its sender's transport.
 func (b *builder) hosts(spec *sim.Spec) error {
 	rtt := b.baseRTT()
+	if t := b.cfg.Compat.BaseRTT; t != 0 {
+		rtt = t
+	}
 	var ways []dataplane.Transport
 	for _, h := range b.set.transports() {
 		way, err := b.transport(h, rtt)
@@ -443,7 +447,7 @@ func (b *builder) hosts(spec *sim.Spec) error {
 		spec.Hosts = append(spec.Hosts, &dataplane.NICSpec{
 			Name: b.graph.Names[node], Node: uint16(node), Port: b.portSpecs(node)[0], Flow: scheme, Scheduler: b.scheduler(&port.Scheduler),
 			Kinds: b.kinds, Transports: answers[b.hostAt(node).group], BaseRTT: rtt, Receive: b.receive(node),
-			Flows: b.out.Flows, Starts: starts[node], Sink: b.sink(node), Checks: b.checks(node),
+			Flows: b.out.Flows, Starts: starts[node], Sink: b.sink(node), Checks: b.checks(node), Scan: b.cfg.Compat.NIC == "scan",
 		})
 	}
 	return nil

@@ -20,6 +20,7 @@ type Config struct {
 	Workload []Workload       `yaml:"workload"`         // generators of flows
 	Faults   []Fault          `yaml:"faults,omitempty"` // what goes wrong, and when
 	Run      Run              `yaml:"run"`              // how long, and what counts
+	Compat   Compat           `yaml:"compat,omitempty"` // quirks of other simulators, to agree with their results
 	Probes   []Probe          `yaml:"probes,omitempty"` // what is watched while the run goes
 	Output   Output           `yaml:"output"`           // what is written
 
@@ -251,6 +252,15 @@ type Measure struct {
 type Stop struct {
 	When   string     `yaml:"when" allowed:"measured_flows_done,all_flows_done,time"` // what must have happened
 	AtMost units.Time `yaml:"at_most"`                                                // end of the run at the latest
+}
+
+// Compat is what other simulators do otherwise. The zero value does nothing.
+type Compat struct {
+	Tick     units.Time  `yaml:"tick,omitempty"`                     // times that frames take on a wire, and between paced packets, are cut to whole multiples; 0s: exact
+	PFCSize  units.Bytes `yaml:"pfc_size,omitempty"`                 // of PFC frames; 0B: 64 bytes
+	NIC      string      `yaml:"nic,omitempty" allowed:"lists,scan"` // how a host finds the next queue pair: in lists of those that may send, or by looking at all of them in turn as the public RDMA simulators do
+	EveryEnd bool        `yaml:"every_end,omitempty"`                // the end of every frame is an event of the switch, for which a frame that arrives at that moment may have to wait
+	BaseRTT  units.Time  `yaml:"base_rtt,omitempty"`                 // that congestion control is told; 0s: computed from the longest path
 }
 
 // Output says what is written, and which flows have statistics of their own.

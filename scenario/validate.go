@@ -37,7 +37,7 @@ const (
 func Validate(c *Config) error {
 	err := first(c.checkName(), c.checkTopology(), c.checkClasses())
 	if err == nil {
-		err = first(c.checkSwitch(), c.checkScheduler(), c.checkECN(), c.checkHosts(), c.checkTransports(), c.checkRun(), c.checkOutput())
+		err = first(c.checkSwitch(), c.checkScheduler(), c.checkECN(), c.checkHosts(), c.checkTransports(), c.checkRun(), c.checkOutput(), c.checkCompat())
 	}
 	if err == nil {
 		// From here on the fabric can be generated.
@@ -50,6 +50,16 @@ func Validate(c *Config) error {
 		}
 	}
 	return c.Locate(err)
+}
+
+// maxTick is more than any simulator rounds times by.
+const maxTick = units.Microsecond
+
+func (c *Config) checkCompat() error {
+	return first(
+		within("compat.tick", c.Compat.Tick, 0, maxTick), within("compat.base_rtt", c.Compat.BaseRTT, 0, units.Second),
+		within("compat.pfc_size", c.Compat.PFCSize, 0, 1500), oneOf("compat.nic", c.Compat.NIC, "", "lists", "scan"),
+	)
 }
 
 // within checks a range, both ends allowed.

@@ -109,7 +109,7 @@ func (n *fastNode) ArmWake(at units.Time) { n.setTimer(timerWake, timer(at, clas
 func (n *fastNode) ArmPace(at units.Time) { n.setTimer(timerPace, timer(at, classPace)) }
 
 // ArmStart implements dataplane.NICDriver.
-func (n *fastNode) ArmStart(at units.Time) { n.setTimer(timerStart, timer(at, classStart)) }
+func (n *fastNode) ArmStart(at units.Time, _ uint32) { n.setTimer(timerStart, timer(at, classStart)) }
 
 func (n *fastNode) setTimer(slot int, k uint64) {
 	n.timers[slot] = k

@@ -111,6 +111,7 @@ type oracleNode struct {
 	samples *sampler
 	out     []oracleWire // by port
 	txDone  []uint64     // by port: running number of the TxDone that counts
+	txOrder []uint64     // by port: number reserved for the end of the frame that is being sent
 	wake    uint64       // likewise
 	pace    uint64
 	start   uint64
@@ -135,7 +136,8 @@ func NewOracle(spec *Spec, opts OracleOptions) (*Oracle, error) {
 	for i := range spec.nodeCount() {
 		ports := spec.portCount(i)
 		o.nodes = append(o.nodes, &oracleNode{
-			o: o, number: i, out: make([]oracleWire, ports), txDone: make([]uint64, ports),
+			o: o, number: i, out: make([]oracleWire, ports),
+			txDone: make([]uint64, ports), txOrder: make([]uint64, ports),
 		})
 	}
 	for i := range spec.Cables {
@@ -281,6 +283,10 @@ func (n *oracleNode) arrive(e *oracleEvent) {
 
 // Transmit implements dataplane.Driver.
 func (n *oracleNode) Transmit(port int, p *packet.Packet, ext packet.Ext, done units.Time) {
+	// In ns-3 the end of a transmission is an event of its own, scheduled before the
+	// arrival at the other end.
+	n.o.inserted++
+	n.txOrder[port] = n.o.inserted
 	w := &n.out[port]
 	e := &oracleEvent{at: done + w.delay, node: w.to, kind: oracleArrival, port: w.port, packet: *p}
 	if p.Control() {
@@ -297,16 +303,24 @@ func (n *oracleNode) Transmit(port int, p *packet.Packet, ext packet.Ext, done u
 
 // arm schedules a timer in place of the one that slot knows.
 func (n *oracleNode) arm(slot *uint64, kind oracleKind, port int, at units.Time) {
+	n.o.inserted++
+	n.armAs(n.o.inserted, slot, kind, port, at)
+}
+
+// armAs is arm for an event whose place among those of the same time is known.
+func (n *oracleNode) armAs(order uint64, slot *uint64, kind oracleKind, port int, at units.Time) {
 	*slot = 0
 	if at > units.MaxTime {
 		return
 	}
-	n.o.schedule(&oracleEvent{at: at, node: n, kind: kind, port: port, valid: slot})
-	*slot = n.o.inserted
+	heap.Push(&n.o.queue, &oracleEvent{at: at, node: n, kind: kind, port: port, valid: slot, inserted: order})
+	*slot = order
 }
 
 // ArmTx implements dataplane.Driver.
-func (n *oracleNode) ArmTx(port int, at units.Time) { n.arm(&n.txDone[port], oracleTxDone, port, at) }
+func (n *oracleNode) ArmTx(port int, at units.Time) {
+	n.armAs(n.txOrder[port], &n.txDone[port], oracleTxDone, port, at)
+}
 
 // ArmWake implements dataplane.Driver.
 func (n *oracleNode) ArmWake(at units.Time) { n.arm(&n.wake, oracleWake, 0, at) }
@@ -315,7 +329,16 @@ func (n *oracleNode) ArmWake(at units.Time) { n.arm(&n.wake, oracleWake, 0, at) 
 func (n *oracleNode) ArmPace(at units.Time) { n.arm(&n.pace, oraclePace, 0, at) }
 
 // ArmStart implements dataplane.NICDriver.
-func (n *oracleNode) ArmStart(at units.Time) { n.arm(&n.start, oracleStart, 0, at) }
+//
+// In ns-3 a flow passes through two events without delay when it starts, so it
+// comes after whatever was planned for that time before; flows of the same time
+// start in the order of their numbers, whatever their hosts.
+func (n *oracleNode) ArmStart(at units.Time, flow uint32) {
+	n.armAs(firstStart+uint64(flow), &n.start, oracleStart, 0, at)
+}
+
+// firstStart is beyond the running number of any other event.
+const firstStart = 1 << 62
 
 // Totals returns the sums so far.
 func (o *Oracle) Totals() Totals {

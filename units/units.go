@@ -76,6 +76,13 @@ func (r Rate) TxTime(b Bytes) Time {
 	return Time(q)
 }
 
+// TxTimeDown is TxTime rounded down.
+func (r Rate) TxTimeDown(b Bytes) Time {
+	hi, lo := bits.Mul64(uint64(b), uint64(psBits))
+	q, _ := bits.Div64(hi, lo, uint64(r))
+	return Time(q)
+}
+
 // In returns how many bytes pass at rate r in t, rounded down.
 func (r Rate) In(t Time) Bytes {
 	hi, lo := bits.Mul64(uint64(r), uint64(t))
