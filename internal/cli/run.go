@@ -119,15 +119,26 @@ func (f *runFlags) settings() []string {
 }
 
 func (a *app) runCommand() *cobra.Command {
-	f := &runFlags{}
+	f, h := &runFlags{}, &hpccFlags{}
 	var seeds string
 	cmd := &cobra.Command{
 		Use:   "run FILE",
 		Short: "Run a scenario file",
-		Args:  oneFile,
+		Args: func(cmd *cobra.Command, args []string) error {
+			if h.config != "" && len(args) == 0 {
+				return nil
+			}
+			return oneFile(cmd, args)
+		},
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if err := f.check(); err != nil {
 				return err
+			}
+			if err := h.check(f, args); err != nil {
+				return err
+			}
+			if h.config != "" {
+				return a.runHPCC(cmd, f, h)
 			}
 			if seeds != "" {
 				if f.trace.what != "" {
@@ -145,6 +156,7 @@ func (a *app) runCommand() *cobra.Command {
 	}
 	f.register(cmd)
 	f.registerShow(cmd)
+	h.register(cmd)
 	registerSeeds(cmd, &seeds)
 	return cmd
 }
@@ -176,6 +188,13 @@ func (a *app) simulate(cmd *cobra.Command, cfg *scenario.Config, f *runFlags) (*
 	if err := tracer.bind(built); err != nil {
 		return nil, err
 	}
+	return a.execute(cmd, built, tracer, f, nil)
+}
+
+// execute runs what was built, writes its results and what else there is to write,
+// and prints them.
+func (a *app) execute(cmd *cobra.Command, built *scenario.Built, tracer *tracing, f *runFlags, also func(*results) error) (*finished, error) {
+	cfg := built.Config
 	m := a.newMeter()
 	x, err := f.prepare(built, a.workers, func(now units.Time, e engine) {
 		m.show(func(passed time.Duration) string {
@@ -185,7 +204,7 @@ func (a *app) simulate(cmd *cobra.Command, cfg *scenario.Config, f *runFlags) (*
 	if err != nil {
 		return nil, wrap(exitInput, err)
 	}
-	x.record.tracer = tracer.Tracer
+	x.record.tracer, x.also = tracer.Tracer, also
 	folder := a.folderFor(fmt.Sprintf("%s-seed%d", cfg.Name, cfg.Seed))
 	results, err := newResults(folder) // now, rather than after an hour of work
 	if err != nil {
@@ -234,7 +253,8 @@ type execution struct {
 	built  *scenario.Built
 	engine engine
 	strict bool
-	trace  bool // write the flows
+	trace  bool                 // write the flows
+	also   func(*results) error // writes more; may be nil
 	record recorder
 	cancel context.CancelCauseFunc
 	hook   func(units.Time, engine)
@@ -286,6 +306,9 @@ func (x *execution) run(ctx context.Context, to *results, csv bool) (*finished, 
 	}
 	if x.trace {
 		done.unwritten = to.trace(x.built)
+	}
+	if done.unwritten == nil && x.also != nil {
+		done.unwritten = x.also(to)
 	}
 	if done.unwritten == nil {
 		done.unwritten = to.write(outcome, done.summary, x.built.Config, csv)
