@@ -118,7 +118,7 @@ type NIC struct {
 	soft    timerHeap              // queue pairs with a timeout or a timer of their control
 	receive *receiver
 	scan    *scanner // nil: lists of those that may send
-	ack     cc.Ack // scratch, as are the next two
+	ack     cc.Ack   // scratch, as are the next two
 	about   cc.Flow
 	out     packet.Packet
 	Stats   NICStats

@@ -3,7 +3,6 @@ package hpcc
 import (
 	"slices"
 
-	"github.com/xoff-net/xoff/cc"
 	"github.com/xoff-net/xoff/probe"
 	"github.com/xoff-net/xoff/scenario"
 	"github.com/xoff-net/xoff/topo"
@@ -29,14 +28,6 @@ func (in *Input) Build(c *scenario.Config, compat bool, opts scenario.BuildOptio
 	r.Built = b
 	for i, s := range b.Spec.Switches {
 		s.Buffer.Size = in.pool() + units.Bytes(len(b.Spec.Switches[i].Ports))*in.headroom()
-	}
-	a, _ := cc.Algorithms.Get(c.Hosts.CC.Name)
-	fac, _ := a.New(c.Hosts.CC.Params)
-	if tl, ok := fac().(cc.Telemetry); ok {
-		for _, s := range b.Spec.Switches {
-			sp := tl.NeedsTelemetry()
-			s.Telemetry = &sp
-		}
 	}
 	if compat {
 		r.pin()

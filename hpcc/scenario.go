@@ -205,6 +205,7 @@ func (in *Input) hosts(h scenario.Hosts, algorithm string) (scenario.Hosts, erro
 	if s.AckFirst {
 		h.Ack.Class = "control"
 	}
+	h.Telemetry = scenario.Telemetry{Header: intHeader, Ack: intAckSize - ackSize}
 	h.CNP.Mode = "ack"
 	h.Reliability.Timeout, h.Reliability.MaxTimeout = units.Second, units.Second // it has none
 	choice, err := scenario.Choose("cc", algorithm)
@@ -230,27 +231,7 @@ func (in *Input) hosts(h scenario.Hosts, algorithm string) (scenario.Hosts, erro
 		}
 		p.Eta, p.MinRate = s.Target, s.MinRate
 	}
-	if reads, err := readsTelemetry(choice); err != nil {
-		return h, err
-	} else if reads {
-		h.Header += intHeader
-		h.Ack.Size = intAckSize
-	}
 	return h, nil
-}
-
-// readsTelemetry reports whether an algorithm needs records of the hops.
-func readsTelemetry(c scenario.Choice) (bool, error) {
-	a, err := cc.Algorithms.Get(c.Name)
-	if err != nil {
-		return false, err
-	}
-	factory, err := a.New(c.Params)
-	if err != nil {
-		return false, err
-	}
-	_, reads := factory().(cc.Telemetry)
-	return reads, nil
 }
 
 func (in *Input) list() *workload.List {

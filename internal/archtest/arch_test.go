@@ -44,6 +44,7 @@ var layers = map[string]int{
 
 	"scenario": 6,
 
+	"hpcc":           7,
 	"conformance":    7,
 	"examples":       7,
 	"internal/sweep": 7,
