@@ -102,6 +102,7 @@ var keyDocs = map[string]string{
 	"scenario.Class.IDs":                    "0 to 7",
 	"scenario.Class.Kind":                   "what the fabric does for the group: control frames are never paused, lossless ones are paused rather than dropped, lossy ones are dropped",
 	"scenario.Compat.BaseRTT":               "that congestion control is told; 0s: computed from the longest path",
+	"scenario.Compat.EveryEnd":              "the end of every frame is an event of the switch, for which a frame that arrives at that moment may have to wait",
 	"scenario.Compat.NIC":                   "how a host finds the next queue pair: in lists of those that may send, or by looking at all of them in turn as the public RDMA simulators do",
 	"scenario.Compat.PFCSize":               "of PFC frames; 0B: 64 bytes",
 	"scenario.Compat.Tick":                  "times that frames take on a wire, and between paced packets, are cut to whole multiples; 0s: exact",
