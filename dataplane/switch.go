@@ -75,6 +75,7 @@ type fifo struct {
 type memory struct {
 	packets []packet.Packet
 	ext     []packet.Ext // by slot; shorter than packets when unused
+	slab    packet.Ext   // room for extensions that is not handed out yet
 	free    uint32
 }
 
@@ -100,7 +101,10 @@ func (m *memory) put(p *packet.Packet, ext packet.Ext, in int) uint32 {
 			m.ext = append(m.ext, nil)
 		}
 		if m.ext[slot] == nil {
-			m.ext[slot] = make(packet.Ext, 0, extWords)
+			if len(m.slab) == 0 {
+				m.slab = make(packet.Ext, 256*extWords)
+			}
+			m.ext[slot], m.slab = m.slab[:0:extWords], m.slab[extWords:]
 		}
 		m.ext[slot] = append(m.ext[slot][:0], ext...)
 	}

@@ -60,6 +60,7 @@ type fastNode struct {
 	sw          *dataplane.Switch
 	nic         *dataplane.NIC
 	common      node
+	ext         packet.Ext // scratch
 	changes     []change
 	samples     *sampler // nil when there are none
 	index       int      // in the engine's order
@@ -177,6 +178,10 @@ func (n *fastNode) arriveSpecial(port int, in *input, p *packet.Packet) {
 	ext := packet.Ext(nil)
 	if p.Flags&packet.Extended != 0 {
 		ext = in.extOf(p)
+		if p.Control() { // who gets it may append to it
+			n.ext = append(n.ext[:0], ext...)
+			ext = n.ext
+		}
 	}
 	if p.Control() {
 		n.control++
