@@ -499,5 +499,5 @@ func TestEnginesAgree(t *testing.T) {
 		testAgree(t, 6, 500)
 		return
 	}
-	testAgree(t, 20, 3000)
+	testAgree(t, 32, 3000)
 }

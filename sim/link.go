@@ -143,9 +143,8 @@ func (l *link) pushExt(ext packet.Ext) uint32 {
 				bigger[i&uint32(len(bigger)-1)] = x.words[i&uint32(len(x.words)-1)]
 			}
 			x.words = bigger
+			l.pubWords.Store(&bigger)
 		}
-		words := x.words
-		l.pubWords.Store(&words)
 	}
 	// An extension does not go around the end: the receiver reads it in its place.
 	at := x.tail
