@@ -114,14 +114,3 @@ func (h *timerHeap) remove(i int) {
 	}
 	h.up(i, x)
 }
-
-// move changes the time of an item: rare, so the item is looked for.
-func (h *timerHeap) move(at units.Time, id int32) {
-	for i := range h.items {
-		if h.items[i].id == id {
-			h.remove(i)
-			h.push(at, id)
-			return
-		}
-	}
-}
