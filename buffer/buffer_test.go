@@ -3,6 +3,8 @@ package buffer
 import (
 	"testing"
 
+	"pgregory.net/rapid"
+
 	"github.com/xoff-net/xoff/mmu"
 	"github.com/xoff-net/xoff/units"
 )
@@ -112,5 +114,46 @@ func TestStaticSteps(t *testing.T) {
 	}
 	if q, xoff := p.Level(0, l.View(), 0, lossless); q != 19000 || xoff != 20000 {
 		t.Errorf("level %d of %d", q, xoff)
+	}
+}
+
+// Whoever reckons with the share of a Proportional policy gets the answers of
+// Fits: the same for lossless frames, and never more than fits for control.
+func TestShareAgreesWithFits(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		den := int64(1) << rapid.IntRange(0, 6).Draw(t, "shift")
+		p, err := newDT(&DTParams{Alpha: Ratio{rapid.Int64Range(1, den).Draw(t, "num"), den}, AlphaLossy: Ratio{1, 1}}, Env{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		num, shift, ok := p.(Proportional).Share()
+		if !ok {
+			t.Fatalf("%d/%d has no share", num, den)
+		}
+		l := newLedger()
+		for range rapid.IntRange(0, 30).Draw(t, "frames") {
+			a := arrival(uint8(rapid.IntRange(0, 2).Draw(t, "class")), units.Bytes(rapid.IntRange(1, 3000).Draw(t, "bytes")))
+			within := l.Within(a.In, a.Class, a.Bytes, num, shift)
+			if a.Kind == mmu.Lossless && within != p.Fits(0, l.View(), a) {
+				t.Fatalf("within the share: %v, fits: %v", within, !within)
+			}
+			if within && a.Bytes > l.View().SharedFree() {
+				t.Fatalf("%d B within the share, %d B free", a.Bytes, l.View().SharedFree())
+			}
+			l.Charge(a, mmu.Shared)
+		}
+	})
+}
+
+// A share above one, or one that is no binary fraction, is not offered.
+func TestShareNotOffered(t *testing.T) {
+	for _, r := range []Ratio{{2, 1}, {1, 3}, {5, 4}} {
+		p, err := newDT(&DTParams{Alpha: r, AlphaLossy: Ratio{1, 1}}, Env{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, _, ok := p.(Proportional).Share(); ok {
+			t.Errorf("%d/%d is offered", r.Num, r.Den)
+		}
 	}
 }

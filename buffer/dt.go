@@ -100,6 +100,12 @@ func (d *DT) FitsCounted(v mmu.View, a *mmu.Arrival) bool {
 	return free >= 0 && v.In(a.In, a.Class, mmu.Shared)+a.Bytes <= d.lossless.of(free)
 }
 
+// Share implements Proportional.
+func (d *DT) Share() (num int64, shift uint8, ok bool) {
+	a := &d.lossless
+	return a.Num, a.shift, a.pow2 && a.Num <= a.Den
+}
+
 // Level implements Policy.
 func (d *DT) Level(_ units.Time, v mmu.View, port int, class uint8) (q, xoff units.Bytes) {
 	return v.In(port, class, mmu.Shared), d.lossless.of(v.SharedFree())

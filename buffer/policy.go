@@ -49,6 +49,14 @@ type Waker interface {
 	Wake(now units.Time, v mmu.View)
 }
 
+// Proportional is a policy that takes every lossless frame as long as its ingress
+// queue stays within a fixed share, num / 2^shift and at most all, of the free
+// part of the shared segment. The switch then sees for itself that a frame fits,
+// and asks only when it does not.
+type Proportional interface {
+	Share() (num int64, shift uint8, ok bool)
+}
+
 // Pairs is a policy that reads View.Pair.
 type Pairs interface{ NeedsPairs() }
 

@@ -132,7 +132,7 @@ func (s *Switch) deepestPause(in *port, class uint8) int {
 		}
 		for slot := op.queues[class&7].head; slot != 0; {
 			f := &s.memory.packets[slot]
-			if int32(f.Port) == in.index {
+			if f.Port == in.index {
 				deepest = int(op.heldDepth[class])
 				break
 			}

@@ -10,10 +10,12 @@ package dataplane
 
 import (
 	"math/bits"
+	"unsafe"
 
 	"github.com/xoff-net/xoff/buffer"
 	"github.com/xoff-net/xoff/deadlock"
 	"github.com/xoff-net/xoff/flowctl"
+	"github.com/xoff-net/xoff/mark"
 	"github.com/xoff-net/xoff/mmu"
 	"github.com/xoff-net/xoff/packet"
 	"github.com/xoff-net/xoff/probe"
@@ -47,11 +49,12 @@ type port struct {
 	hookIn   uint8      // ingress classes that a deadlock handler armed
 	hookOut  uint8      // egress classes that a deadlock handler armed or opens
 	armed    bool       // a TxDone is pending
-	listed   bool       // in node.visits
-	counted  uint8      // ingress classes whose frames recv wants to see even when they only pass
-
-	overhead uint16 // wire overhead of a frame, in bytes
-	index    int32
+	sure     uint8      // ingress classes whose frames are taken within Switch.share without asking
+	counted  uint8      // ingress classes whose frames someone wants to see even when they only pass
+	ecn      uint8      // classes that are marked
+	overhead uint16     // wire overhead of a frame, in bytes
+	index    uint16
+	ends     uint8 // not 0: the end of every frame is an event (PortSpec.EveryEnd)
 	recv     flowctl.Receiver
 	sched    sched.Scheduler
 
@@ -59,6 +62,8 @@ type port struct {
 	// is below is used less.
 	queues [mmu.Classes]fifo
 
+	marker   mark.Marker
+	floor    units.Bytes // of the marker
 	gate     flowctl.Gate
 	meter    flowctl.Meter
 	spec     flowctl.PortSpec
@@ -70,10 +75,10 @@ type port struct {
 	forceShut uint8 // classes that the handler shuts
 	armedOut  uint8 // classes that the handler armed
 	budget    [mmu.Classes]units.Bytes
+	listed    bool  // in node.visits
 	told      uint8 // what the receiver last asked the upstream to hold
 	sent      uint8 // what the upstream was last told
 	holding   uint8 // classes whose RESUME a handler keeps back
-	ends      uint8 // not 0: the end of every frame is an event (PortSpec.EveryEnd)
 	off       uint8 // classes that were OFF when the probe was last told
 
 	sentDepth [mmu.Classes]uint8 // of the last PAUSE that was sent
@@ -83,8 +88,11 @@ type port struct {
 	Stats PortStats
 	since [mmu.Classes]units.Time // start of the current block, per class
 	tally units.Bytes             // what telemetry counts; see stamps
-	_     [32]byte                // ports begin at a cache line
+	_     [40]byte
 }
+
+// Ports begin at a cache line: their size is a whole number of them.
+var _ = [1]struct{}{}[unsafe.Sizeof(port{})%64]
 
 // Ends that can have control frames to send.
 const (
@@ -135,7 +143,7 @@ type node struct {
 	drv     Driver
 	ports   []port
 	wakes   wakes
-	visits  []int32 // ports to look at before the current event ends
+	visits  []uint16 // ports to look at before the current event ends
 	view    mmu.View
 	policy  buffer.Policy
 	pauses  buffer.PauseObserver
@@ -156,7 +164,7 @@ type node struct {
 // initPort wires a port to its flow control.
 func (n *node) initPort(i int, spec flowctl.PortSpec, scheme flowctl.Scheme) {
 	p := &n.ports[i]
-	p.index, p.spec, p.overhead = int32(i), spec, uint16(spec.WireOverhead)
+	p.index, p.spec, p.overhead = uint16(i), spec, uint16(spec.WireOverhead)
 	if b, whole := spec.Rate.PerByte(); whole && spec.Tick <= 1 {
 		p.perByte = b
 	}
@@ -262,6 +270,13 @@ func (n *node) settle(now units.Time) {
 	if n.wakes.dirty {
 		n.wakes.dirty = false
 		n.drv.ArmWake(n.wakes.next())
+	}
+}
+
+// ends is settle for events after which there is seldom anything to do.
+func (n *node) ends(now units.Time) {
+	if len(n.visits) != 0 || n.wakes.dirty {
+		n.settle(now)
 	}
 }
 

@@ -56,20 +56,18 @@ func (s *Switch) stampStored(now units.Time, op *port, f *packet.Packet, slot ui
 	s.stamps.leaves(op, f)
 }
 
-// stampPassing does the same for a packet that is not stored. What arrived is
-// read-only: the packet is copied.
-func (s *Switch) stampPassing(now units.Time, op *port, p *packet.Packet, ext packet.Ext) (*packet.Packet, packet.Ext) {
-	t := s.stamps
+// passStamped does the same for a packet that is not stored, and sends it. What
+// arrived is read-only: the packet is copied.
+func (s *Switch) passStamped(now units.Time, op *port, p *packet.Packet) {
+	t, ext := s.stamps, s.extension(p)
 	t.joins(op, p)
-	if p.Flags&packet.Telemetry == 0 {
-		t.leaves(op, p)
-		return p, ext
+	if p.Flags&packet.Telemetry != 0 {
+		t.passing = *p
+		t.passing.Flags |= packet.Extended
+		p, ext = &t.passing, s.stamp(now, op, append(t.ext[:0], ext...))
 	}
-	t.passing = *p
-	t.passing.Flags |= packet.Extended
-	ext = s.stamp(now, op, append(t.ext[:0], ext...))
 	t.leaves(op, p)
-	return &t.passing, ext
+	s.drv.Transmit(int(op.index), p, ext, op.busy)
 }
 
 func (s *Switch) stamp(now units.Time, op *port, ext packet.Ext) packet.Ext {

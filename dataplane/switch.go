@@ -2,12 +2,10 @@ package dataplane
 
 import (
 	"math/rand/v2"
-	"unsafe"
 
 	"github.com/xoff-net/xoff/buffer"
 	"github.com/xoff-net/xoff/deadlock"
 	"github.com/xoff-net/xoff/flowctl"
-	"github.com/xoff-net/xoff/internal/prefetch"
 	"github.com/xoff-net/xoff/mark"
 	"github.com/xoff-net/xoff/mmu"
 	"github.com/xoff-net/xoff/packet"
@@ -52,16 +50,17 @@ type Switch struct {
 	kinds   [mmu.Classes]mmu.Kind
 	router  route.Router
 	aside   map[int]fifo // by queue: frames that a deadlock handler keeps apart
-	markers []mark.Marker
-	floor   []units.Bytes // marker's floor, by port
-	ecn     []uint8       // classes that are marked, by port
 	atEnq   bool
 	watcher buffer.Observer
 	timed   buffer.Waker
 	hook    deadlock.Hook
+	share   int64 // of the policy, see port.sure
+	shift   uint8
 	rand    *rand.PCG
 	memory  memory
 	stamps  *stamps     // nil when no flow wants telemetry
+	peeked  uint8       // of the next frame of the queue that was served last
+	carried packet.Ext  // extension of the frame that is being forwarded
 	arrival mmu.Arrival // scratch: arguments of interface calls must not escape
 	leaving mmu.Arrival
 }
@@ -127,7 +126,7 @@ func (m *memory) drop(slot uint32) {
 func NewSwitch(spec *SwitchSpec, drv Driver) (*Switch, error) {
 	n := len(spec.Ports)
 	s := &Switch{
-		id: spec.Node, kinds: spec.Buffer.Kinds, router: spec.Router, ecn: spec.ECN, atEnq: spec.AtEnqueue,
+		id: spec.Node, kinds: spec.Buffer.Kinds, router: spec.Router, atEnq: spec.AtEnqueue,
 		rand:   rand.NewPCG(spec.Seed, 0),
 		memory: memory{packets: make([]packet.Packet, 1, 64)},
 	}
@@ -170,12 +169,15 @@ func NewSwitch(spec *SwitchSpec, drv Driver) (*Switch, error) {
 		if _, ok := s.ports[i].recv.(flowctl.Passing); !ok {
 			s.ports[i].counted = lossless
 		}
+		s.ports[i].sure = s.sure(s.ports[i].recv)
+		if s.watcher != nil {
+			s.ports[i].counted = 1<<mmu.Classes - 1
+		}
 		m, err := spec.Marker(i)
 		if err != nil {
 			return nil, err
 		}
-		s.markers = append(s.markers, m)
-		s.floor = append(s.floor, m.Floor())
+		s.ports[i].marker, s.ports[i].floor, s.ports[i].ecn = m, m.Floor(), spec.ECN[i]
 	}
 	if s.timed != nil {
 		s.wakes.set(s.policyWake(), s.timed.NextWake())
@@ -191,6 +193,26 @@ func NewSwitch(spec *SwitchSpec, drv Driver) (*Switch, error) {
 	}
 	attach(spec.Sink, s)
 	return s, nil
+}
+
+// sure returns the classes of a port whose frames the shared segment takes while
+// their queue is within the policy's share. Control classes need no more than
+// room, of which that leaves enough.
+func (s *Switch) sure(recv flowctl.Receiver) uint8 {
+	p, ok := s.policy.(buffer.Proportional)
+	if r, shares := recv.(flowctl.Sharing); !ok || !shares || !r.Sharing() {
+		return 0
+	}
+	if s.share, s.shift, ok = p.Share(); !ok {
+		return 0
+	}
+	mask := uint8(0)
+	for c, k := range s.kinds {
+		if k == mmu.Lossless || k == mmu.Control {
+			mask |= 1 << c
+		}
+	}
+	return mask
 }
 
 // SharedSize returns what is left for the shared segment of a switch's buffer:
@@ -220,19 +242,31 @@ func (s *Switch) Start(now units.Time) {
 
 // Arrive takes a frame whose last bit has arrived. The packet is read-only.
 func (s *Switch) Arrive(now units.Time, in int, p *packet.Packet, ext packet.Ext) {
-	if s.watched {
-		s.observe(now, in, p)
-	}
 	if p.Control() {
+		if s.watched {
+			s.observe(now, in, p)
+		}
 		s.control(now, in, p, ext)
 		s.settle(now)
 		return
+	}
+	if p.Flags&packet.Extended != 0 {
+		s.carried = ext
+	}
+	s.Forward(now, in, p)
+}
+
+// Forward is Arrive for a frame that is not link-local. Its extension, if it has
+// one, is in s.carried: what nearly no frame has is not handed down.
+func (s *Switch) Forward(now units.Time, in int, p *packet.Packet) {
+	if s.watched {
+		s.observe(now, in, p)
 	}
 	out := s.router.Route(p)
 	ip := &s.ports[in]
 	bit := uint8(1) << p.Class()
 	if ip.hookIn&bit != 0 {
-		s.arriveHooked(now, in, out, p, ext)
+		s.arriveHooked(now, in, out, p, s.extension(p))
 		s.settle(now)
 		return
 	}
@@ -240,35 +274,42 @@ func (s *Switch) Arrive(now units.Time, in int, p *packet.Packet, ext packet.Ext
 		s.drop(now, in, p, probe.NoRoute)
 		return
 	}
+	// Whether a frame is data or an ACK is hard to guess: what nearly always holds
+	// for both is asked first, without finding out.
+	seg := mmu.Shared
 	a := &s.arrival
-	s.describe(a, in, out, 0, p)
-	if seg := s.place(now, ip, a); seg == mmu.Drop {
-		s.refuse(now, a, p)
-	} else if op := &s.ports[out]; op.idle(now, bit) {
+	if ip.sure&bit == 0 || !s.ledger.Within(in, p.Class(), s.ledger.Cells(units.Bytes(p.Size)), s.share, s.shift) {
+		s.describe(a, in, out, 0, p)
+		if seg = s.place(now, ip, a); seg == mmu.Drop {
+			s.refuse(now, a, p)
+			s.ends(now)
+			return
+		}
+	}
+	if op := &s.ports[out]; op.idle(now, bit) {
 		// Straight through: what is not held need not be counted, unless someone
 		// counts it.
-		if seg == mmu.Headroom || ip.counted&bit != 0 || s.watcher != nil {
+		if seg == mmu.Headroom || ip.counted&bit != 0 {
+			s.describe(a, in, out, 0, p)
 			s.charge(now, ip, a, seg)
 			s.release(now, a)
 		}
-		if s.checks != nil {
-			s.checks.leaves(now, op, p)
-			s.checks.out += uint64(a.Bytes)
+		if s.watched {
+			s.leaves(now, op, p)
 		}
 		op.busy = now + op.txTime(p.Size)
-		if s.watched {
-			s.depart(now, op, p)
-		}
 		if s.stamps != nil {
-			p, ext = s.stampPassing(now, op, p, ext)
+			s.passStamped(now, op, p)
+		} else {
+			s.drv.Transmit(out, p, s.extension(p), op.busy)
 		}
-		s.drv.Transmit(out, p, ext, op.busy)
 		if op.ends != 0 {
 			s.more(op)
 		}
 	} else {
+		s.describe(a, in, out, 0, p)
 		s.charge(now, ip, a, seg)
-		slot := s.memory.put(p, ext, in)
+		slot := s.memory.put(p, s.extension(p), in)
 		s.join(now, op, slot)
 		if s.sink != nil {
 			s.sink.Queued(now, in, out, &s.memory.packets[slot], seg)
@@ -277,9 +318,24 @@ func (s *Switch) Arrive(now units.Time, in int, p *packet.Packet, ext packet.Ext
 			s.start(now, op)
 		}
 	}
-	if len(s.visits) != 0 || s.wakes.dirty {
-		s.settle(now)
+	s.ends(now)
+}
+
+// extension returns the extension of the frame that is being forwarded.
+func (s *Switch) extension(p *packet.Packet) packet.Ext {
+	if p.Flags&packet.Extended == 0 {
+		return nil
 	}
+	return s.carried
+}
+
+// leaves tells the checks and the probe that a frame leaves.
+func (s *Switch) leaves(now units.Time, p *port, f *packet.Packet) {
+	if s.checks != nil {
+		s.checks.leaves(now, p, f)
+		s.checks.out += uint64(s.ledger.Cells(units.Bytes(f.Size)))
+	}
+	s.depart(now, p, f)
 }
 
 // observe reports an arrival to the probe and the checks.
@@ -343,7 +399,7 @@ func (s *Switch) refuse(now units.Time, a *mmu.Arrival, p *packet.Packet) {
 // charge stores a frame in the books.
 func (s *Switch) charge(now units.Time, ip *port, a *mmu.Arrival, seg mmu.Segment) {
 	s.ledger.Charge(a, seg)
-	if a.Kind == mmu.Lossless {
+	if a.Kind == mmu.Lossless && (seg != mmu.Shared || ip.sure == 0) {
 		ip.recv.Charged(now, a, seg)
 	}
 	if s.watcher != nil {
@@ -382,7 +438,7 @@ func (s *Switch) join(now units.Time, op *port, slot uint32) {
 	if s.stamps != nil {
 		s.stamps.joins(op, p)
 	}
-	if s.atEnq {
+	if s.atEnq && op.ecn&(1<<class) != 0 {
 		s.mark(now, op, p)
 	}
 	// Whether a queue is empty is hard to guess: slot 0 takes the link of a
@@ -405,11 +461,8 @@ func (p *port) queueID(class uint8) int { return int(p.index)*mmu.Classes + int(
 
 // mark sets the congestion mark by the length of the egress queue.
 func (s *Switch) mark(now units.Time, op *port, p *packet.Packet) {
-	if s.ecn[op.index]&(1<<p.Class()) == 0 {
-		return
-	}
-	if q := s.view.Egress(int(op.index), p.Class()); q > s.floor[op.index] && p.Kind() == packet.Data {
-		if s.markers[op.index].Mark(q, s.rand) {
+	if q := s.view.Egress(int(op.index), p.Class()); q > op.floor && p.Kind() == packet.Data {
+		if op.marker.Mark(q, s.rand) {
 			p.Flags |= packet.CE
 			op.Stats.Marks[p.Class()]++
 			if s.sink != nil {
@@ -438,9 +491,7 @@ func (s *Switch) TxDone(now units.Time, port int) {
 	p := &s.ports[port]
 	p.armed = false
 	s.serveData(now, p)
-	if len(s.visits) != 0 || s.wakes.dirty {
-		s.settle(now)
-	}
+	s.ends(now)
 }
 
 // serveData sends the next frame of a port whose wire is free.
@@ -451,19 +502,20 @@ func (s *Switch) serveData(now units.Time, p *port) {
 	}
 	eligible := p.nonEmpty &^ p.blocked
 	for eligible != 0 {
-		class := p.sched.Pick(eligible)
-		slot := p.queues[class&7].head
-		f := &s.memory.packets[slot]
+		class := uint8(p.sched.Pick(eligible)) & 7
+		slot := p.queues[class].head
 		bit := uint8(1) << class
-		if p.metered&bit != 0 && !p.meter.May(now, uint8(class), units.Bytes(f.Size)) {
-			eligible &^= bit
-			continue
+		if (p.metered|p.hookOut)&bit != 0 {
+			if p.metered&bit != 0 && !p.meter.May(now, class, units.Bytes(s.memory.packets[slot].Size)) {
+				eligible &^= bit
+				continue
+			}
+			if p.hookOut&bit != 0 && !s.departHooked(now, p, slot) {
+				eligible = eligible &^ bit & p.nonEmpty
+				continue
+			}
 		}
-		if p.hookOut&bit != 0 && !s.departHooked(now, p, slot) {
-			eligible = eligible &^ bit & p.nonEmpty
-			continue
-		}
-		s.send(now, p, uint8(class), slot)
+		s.send(now, p, class, slot)
 		s.more(p)
 		return
 	}
@@ -479,10 +531,11 @@ func (s *Switch) more(p *port) {
 
 // send dequeues the packet at the head of a queue and puts it on the wire.
 func (s *Switch) send(now units.Time, p *port, class uint8, slot uint32) {
-	q := &p.queues[class&7]
+	class &= 7
+	q := &p.queues[class]
 	f := &s.memory.packets[slot]
 	next, tail, gone := f.Link, q.tail, uint8(0)
-	prefetch.Line(unsafe.Pointer(&s.memory.packets[next])) // the next one to leave
+	s.peeked = s.memory.packets[next].Meta // fetches the next one to leave
 	if next == 0 {
 		tail = 0
 	}
@@ -491,26 +544,23 @@ func (s *Switch) send(now units.Time, p *port, class uint8, slot uint32) {
 	}
 	q.head, q.tail = next, tail
 	p.nonEmpty &^= gone << class
-	emptied := next == 0
-	p.sched.Sent(int(class), units.Bytes(f.Size), emptied)
+	p.sched.Sent(int(class), units.Bytes(f.Size), next == 0)
 	a := &s.leaving
 	s.describe(a, int(f.Port), int(p.index), slot, f)
 	s.release(now, a)
-	if !s.atEnq {
+	if p.ecn&(1<<class) != 0 && !s.atEnq {
 		s.mark(now, p, f)
 	}
-	if s.checks != nil {
-		s.checks.dequeued(now, p.queueID(class), slot)
-		s.checks.leaves(now, p, f)
-		s.checks.out += uint64(a.Bytes)
+	if s.watched {
+		if s.checks != nil {
+			s.checks.dequeued(now, p.queueID(class), slot)
+		}
+		s.leaves(now, p, f)
 	}
 	if p.metered&(1<<class) != 0 {
 		p.meter.Sent(now, class, units.Bytes(f.Size))
 	}
 	p.busy = now + p.txTime(f.Size)
-	if s.watched {
-		s.depart(now, p, f)
-	}
 	if s.stamps != nil {
 		s.stampStored(now, p, f, slot)
 	}

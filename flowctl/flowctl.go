@@ -45,6 +45,10 @@ type Receiver interface {
 // that passes straight through an idle port is neither charged nor reported.
 type Passing interface{ Passing() }
 
+// Sharing is a receiver that gives every frame to the shared segment that the
+// policy takes, and to which it makes no difference that one was stored there.
+type Sharing interface{ Sharing() bool }
+
 // Pausing is a receiver whose queues are ON or OFF. Paused returns the classes
 // that are OFF; each change comes with a Port.Request.
 type Pausing interface{ Paused() uint8 }

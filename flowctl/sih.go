@@ -74,6 +74,9 @@ func (r *sihReceiver) Place(now units.Time, a *mmu.Arrival) mmu.Segment {
 // Passing implements Passing: thresholds are held against stored bytes.
 func (r *sihReceiver) Passing() {}
 
+// Sharing implements Sharing: a private segment would come first.
+func (r *sihReceiver) Sharing() bool { return r.private == 0 }
+
 // Charged implements Receiver: the state machine of DSH Fig. 3, ON to OFF. A
 // frame that the shared segment took was below T(t) when it came, so only the
 // headroom says OFF here.

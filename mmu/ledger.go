@@ -180,6 +180,13 @@ type Arrival struct {
 	Unscheduled bool
 }
 
+// Within reports whether an ingress queue that takes b more stays within a share
+// (num / 2^shift) of the free part of the shared segment.
+func (l *Ledger) Within(port int, class uint8, b units.Bytes, num int64, shift uint8) bool {
+	free := l.sharedMax - l.segments[Shared]
+	return units.Bytes(l.in[port*Classes+int(class)][Shared-1])+b <= units.Bytes(int64(free)*num>>(shift&63))
+}
+
 // Charge stores a frame in a segment.
 func (l *Ledger) Charge(a *Arrival, s Segment) {
 	at := a.In*Classes + int(a.Class)

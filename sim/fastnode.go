@@ -147,7 +147,7 @@ func (n *fastNode) run(s *arrivals, from, end units.Time) {
 			case p.Control() || p.Flags&packet.Extended != 0 || in.faults != nil:
 				n.arriveSpecial(port, in, p)
 			case sw != nil:
-				sw.Arrive(p.At, port, p, nil)
+				sw.Forward(p.At, port, p)
 			default:
 				n.nic.Arrive(p.At, port, p, nil)
 			}

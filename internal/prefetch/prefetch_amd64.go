@@ -1,8 +1,0 @@
-package prefetch
-
-import "unsafe"
-
-// Line loads the cache line at p.
-//
-//go:noescape
-func Line(p unsafe.Pointer)
