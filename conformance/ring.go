@@ -38,11 +38,13 @@ func Ring(n, hops int, size units.Bytes) *Network {
 	net.PFC.Indefinite, net.Timeout = true, units.Second // nothing is ever lost: what is late is stuck
 	net.Tables = make([]*route.Table, 2*n)
 	for i := range n {
-		t := &route.Table{Hops: make([]route.Hops, n), Ports: []uint16{RingHost, RingNext}, Pinned: make(map[uint32]uint16)}
+		t := route.NewTable(n)
+		t.Pinned = make(map[uint32]uint16)
+		next := t.Add(RingNext)
 		for dst := range n {
-			t.Hops[dst] = route.Hops{At: 1, Len: 1}
+			t.To[dst] = next
 		}
-		t.Hops[i] = route.Hops{At: 0, Len: 1}
+		t.To[i] = t.Add(RingHost)
 		net.Tables[n+i] = t
 	}
 	for i := range n {

@@ -13,10 +13,10 @@ import (
 // routeTable has one, two and three ways to a host, none to the last, and a flow
 // that is pinned to a port of its own.
 func routeTable() *route.Table {
-	return &route.Table{
-		Hops: []route.Hops{{At: 0, Len: 1}, {At: 1, Len: 2}, {At: 3, Len: 3}, {}}, Ports: []uint16{4, 1, 2, 0, 3, 5},
-		Pinned: map[uint32]uint16{7 << 1: 6, 7<<1 | 1: 2},
-	}
+	t := route.NewTable(4)
+	t.To[0], t.To[1], t.To[2] = t.Add(4), t.Add(1, 2), t.Add(0, 3, 5)
+	t.Pinned = map[uint32]uint16{7 << 1: 6, 7<<1 | 1: 2}
+	return t
 }
 
 // Router checks a router: only ports of the table, pinned flows where they are
@@ -94,8 +94,9 @@ func pinned(t testing.TB, e registry.Entry[route.New], r route.Router) {
 func replaced(t testing.TB, e registry.Entry[route.New]) {
 	t.Helper()
 	old := routeTable()
-	one := route.Hops{At: 0, Len: 1}
-	next := &route.Table{Hops: []route.Hops{one, one, one, one}, Ports: []uint16{9}}
+	next := route.NewTable(4)
+	one := next.Add(9)
+	next.To = []uint16{one, one, one, one}
 	r := e.New(old, 5)
 	r.Replace(next)
 	fresh := 0

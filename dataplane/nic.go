@@ -260,7 +260,7 @@ func (n *NIC) Pace(now units.Time) {
 // TxDone follows the last bit of a frame when more was waiting.
 func (n *NIC) TxDone(now units.Time, _ int) {
 	n.tick(now)
-	n.ports[0].armed = false
+	n.ports[0].armed = 0
 	n.serve(now, &n.ports[0])
 	if len(n.visits) != 0 || n.wakes.dirty {
 		n.settle(now)
@@ -302,7 +302,7 @@ func (n *NIC) serveNIC(now units.Time, p *port) {
 
 func (n *NIC) more(p *port) {
 	if p.speaking|p.nonEmpty&^p.blocked != 0 {
-		p.armed = true
+		p.armed = 1
 		n.drv.ArmTx(0, p.busy)
 	}
 }

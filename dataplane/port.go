@@ -48,13 +48,14 @@ type port struct {
 	speaking uint8      // ends that have control frames to send, see speak*
 	hookIn   uint8      // ingress classes that a deadlock handler armed
 	hookOut  uint8      // egress classes that a deadlock handler armed or opens
-	armed    bool       // a TxDone is pending
+	armed    uint8      // 1: a TxDone is pending
 	sure     uint8      // ingress classes whose frames are taken within Switch.share without asking
+	calm     uint8      // of these, the ones that are ON
 	counted  uint8      // ingress classes whose frames someone wants to see even when they only pass
 	ecn      uint8      // classes that are marked
+	ends     uint8      // not 0: the end of every frame is an event (PortSpec.EveryEnd)
 	overhead uint16     // wire overhead of a frame, in bytes
 	index    uint16
-	ends     uint8 // not 0: the end of every frame is an event (PortSpec.EveryEnd)
 	recv     flowctl.Receiver
 	sched    sched.Scheduler
 
@@ -88,11 +89,12 @@ type port struct {
 	Stats PortStats
 	since [mmu.Classes]units.Time // start of the current block, per class
 	tally units.Bytes             // what telemetry counts; see stamps
-	_     [40]byte
+	_     [104]byte
 }
 
-// Ports begin at a cache line: their size is a whole number of them.
-var _ = [1]struct{}{}[unsafe.Sizeof(port{})%64]
+// Ports begin at a cache line, and their size is an odd number of lines: the lines
+// that are used most then spread over all sets of a cache.
+var _ = [1]struct{}{}[unsafe.Sizeof(port{})%128-64]
 
 // Ends that can have control frames to send.
 const (
@@ -204,8 +206,16 @@ func (e *end) Request(now units.Time) {
 	if e.n.sink != nil {
 		e.n.reportOff(now, e.p)
 	}
+	e.p.changed()
 	e.p.speaking |= e.bits
 	e.n.look(e.p)
+}
+
+// changed looks which classes are ON, where that saves asking about every frame.
+func (p *port) changed() {
+	if p.sure != 0 {
+		p.calm = p.sure &^ p.pausing.Paused()
+	}
 }
 
 func (e *end) WakeAt(at units.Time) {
@@ -282,12 +292,12 @@ func (n *node) ends(now units.Time) {
 
 // wants reports whether a port has something to send and does not wait for its
 // wire already.
-func (p *port) wants() bool { return !p.armed && p.speaking|p.nonEmpty&^p.blocked != 0 }
+func (p *port) wants() bool { return (p.speaking|p.nonEmpty&^p.blocked)&(p.armed-1) != 0 }
 
 // start serves a port that wants it now, or when its wire becomes free.
 func (n *node) start(now units.Time, p *port) {
 	if p.busy > now {
-		p.armed = true
+		p.armed = 1
 		n.drv.ArmTx(int(p.index), p.busy)
 		return
 	}

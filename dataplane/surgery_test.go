@@ -111,7 +111,8 @@ func newBenchWith(t *testing.T, flow func(port int, pfc flowctl.Scheme) flowctl.
 		t.Fatal(err)
 	}
 	static := get(buffer.Policies.Get("static"))
-	table := &route.Table{Hops: []route.Hops{{At: 0, Len: 1}, {At: 1, Len: 1}, {At: 2, Len: 1}, {At: 3, Len: 1}}, Ports: []uint16{0, 1, 2, 3}}
+	table := route.NewTable(4)
+	table.To = []uint16{table.Add(0), table.Add(1), table.Add(2), table.Add(3)}
 	spec := &dataplane.SwitchSpec{
 		Name: "bench", Node: 77,
 		Policy:    func(e buffer.Env) (buffer.Policy, error) { return static.New(&buffer.StaticParams{Limit: 8000}, e) },

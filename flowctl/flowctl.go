@@ -46,7 +46,8 @@ type Receiver interface {
 type Passing interface{ Passing() }
 
 // Sharing is a receiver that gives every frame to the shared segment that the
-// policy takes, and to which it makes no difference that one was stored there.
+// policy takes, and to which it makes no difference that one was stored there, or
+// that one left a queue that is ON and below its threshold. It is Pausing, too.
 type Sharing interface{ Sharing() bool }
 
 // Pausing is a receiver whose queues are ON or OFF. Paused returns the classes

@@ -22,14 +22,17 @@ func (r *ecmp) Route(p *packet.Packet) int {
 		}
 	}
 	t := r.table
-	if int(p.Dst) >= len(t.Hops) || t.Hops[p.Dst].Len == 0 {
+	if int(p.Dst) >= len(t.To) {
+		return -1
+	}
+	h := t.Sets[t.To[p.Dst]]
+	if h.Len == 0 {
 		return -1
 	}
 	// The upper half of a 32 x 32 bit product maps the hash to the ports without
 	// a division. A single port takes the same way: whether there is one or many
 	// alternates from frame to frame, and a wrong guess costs more than the
 	// product.
-	h := t.Hops[p.Dst]
 	return int(t.Ports[h.At+uint32(uint64(Mix(p.Hash^r.seed))*uint64(h.Len)>>32)])
 }
 

@@ -17,8 +17,9 @@ type Router interface {
 // Table holds the next hops of one switch, shared read-only between runs of the
 // same topology.
 type Table struct {
-	Hops   []Hops            // by destination node
-	Ports  []uint16          // egress ports, in sets of equally good ones
+	To     []uint16          // by destination node: which of the sets leads there; small, because every frame looks
+	Sets   []Hops            // of equally good egress ports; number 0 is empty: unreachable
+	Ports  []uint16          // egress ports, set by set
 	Pinned map[uint32]uint16 // by flow: egress port of packets with the Pinned flag
 }
 
@@ -28,12 +29,24 @@ type Hops struct {
 	Len uint32
 }
 
+// NewTable returns a table of a number of nodes, none of which can be reached.
+func NewTable(nodes int) *Table {
+	return &Table{To: make([]uint16, nodes), Sets: make([]Hops, 1)}
+}
+
+// Add appends a set of ports and returns its number.
+func (t *Table) Add(ports ...uint16) uint16 {
+	t.Sets = append(t.Sets, Hops{At: uint32(len(t.Ports)), Len: uint32(len(ports))})
+	t.Ports = append(t.Ports, ports...)
+	return uint16(len(t.Sets) - 1)
+}
+
 // Set returns the egress ports that lead to a destination.
 func (t *Table) Set(dst uint16) []uint16 {
-	if int(dst) >= len(t.Hops) {
+	if int(dst) >= len(t.To) {
 		return nil
 	}
-	h := t.Hops[dst]
+	h := t.Sets[t.To[dst]]
 	return t.Ports[h.At : h.At+h.Len]
 }
 

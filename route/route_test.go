@@ -8,7 +8,7 @@ import (
 
 func table() *Table {
 	return &Table{
-		Hops: []Hops{{At: 4, Len: 1}, {At: 0, Len: 4}, {}}, Ports: []uint16{1, 2, 3, 4, 5},
+		To: []uint16{1, 2, 0}, Sets: []Hops{{}, {At: 4, Len: 1}, {At: 0, Len: 4}}, Ports: []uint16{1, 2, 3, 4, 5},
 		Pinned: map[uint32]uint16{9 << 1: 7, 9<<1 | 1: 8},
 	}
 }
@@ -81,11 +81,11 @@ func TestSprayAndStatic(t *testing.T) {
 		r.Route(&other)
 	}
 	s := newStatic(table(), 0)
-	s.Replace(&Table{Hops: make([]Hops, 3)})
+	s.Replace(NewTable(3))
 	if got := s.Route(&p); got != 1 {
 		t.Errorf("static goes to %d, want 1 whatever happens", got)
 	}
-	r.Replace(&Table{Hops: []Hops{{}, {At: 0, Len: 1}}, Ports: []uint16{6}})
+	r.Replace(&Table{To: []uint16{0, 1}, Sets: []Hops{{}, {At: 0, Len: 1}}, Ports: []uint16{6}})
 	if got := r.Route(&p); got != 6 {
 		t.Errorf("spray goes to %d after Replace, want 6", got)
 	}

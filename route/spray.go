@@ -11,7 +11,7 @@ type spray struct {
 }
 
 func newSpray(t *Table, seed uint64) Router {
-	r := &spray{table: t, turns: make([]uint32, 2*len(t.Hops))}
+	r := &spray{table: t, turns: make([]uint32, 2*len(t.To))}
 	for i := range r.turns {
 		// Destinations, and switches, do not begin in step.
 		r.turns[i] = Mix(uint32(seed) ^ uint32(i))

@@ -93,7 +93,7 @@ func (a *arrivals) gather(n *fastNode, from, end units.Time) []uint64 {
 			bit := m & -m
 			port := w<<6 + bits.TrailingZeros64(m)
 			in := &n.inputs[port]
-			in.tail = in.link.pubTail.Load()
+			in.tail = in.published.Load()
 			keys = slices.Grow(keys, int(in.tail-in.head))
 			c := in.chunk
 			for at := in.head; at != in.tail; at++ {

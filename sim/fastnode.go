@@ -91,10 +91,12 @@ func newFastNode(ports int) *fastNode {
 func (n *fastNode) Transmit(port int, p *packet.Packet, ext packet.Ext, done units.Time) {
 	l := n.outputs[port]
 	e := l.push(n.chunks, p, done)
-	if l.tail-l.flushed == 1 {
-		l.first = e.At
-		n.touched[uint(port)>>6] |= 1 << (uint(port) & 63)
+	n.touched[uint(port)>>6] |= 1 << (uint(port) & 63)
+	first := l.first
+	if l.tail-l.flushed == 1 { // no branch: hard to guess
+		first = e.At
 	}
+	l.first = first
 	if p.Flags&packet.Extended != 0 {
 		e.Link = l.pushExt(ext)
 	}

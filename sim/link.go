@@ -25,10 +25,10 @@ type link struct {
 	flushed uint32     // tail at the last publication
 	toPort  uint16
 	ext     *extRing // extensions; nil when unused
-	_       [8]byte  // the rest on a cache line of its own
 
-	// Published, once per window at most, by the producer and by the consumer.
-	pubTail  atomic.Uint32
+	in *input // where tail is published
+
+	// Published by the producer and by the consumer where there are extensions.
 	pubWHead atomic.Uint32
 	pubWords atomic.Pointer[[]uint64]
 	_        [48]byte
@@ -104,8 +104,9 @@ func (l *link) connect(in *input, c *chunk) {
 	// Number 0 is left out: a number that a chunk begins with is one that takes a
 	// step to the next chunk.
 	l.last, l.tail, l.flushed = c, 1, 1
-	l.pubTail.Store(1)
 	in.link, in.chunk, in.head, in.tail = l, c, 1, 1
+	in.published.Store(1)
+	l.in = in
 }
 
 // push puts a frame on the wire.
@@ -162,7 +163,7 @@ func (l *link) pushExt(ext packet.Ext) uint32 {
 // flush publishes what was appended and returns when the first of it arrives.
 func (l *link) flush() units.Time {
 	l.flushed = l.tail
-	l.pubTail.Store(l.tail)
+	l.in.published.Store(l.tail)
 	return l.first
 }
 
@@ -173,9 +174,12 @@ type input struct {
 	tail   uint32 // as last seen
 	link   *link
 	faults *faults
-	words  uint32   // of extensions that were read, up to the last frame
-	told   uint32   // the same, as the sender knows it
-	_      [24]byte // to a whole cache line
+	words  uint32 // of extensions that were read, up to the last frame
+	told   uint32 // the same, as the sender knows it
+	// published is written by the sender, once per window at most: the one line
+	// that both ends share.
+	published atomic.Uint32
+	_         [20]byte // to a whole cache line
 }
 
 // pop takes the first frame off the wire. It stays valid until the next pop.

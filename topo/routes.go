@@ -11,10 +11,10 @@ func Routes(g *Graph, down func(link int) bool) []*route.Table {
 	adj := make([][]hop, switches)     // between switches
 	members := make([][]hop, switches) // hosts of each switch
 	tables := make([]*route.Table, g.Nodes())
-	sets := make([]map[string]route.Hops, switches)
+	sets := make([]map[string]uint16, switches)
 	for n := range switches {
-		tables[g.Hosts+n] = &route.Table{Hops: make([]route.Hops, g.Hosts)}
-		sets[n] = make(map[string]route.Hops)
+		tables[g.Hosts+n] = route.NewTable(g.Hosts)
+		sets[n] = make(map[string]uint16)
 	}
 	for i, l := range g.Links {
 		if down != nil && down(i) {
@@ -34,19 +34,17 @@ func Routes(g *Graph, down func(link int) bool) []*route.Table {
 	search := search{dist: make([]int, switches)}
 	var ports []uint16
 	var name []byte
-	share := func(n int) route.Hops {
+	share := func(n int) uint16 {
 		name = name[:0]
 		for _, p := range ports {
 			name = append(name, byte(p>>8), byte(p))
 		}
-		hops, ok := sets[n][string(name)]
+		set, ok := sets[n][string(name)]
 		if !ok {
-			t := tables[g.Hosts+n]
-			hops = route.Hops{At: uint32(len(t.Ports)), Len: uint32(len(ports))}
-			sets[n][string(name)] = hops
-			t.Ports = append(t.Ports, ports...)
+			set = tables[g.Hosts+n].Add(ports...)
+			sets[n][string(name)] = set
 		}
-		return hops
+		return set
 	}
 	for last, hosts := range members {
 		if len(hosts) == 0 {
@@ -63,14 +61,14 @@ func Routes(g *Graph, down func(link int) bool) []*route.Table {
 					ports = append(ports, h.port)
 				}
 			}
-			hops := share(n)
+			set := share(n)
 			for _, h := range hosts {
-				tables[g.Hosts+n].Hops[h.to] = hops
+				tables[g.Hosts+n].To[h.to] = set
 			}
 		}
 		for _, h := range hosts {
 			ports = append(ports[:0], h.port)
-			tables[g.Hosts+last].Hops[h.to] = share(last)
+			tables[g.Hosts+last].To[h.to] = share(last)
 		}
 	}
 	return tables
