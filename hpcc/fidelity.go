@@ -20,7 +20,7 @@ import (
 // Engine is an engine of the comparison.
 type Engine string
 
-// Engines. The oracle runs in order of insertion, as ns-3 does.
+// Engines. Both run in order of insertion, as ns-3 does.
 const (
 	Oracle Engine = "oracle"
 	Fast   Engine = "fast"
@@ -150,7 +150,7 @@ func (in *Input) simulate(ctx context.Context, algorithm string, engine Engine, 
 	}
 	if engine == Oracle {
 		var e *sim.Oracle
-		if e, err = sim.NewOracle(r.Spec, sim.OracleOptions{InsertionOrder: true}); err == nil {
+		if e, err = sim.NewOracle(r.Spec, sim.OracleOptions{}); err == nil {
 			_, err = e.Run(ctx)
 		}
 		return r, err

@@ -102,7 +102,7 @@ func (in *Input) Scenario(algorithm string, compat bool) (*scenario.Config, erro
 		}
 	}
 	if compat {
-		c.Compat = scenario.Compat{Tick: units.Nanosecond, PFCSize: pfcFrame, NIC: "scan", EveryEnd: true, BaseRTT: in.maxRTT()}
+		c.Compat = scenario.Compat{Tick: units.Nanosecond, PFCSize: pfcFrame, NIC: "scan", EveryEnd: true, Ties: "insertion", BaseRTT: in.maxRTT()}
 	}
 	return c, nil
 }

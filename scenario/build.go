@@ -109,7 +109,7 @@ func (b *builder) build() error {
 	if err := b.checkAnyFlow(b.out.Flows); err != nil {
 		return err
 	}
-	spec := &sim.Spec{Flows: b.out.Flows, Seed: cfg.Seed, MinFrame: b.minFrame(), Until: cfg.Run.Stop.AtMost}
+	spec := &sim.Spec{Flows: b.out.Flows, Seed: cfg.Seed, MinFrame: b.minFrame(), InsertionOrder: cfg.Compat.Ties == "insertion", Until: cfg.Run.Stop.AtMost}
 	b.out.Spec = spec
 	b.cables(spec)
 	if err := b.probes(spec); err != nil {

@@ -256,11 +256,12 @@ type Stop struct {
 
 // Compat is what other simulators do otherwise. The zero value does nothing.
 type Compat struct {
-	Tick     units.Time  `yaml:"tick,omitempty"`                     // times that frames take on a wire, and between paced packets, are cut to whole multiples; 0s: exact
-	PFCSize  units.Bytes `yaml:"pfc_size,omitempty"`                 // of PFC frames; 0B: 64 bytes
-	NIC      string      `yaml:"nic,omitempty" allowed:"lists,scan"` // how a host finds the next queue pair: in lists of those that may send, or by looking at all of them in turn as the public RDMA simulators do
-	EveryEnd bool        `yaml:"every_end,omitempty"`                // the end of every frame is an event of the switch, for which a frame that arrives at that moment may have to wait
-	BaseRTT  units.Time  `yaml:"base_rtt,omitempty"`                 // that congestion control is told; 0s: computed from the longest path
+	Tick     units.Time  `yaml:"tick,omitempty"`                         // times that frames take on a wire, and between paced packets, are cut to whole multiples; 0s: exact
+	PFCSize  units.Bytes `yaml:"pfc_size,omitempty"`                     // of PFC frames; 0B: 64 bytes
+	NIC      string      `yaml:"nic,omitempty" allowed:"lists,scan"`     // how a host finds the next queue pair: in lists of those that may send, or by looking at all of them in turn as the public RDMA simulators do
+	EveryEnd bool        `yaml:"every_end,omitempty"`                    // the end of every frame is an event of the switch, for which a frame that arrives at that moment may have to wait
+	Ties     string      `yaml:"ties,omitempty" allowed:"key,insertion"` // order of simultaneous events: that of their kinds and ports, or that in which they were planned, as in ns-3
+	BaseRTT  units.Time  `yaml:"base_rtt,omitempty"`                     // that congestion control is told; 0s: computed from the longest path
 }
 
 // Output says what is written, and which flows have statistics of their own.

@@ -106,6 +106,7 @@ var keyDocs = map[string]string{
 	"scenario.Compat.NIC":                   "how a host finds the next queue pair: in lists of those that may send, or by looking at all of them in turn as the public RDMA simulators do",
 	"scenario.Compat.PFCSize":               "of PFC frames; 0B: 64 bytes",
 	"scenario.Compat.Tick":                  "times that frames take on a wire, and between paced packets, are cut to whole multiples; 0s: exact",
+	"scenario.Compat.Ties":                  "order of simultaneous events: that of their kinds and ports, or that in which they were planned, as in ns-3",
 	"scenario.Config.Classes":               "groups of traffic classes; what is not listed does not exist",
 	"scenario.Config.Compat":                "quirks of other simulators, to agree with their results",
 	"scenario.Config.Faults":                "what goes wrong, and when",

@@ -130,6 +130,14 @@ func oracle(name string, o sim.OracleOptions) engine {
 	}}
 }
 
+// byInsertion is an engine in the order of insertion.
+func byInsertion(e engine) engine {
+	return engine{e.name + ", ties by insertion", func(s *sim.Spec) (units.Time, sim.Totals, error) {
+		s.InsertionOrder = true
+		return e.run(s)
+	}}
+}
+
 // reference is what the others are compared with.
 var reference = oracle("oracle", sim.OracleOptions{})
 
@@ -388,6 +396,11 @@ func (c *randomCase) stuckAt(end units.Time) bool {
 // check runs a case on the reference and on other engines and returns the first
 // thing that is wrong.
 func (c *randomCase) check(engines ...engine) (*outcome, error) {
+	return c.checkWith(reference, engines...)
+}
+
+// checkWith is check with a reference of its own.
+func (c *randomCase) checkWith(reference engine, engines ...engine) (*outcome, error) {
 	want, err := c.run(reference)
 	if err != nil {
 		return nil, err
@@ -401,7 +414,7 @@ func (c *randomCase) check(engines ...engine) (*outcome, error) {
 			return want, err
 		}
 		if err := want.differs(got); err != nil {
-			return want, fmt.Errorf("oracle and %s: %w", e.name, err)
+			return want, fmt.Errorf("%s and %s: %w", reference.name, e.name, err)
 		}
 		if err := c.sound(got); err != nil {
 			return want, fmt.Errorf("%s: %w", e.name, err)

@@ -36,6 +36,7 @@ type Fast struct {
 	window   units.Time
 	workers  []*worker
 	gate     gate
+	planner  *planner // not nil in runs in the order of insertion
 
 	now    units.Time // start of the current window
 	end    units.Time
@@ -66,14 +67,19 @@ func NewFast(spec *Spec, opts Options) (*Fast, error) {
 		byNumber[i] = newFastNode(ports)
 	}
 	f.connect(byNumber)
-	f.nics, f.switches, err = spec.nodes(func(i int) dataplane.NICDriver { return byNumber[i] })
-	if err != nil {
-		return nil, err
-	}
 	samples := spec.samplers()
 	for i, c := range spec.changes() {
 		byNumber[i].changes, byNumber[i].samples = c, samples[i]
 		byNumber[i].armChange()
+	}
+	driver := func(i int) dataplane.NICDriver { return byNumber[i] }
+	if spec.InsertionOrder {
+		f.planner = newPlanner(byNumber)
+		driver = func(i int) dataplane.NICDriver { return byNumber[i].ordered }
+	}
+	f.nics, f.switches, err = spec.nodes(driver)
+	if err != nil {
+		return nil, err
 	}
 	for i, s := range f.switches {
 		n := byNumber[len(spec.Hosts)+i]
@@ -156,10 +162,17 @@ func (f *Fast) windows(ctx context.Context) {
 	w := f.workers[0]
 	if !f.begun {
 		f.begun = true
-		for _, n := range f.nodes {
+		for i, n := range f.nodes {
+			f.active = append(f.active, int32(i))
 			n.chunks = &w.chunks
 			n.common.Start(0)
+			if n.ordered != nil {
+				n.ordered.begun()
+			}
 			n.publish(w)
+		}
+		if f.planner != nil {
+			f.planner.finish(f.nodes, f.active)
 		}
 		f.now, f.end = 0, f.window
 	}
@@ -182,6 +195,9 @@ func (f *Fast) windows(ctx context.Context) {
 func (f *Fast) advance(ctx context.Context) {
 	f.now = f.end
 	level(f.workers)
+	if f.planner != nil {
+		f.planner.finish(f.nodes, f.active)
+	}
 	f.plan(ctx)
 }
 
@@ -285,7 +301,11 @@ func newWorker(f *Fast) *worker {
 // run runs a node's window and notes what comes of it.
 func (w *worker) run(n *fastNode) {
 	n.chunks = &w.chunks
-	n.run(&w.arrivals, w.f.now, w.f.end)
+	if n.ordered != nil {
+		n.ordered.run(&w.arrivals, w.f.now, w.f.end)
+	} else {
+		n.run(&w.arrivals, w.f.now, w.f.end)
+	}
 	n.publish(w)
 }
 

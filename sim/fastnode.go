@@ -62,11 +62,12 @@ type fastNode struct {
 	common      node
 	ext         packet.Ext // scratch
 	changes     []change
-	samples     *sampler // nil when there are none
-	index       int      // in the engine's order
-	pendingWake uint64   // window of a far wake that is on its way
-	frames      uint64   // that arrived, of any kind
-	control     uint64   // control frames that arrived
+	samples     *sampler     // nil when there are none
+	ordered     *orderedNode // not nil in runs in the order of insertion
+	index       int          // in the engine's order
+	pendingWake uint64       // window of a far wake that is on its way
+	frames      uint64       // that arrived, of any kind
+	control     uint64       // control frames that arrived
 }
 
 // Slots of fastNode.timers.
@@ -203,15 +204,8 @@ func (n *fastNode) arriveSpecial(port int, in *input, p *packet.Packet) {
 func (n *fastNode) fire(now units.Time) {
 	switch n.timer {
 	case n.timers[timerChange]:
-		if n.samples != nil && n.samples.next == now {
-			n.samples.take(now, n.common)
-			n.armChange()
-			return
-		}
-		c := n.changes[0]
-		n.changes = n.changes[1:]
+		n.alter(now)
 		n.armChange()
-		apply(n.sw, n.common, now, &c)
 	case n.timers[timerWake]:
 		n.setTimer(timerWake, none)
 		n.common.Wake(now)
@@ -224,13 +218,19 @@ func (n *fastNode) fire(now units.Time) {
 	}
 }
 
-// apply carries out a timed event.
-func apply(sw *dataplane.Switch, n node, now units.Time, c *change) {
-	if c.table != nil {
-		sw.SetRoutes(c.table)
+// alter takes the samples that are due now, or carries out the next timed change.
+func (n *fastNode) alter(now units.Time) {
+	if n.samples != nil && n.samples.next == now {
+		n.samples.take(now, n.common)
 		return
 	}
-	n.LinkChanged(now, c.port, c.up)
+	c := n.changes[0]
+	n.changes = n.changes[1:]
+	if c.table != nil {
+		n.sw.SetRoutes(c.table)
+		return
+	}
+	n.common.LinkChanged(now, c.port, c.up)
 }
 
 // next returns the time of the node's next event, as far as it knows.

@@ -7,7 +7,6 @@ import (
 	"github.com/xoff-net/xoff/mmu"
 	"github.com/xoff-net/xoff/packet"
 	"github.com/xoff-net/xoff/registry"
-	"github.com/xoff-net/xoff/sim"
 	"github.com/xoff-net/xoff/units"
 )
 
@@ -122,7 +121,7 @@ func TestMutantsAreCaught(t *testing.T) {
 		{name: "a RESUME skipped", scheme: "skips-resume"},
 		{name: "a pause withdrawn while headroom is in use", scheme: "resumes-early"},
 		{name: "a refresh forgotten", scheme: "forgets-refresh"},
-		{name: "an engine without order of classes", engine: []engine{oracle("insertion order", sim.OracleOptions{InsertionOrder: true})}},
+		{name: "an engine without order of classes", engine: []engine{byInsertion(reference)}},
 	} {
 		t.Run(m.name, func(t *testing.T) {
 			tried := 0

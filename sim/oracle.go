@@ -12,10 +12,6 @@ import (
 
 // OracleOptions choose how the oracle runs.
 type OracleOptions struct {
-	// InsertionOrder lets events of the same time happen in the order in which
-	// they were scheduled, as in ns-3, instead of the order that the fast engine
-	// uses too.
-	InsertionOrder bool
 	// Progress is called at every CheckPeriod with the simulated time; it may be
 	// nil.
 	Progress func(now units.Time)
@@ -103,7 +99,8 @@ func (q *oracleQueue) Less(i, j int) bool {
 
 // oracleNode is the driver of one data plane.
 type oracleNode struct {
-	o       *Oracle
+	o *Oracle
+	insertions
 	number  int
 	sw      *dataplane.Switch
 	nic     *dataplane.NIC
@@ -111,7 +108,6 @@ type oracleNode struct {
 	samples *sampler
 	out     []oracleWire // by port
 	txDone  []uint64     // by port: running number of the TxDone that counts
-	txOrder []uint64     // by port: number reserved for the end of the frame that is being sent
 	wake    uint64       // likewise
 	pace    uint64
 	start   uint64
@@ -132,12 +128,12 @@ func NewOracle(spec *Spec, opts OracleOptions) (*Oracle, error) {
 	if _, err := spec.lookahead(); err != nil {
 		return nil, err
 	}
-	o := &Oracle{spec: spec, opts: opts, queue: oracleQueue{insertionOrder: opts.InsertionOrder}}
+	o := &Oracle{spec: spec, opts: opts, queue: oracleQueue{insertionOrder: spec.InsertionOrder}}
 	for i := range spec.nodeCount() {
 		ports := spec.portCount(i)
 		o.nodes = append(o.nodes, &oracleNode{
 			o: o, number: i, out: make([]oracleWire, ports),
-			txDone: make([]uint64, ports), txOrder: make([]uint64, ports),
+			txDone: make([]uint64, ports), insertions: insertions{&o.inserted, make([]uint64, ports)},
 		})
 	}
 	for i := range spec.Cables {
@@ -283,12 +279,8 @@ func (n *oracleNode) arrive(e *oracleEvent) {
 
 // Transmit implements dataplane.Driver.
 func (n *oracleNode) Transmit(port int, p *packet.Packet, ext packet.Ext, done units.Time) {
-	// In ns-3 the end of a transmission is an event of its own, scheduled before the
-	// arrival at the other end.
-	n.o.inserted++
-	n.txOrder[port] = n.o.inserted
 	w := &n.out[port]
-	e := &oracleEvent{at: done + w.delay, node: w.to, kind: oracleArrival, port: w.port, packet: *p}
+	e := &oracleEvent{at: done + w.delay, node: w.to, kind: oracleArrival, port: w.port, packet: *p, inserted: n.send(port)}
 	if p.Control() {
 		e.kind = oracleControl
 	}
@@ -298,17 +290,11 @@ func (n *oracleNode) Transmit(port int, p *packet.Packet, ext packet.Ext, done u
 		e.packet.Flags |= packet.Extended
 		e.ext = append(packet.Ext(nil), ext...)
 	}
-	n.o.schedule(e)
+	heap.Push(&n.o.queue, e)
 }
 
 // arm schedules a timer in place of the one that slot knows.
-func (n *oracleNode) arm(slot *uint64, kind oracleKind, port int, at units.Time) {
-	n.o.inserted++
-	n.armAs(n.o.inserted, slot, kind, port, at)
-}
-
-// armAs is arm for an event whose place among those of the same time is known.
-func (n *oracleNode) armAs(order uint64, slot *uint64, kind oracleKind, port int, at units.Time) {
+func (n *oracleNode) arm(order uint64, slot *uint64, kind oracleKind, port int, at units.Time) {
 	*slot = 0
 	if at > units.MaxTime {
 		return
@@ -319,26 +305,19 @@ func (n *oracleNode) armAs(order uint64, slot *uint64, kind oracleKind, port int
 
 // ArmTx implements dataplane.Driver.
 func (n *oracleNode) ArmTx(port int, at units.Time) {
-	n.armAs(n.txOrder[port], &n.txDone[port], oracleTxDone, port, at)
+	n.arm(n.ends[port], &n.txDone[port], oracleTxDone, port, at)
 }
 
 // ArmWake implements dataplane.Driver.
-func (n *oracleNode) ArmWake(at units.Time) { n.arm(&n.wake, oracleWake, 0, at) }
+func (n *oracleNode) ArmWake(at units.Time) { n.arm(n.plan(), &n.wake, oracleWake, 0, at) }
 
 // ArmPace implements dataplane.NICDriver.
-func (n *oracleNode) ArmPace(at units.Time) { n.arm(&n.pace, oraclePace, 0, at) }
+func (n *oracleNode) ArmPace(at units.Time) { n.arm(n.plan(), &n.pace, oraclePace, 0, at) }
 
 // ArmStart implements dataplane.NICDriver.
-//
-// In ns-3 a flow passes through two events without delay when it starts, so it
-// comes after whatever was planned for that time before; flows of the same time
-// start in the order of their numbers, whatever their hosts.
 func (n *oracleNode) ArmStart(at units.Time, flow uint32) {
-	n.armAs(firstStart+uint64(flow), &n.start, oracleStart, 0, at)
+	n.arm(startOf(flow), &n.start, oracleStart, 0, at)
 }
-
-// firstStart is beyond the running number of any other event.
-const firstStart = 1 << 62
 
 // Totals returns the sums so far.
 func (o *Oracle) Totals() Totals {

@@ -17,21 +17,21 @@ import (
 // host0 first, the order of insertion host1.
 func TestTieRules(t *testing.T) {
 	for _, c := range []struct {
-		opts  sim.OracleOptions
-		first uint16 // size of the frame that leaves first
-	}{{sim.OracleOptions{}, 548}, {sim.OracleOptions{InsertionOrder: true}, 1048}} {
+		engine engine
+		first  uint16 // size of the frame that leaves first
+	}{{reference, 548}, {fastEngines[0], 548}, {byInsertion(reference), 1048}, {byInsertion(fastEngines[0]), 1048}} {
 		cfg := flows(star(3, units.Microsecond),
 			workload.FlowSpec{From: "host1", To: "host2", Size: 1000},
 			workload.FlowSpec{From: "host0", To: "host2", Size: 500, Start: 40_000},
 		)
-		o, err := (&randomCase{cfg: cfg}).run(oracle("oracle", c.opts))
+		o, err := (&randomCase{cfg: cfg}).run(c.engine)
 		if err != nil {
 			t.Fatal(err)
 		}
 		for _, e := range o.nodes[3].log {
 			if p := (packet.Packet{Meta: e.meta}); e.what == departed && p.Kind() == packet.Data {
 				if e.size != c.first || e.at != 1_083_840 {
-					t.Errorf("insertion order %v: %v leaves first", c.opts.InsertionOrder, e)
+					t.Errorf("%s: %v leaves first", c.engine.name, e)
 				}
 				break
 			}

@@ -15,7 +15,7 @@ import (
 // until the wire is free, 83,840 ps later. A sample sees what was just before.
 func TestSamples(t *testing.T) {
 	arrival := fullTx + units.Microsecond
-	engines := append(fastEngines, reference, oracle("oracle, ties by insertion", sim.OracleOptions{InsertionOrder: true}))
+	engines := append(fastEngines, reference, byInsertion(reference))
 	for _, c := range []struct {
 		every units.Time
 		want  units.Bytes // stored at the first sample

@@ -23,6 +23,9 @@ type Spec struct {
 	Routes   []RouteChange
 	Samples  []Sample
 	Seed     uint64
+	// InsertionOrder lets simultaneous events happen in the order in which they were
+	// planned, as in ns-3 (insertion.go), instead of that of their kinds and ports.
+	InsertionOrder bool
 	// MinFrame is the smallest frame that any node sends.
 	MinFrame units.Bytes
 	// Until ends the run. Before that it ends at the first multiple of

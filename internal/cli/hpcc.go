@@ -59,9 +59,6 @@ func (a *app) runHPCC(cmd *cobra.Command, f *runFlags, h *hpccFlags) error {
 	if name == "" {
 		return failf(exitInput, "--hpcc needs --cc; allowed: dcqcn, hpcc, powertcp, and others of `xoff list cc`")
 	}
-	if f.engine == "oracle" && !cmd.Flags().Changed("ties") {
-		f.ties = "insertion"
-	}
 	in, err := hpcc.Read(h.config)
 	if err != nil {
 		return wrap(exitInput, err)
@@ -103,7 +100,7 @@ Exit code 1 says that a demand is not met; see docs/fidelity.md.`,
 		Args: cobra.MinimumNArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error { return a.fidelity(cmd, args, engine) },
 	}
-	cmd.Flags().StringVar(&engine, "engine", "", "oracle (order of ns-3) or fast; default: both")
+	cmd.Flags().StringVar(&engine, "engine", "", "oracle or fast; default: both")
 	return cmd
 }
 

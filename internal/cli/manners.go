@@ -98,7 +98,6 @@ func complete(cmd *cobra.Command) {
 	}
 	completeFlag(cmd, "invariants", []string{invariantsOff, invariantsCount, invariantsStrict})
 	completeFlag(cmd, "engine", []string{"fast", "oracle"})
-	completeFlag(cmd, "ties", []string{"key", "insertion"})
 	switch cmd.Name() {
 	case "run", "sweep":
 		cmd.ValidArgsFunction = func(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {

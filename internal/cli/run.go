@@ -28,7 +28,6 @@ type engine interface {
 type runFlags struct {
 	invariants string
 	engine     string
-	ties       string
 	divisor    int
 	csv        bool
 	flowTrace  bool
@@ -50,7 +49,6 @@ func (f *runFlags) register(cmd *cobra.Command) {
 	flags := cmd.Flags()
 	flags.StringVar(&f.invariants, "invariants", invariantsOff, "check the simulation while it runs: off, count, or strict (stop at the first that breaks)")
 	flags.StringVar(&f.engine, "engine", "fast", "fast, or oracle (one global heap; slow, same results)")
-	flags.StringVar(&f.ties, "ties", "key", "order of simultaneous events of the oracle: key (as the fast engine), or insertion (as ns-3)")
 	flags.BoolVar(&f.csv, "csv", false, "write every table as text, too; as output.csv")
 	flags.BoolVar(&f.flowTrace, "flow-trace", false, "write flows.trace.csv, and scenario.replay.yaml, which runs the same flows again")
 	flags.IntVar(&f.divisor, "window-divisor", 1, "shorten the windows of the fast engine; results never depend on it")
@@ -83,7 +81,6 @@ func (f *runFlags) check() error {
 	}{
 		{"invariants", f.invariants, [3]string{invariantsOff, invariantsCount, invariantsStrict}},
 		{"engine", f.engine, [3]string{"fast", "oracle"}},
-		{"ties", f.ties, [3]string{"key", "insertion"}},
 	} {
 		ok := false
 		list := ""
@@ -96,9 +93,6 @@ func (f *runFlags) check() error {
 		if !ok {
 			return failf(exitInput, "--%s is %q; allowed: %s", c.flag, c.value, list[2:])
 		}
-	}
-	if f.ties != "key" && f.engine != "oracle" {
-		return failf(exitInput, "--ties %s needs --engine oracle", f.ties)
 	}
 	if f.divisor < 1 {
 		return failf(exitInput, "--window-divisor is %d; allowed: 1 or more", f.divisor)
@@ -322,7 +316,7 @@ func (x *execution) run(ctx context.Context, to *results, csv bool) (*finished, 
 // newEngine builds the chosen engine.
 func newEngine(spec *sim.Spec, f *runFlags, workers int, progress func(units.Time)) (engine, error) {
 	if f.engine == "oracle" {
-		return sim.NewOracle(spec, sim.OracleOptions{InsertionOrder: f.ties == "insertion", Progress: progress})
+		return sim.NewOracle(spec, sim.OracleOptions{Progress: progress})
 	}
 	return sim.NewFast(spec, sim.Options{Workers: workers, WindowDivisor: f.divisor, Progress: progress})
 }

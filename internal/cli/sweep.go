@@ -209,7 +209,7 @@ func (f *runFlags) tryBuild(cfg *scenario.Config) (*scenario.Built, error) {
 
 // shown are the options that show in results.
 func (f *runFlags) shown() string {
-	return fmt.Sprintf("csv=%t flow_trace=%t invariants=%s engine=%s ties=%s", f.csv, f.flowTrace, f.invariants, f.engine, f.ties)
+	return fmt.Sprintf("csv=%t flow_trace=%t invariants=%s engine=%s", f.csv, f.flowTrace, f.invariants, f.engine)
 }
 
 // reportEvery is how often a point of a sweep reports.
