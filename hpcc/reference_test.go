@@ -2,6 +2,7 @@ package hpcc
 
 import (
 	"context"
+	"fmt"
 	"strconv"
 	"testing"
 
@@ -91,23 +92,25 @@ func agree(t *testing.T, names ...string) {
 	for _, name := range names {
 		r := readReference(t, name)
 		for algorithm, want := range r.fct {
-			t.Run(name+"/"+algorithm, func(t *testing.T) {
-				run, err := r.simulate(context.Background(), algorithm, Oracle, 1)
-				if err != nil {
-					t.Fatal(err)
-				}
-				exact := 0
-				for i := range want {
-					if got := run.Flows.Send[i].Acked - r.Flows[i].Start; got == want[i] {
-						exact++
-					} else if i-exact < 3 {
-						t.Errorf("flow %d takes %s, the public simulator's %s", i, got, want[i])
+			for _, engine := range []Engine{Oracle, Fast} {
+				t.Run(fmt.Sprintf("%s/%s/%s", name, algorithm, engine), func(t *testing.T) {
+					run, err := r.simulate(context.Background(), algorithm, engine, 1)
+					if err != nil {
+						t.Fatal(err)
 					}
-				}
-				if exact < len(want) {
-					t.Errorf("%d of %d flows are exact", exact, len(want))
-				}
-			})
+					exact := 0
+					for i := range want {
+						if got := run.Flows.Send[i].Acked - r.Flows[i].Start; got == want[i] {
+							exact++
+						} else if i-exact < 3 {
+							t.Errorf("flow %d takes %s, the public simulator's %s", i, got, want[i])
+						}
+					}
+					if exact < len(want) {
+						t.Errorf("%d of %d flows are exact", exact, len(want))
+					}
+				})
+			}
 		}
 	}
 }

@@ -138,6 +138,9 @@ func (b *builder) portEnds() [][]portEnd {
 // minFrame is the smallest frame that any node sends.
 func (b *builder) minFrame() units.Bytes {
 	least := packet.PFCSize
+	if size := b.cfg.Compat.PFCSize; size > 0 {
+		least = size
+	}
 	for _, h := range b.set.transports() {
 		least = min(least, h.Ack.Size, h.Header+1)
 	}

@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"github.com/xoff-net/xoff/units"
+	"github.com/xoff-net/xoff/workload"
 )
 
 // insertionEngines are the engines of TestEnginesAgree in the order of insertion.
@@ -50,6 +51,20 @@ func testInsertion(t *testing.T, cases, packets int) {
 		}
 	}
 	t.Logf("the order of insertion matters in %d of %d cases", differ, cases)
+}
+
+// A tick shortens the time that a frame takes, and with it windows: 49 B take 3 ns
+// instead of 3.92. What leaves at 5 us arrives at 5.9992 us: windows of 1 us would be
+// too long.
+func TestWindowsKnowTheTick(t *testing.T) {
+	cfg := star(2, 996_200)
+	cfg.Compat.Tick = units.Nanosecond
+	cfg.Switch.Latency = 0
+	o := simulate(t, flows(cfg, workload.FlowSpec{From: "host0", To: "host1", Size: 1, Start: 5 * units.Microsecond}), "")
+	// There 49 B and a delay, twice; back 64 B and a delay, twice.
+	if got := o.built.Flows.Send[0].Acked; got != 5*units.Microsecond+4*996_200+2*3_000+2*5_000 {
+		t.Errorf("acknowledged at %v", got)
+	}
 }
 
 func TestEnginesAgreeByInsertion(t *testing.T) {

@@ -7,6 +7,7 @@ import (
 	"fmt"
 
 	"github.com/xoff-net/xoff/dataplane"
+	"github.com/xoff-net/xoff/flowctl"
 	"github.com/xoff-net/xoff/packet"
 	"github.com/xoff-net/xoff/probe"
 	"github.com/xoff-net/xoff/route"
@@ -99,6 +100,14 @@ func (s *Spec) portCount(node int) int {
 	return len(s.Switches[node-len(s.Hosts)].Ports)
 }
 
+// port describes the port at an end of a cable.
+func (s *Spec) port(e End) *flowctl.PortSpec {
+	if e.Node < len(s.Hosts) {
+		return &s.Hosts[e.Node].Port
+	}
+	return &s.Switches[e.Node-len(s.Hosts)].Ports[e.Port]
+}
+
 // lookahead is how far apart in time two nodes are at least: nothing that one
 // sends arrives at another before that.
 func (s *Spec) lookahead() (units.Time, error) {
@@ -108,7 +117,7 @@ func (s *Spec) lookahead() (units.Time, error) {
 		if c.AtoB <= 0 || c.BtoA <= 0 {
 			return 0, fmt.Errorf("cable %d has no delay", i)
 		}
-		l = min(l, min(c.AtoB, c.BtoA)+c.Rate.TxTime(s.MinFrame))
+		l = min(l, min(c.AtoB, c.BtoA)+s.port(c.A).TxTime(c.Rate, s.MinFrame))
 	}
 	return l, nil
 }
