@@ -5,3 +5,5 @@ package sim_test
 import "testing"
 
 func TestDeepEnginesAgree(t *testing.T) { testAgree(t, 500, 6000) }
+
+func TestDeepEnginesAgreeByInsertion(t *testing.T) { testInsertion(t, 300, 6000) }

@@ -4,6 +4,8 @@ import (
 	"math/rand/v2"
 	"testing"
 
+	"github.com/xoff-net/xoff/scenario"
+	"github.com/xoff-net/xoff/topo"
 	"github.com/xoff-net/xoff/units"
 	"github.com/xoff-net/xoff/workload"
 )
@@ -51,6 +53,56 @@ func testInsertion(t *testing.T, cases, packets int) {
 		}
 	}
 	t.Logf("the order of insertion matters in %d of %d cases", differ, cases)
+	if 2*differ < cases {
+		t.Errorf("the order of insertion matters in %d of %d cases; wanted: half of them", differ, cases)
+	}
+}
+
+// A link fails at the very moment at which the first packet of a flow arrives at
+// its switch. That was planned before all else: the packet takes the other path, and
+// nothing is lost, whichever of the two links it is.
+func TestChangesArePlannedFirst(t *testing.T) {
+	for _, spine := range []string{"spine0", "spine1"} {
+		cfg := star(0, 0)
+		link := topo.Cable{Rate: 100 * units.Gbps, Delay: units.Microsecond}
+		cfg.Topology = scenario.Fabric("leaf-spine", &topo.LeafSpineParams{Leaves: 2, Spines: 2, HostsPerLeaf: 1, HostLink: link, FabricLink: link})
+		cfg.Switch.Latency = 0
+		cfg.Faults = []scenario.Fault{{Link: "leaf0-" + spine, At: 1_083_840, DownFor: 50 * units.Microsecond}}
+		c := &randomCase{cfg: flows(cfg, workload.FlowSpec{From: "host0", To: "host1", Size: 1000}), faults: true}
+		o, err := c.checkWith(byInsertion(reference), insertionEngines...)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if o.totals.Finished != 1 || o.totals.Lost != 0 {
+			t.Errorf("%s fails: %d flows finish, %d frames are lost", spine, o.totals.Finished, o.totals.Lost)
+		}
+	}
+}
+
+// All hosts are stuck from 5 us on; that was planned when they started, in the order
+// of their numbers. Their pauses arrive at the switch together, in that order.
+func TestNodesStartInOrder(t *testing.T) {
+	cfg := star(4, units.Microsecond)
+	for _, h := range []string{"host3", "host1", "host0", "host2"} {
+		cfg.Faults = append(cfg.Faults, scenario.Fault{Host: h, Stuck: true, At: 5 * units.Microsecond, For: 10 * units.Microsecond})
+	}
+	c := &randomCase{cfg: flows(cfg, workload.FlowSpec{From: "host0", To: "host1", Size: 100_000, Start: 9 * units.Microsecond}), grace: 50 * units.Microsecond}
+	o, err := c.checkWith(byInsertion(reference), insertionEngines...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	next := uint16(0)
+	for _, e := range o.nodes[4].log {
+		if e.what == blocked && e.to != 0 && next < 4 {
+			if e.port != next || e.at != 6*units.Microsecond+5_120 {
+				t.Errorf("%v; wanted: port %d at 6.00512us", e, next)
+			}
+			next++
+		}
+	}
+	if next != 4 {
+		t.Errorf("%d pauses arrive", next)
+	}
 }
 
 // A tick shortens the time that a frame takes, and with it windows: 49 B take 3 ns
