@@ -6,4 +6,4 @@ import "testing"
 
 func TestDeepEnginesAgree(t *testing.T) { testAgree(t, 500, 6000) }
 
-func TestDeepEnginesAgreeByInsertion(t *testing.T) { testInsertion(t, 300, 6000) }
+func TestDeepEnginesAgreeByInsertion(t *testing.T) { testInsertion(t, 200, 4000) }

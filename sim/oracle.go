@@ -19,7 +19,8 @@ type OracleOptions struct {
 
 // Oracle is the engine that one would write first: every event is a record in
 // one heap. It is slow and plain, and shares nothing with the fast engine but
-// the data planes and the description of the run, so that one checks the other.
+// the data planes, the description of the run and the rules of insertions, so that
+// one checks the other.
 type Oracle struct {
 	spec     *Spec
 	opts     OracleOptions
