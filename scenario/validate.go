@@ -58,8 +58,8 @@ const maxTick = units.Microsecond
 func (c *Config) checkCompat() error {
 	return first(
 		within("compat.tick", c.Compat.Tick, 0, maxTick), within("compat.base_rtt", c.Compat.BaseRTT, 0, units.Second),
-		within("compat.pfc_size", c.Compat.PFCSize, 0, 1500), oneOf("compat.nic", c.Compat.NIC, "", "lists", "scan"),
-		oneOf("compat.ties", c.Compat.Ties, "", "key", "insertion"),
+		within("compat.pfc_size", c.Compat.PFCSize, 0, 1500), when(c.Compat.NIC != "", oneOf("compat.nic", c.Compat.NIC, "lists", "scan")),
+		when(c.Compat.Ties != "", oneOf("compat.ties", c.Compat.Ties, "key", "insertion")),
 	)
 }
 
