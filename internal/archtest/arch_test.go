@@ -37,10 +37,12 @@ var layers = map[string]int{
 
 	"internal/disk": 5,
 	"metrics":       5,
+	"plot":          5,
 	"sim":           5,
 	"topo":          5,
 	"workload":      5,
 
+	"report":   6,
 	"scenario": 6,
 
 	"hpcc":           7,

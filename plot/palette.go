@@ -1,0 +1,183 @@
+package plot
+
+import (
+	"fmt"
+	"image/color"
+	"slices"
+	"strings"
+)
+
+// tone is a colour on a light and on a dark page.
+type tone struct{ light, dark string }
+
+// palette holds the colours of series: those of Okabe and Ito, which people with
+// any kind of colour blindness tell apart. Yellow is left out, it does not show
+// on white; on dark pages the deep ones are lighter.
+var palette = []tone{
+	{"#0072b2", "#4aa8e0"}, // blue
+	{"#d55e00", "#f0803c"}, // vermillion
+	{"#009e73", "#2fc49a"}, // bluish green
+	{"#cc79a7", "#dd9cc0"}, // reddish purple
+	{"#e69f00", "#f0b73a"}, // orange
+	{"#56b4e9", "#8fd0f5"}, // sky blue
+	{"#5b6470", "#b4bcc6"}, // grey, for black
+}
+
+// inks are the tones of everything else, by ink.
+var inks = map[ink]tone{
+	inkText:  {"#1f2328", "#e6edf3"},
+	inkSoft:  {"#59636e", "#a3adb8"},
+	inkGrid:  {"#e3e7eb", "#2d333b"},
+	inkAxis:  {"#8c959f", "#6e7681"},
+	inkPaper: {"#ffffff", "#0d1117"},
+}
+
+func (i ink) tone() tone {
+	if i >= inkData {
+		return palette[int(i-inkData)%len(palette)]
+	}
+	return inks[i]
+}
+
+// slots gives names of the papers their place in the palette, so that a scheme
+// looks the same in every figure. Schemes that are compared with each other have
+// different places; the usual baseline is vermillion. One more scheme is one more
+// line; names that are not here take what is free, in order.
+var slots = map[string]int{
+	// headroom
+	"dsh": 0, "sih": 1, "adaptive": 2, "oversubscription": 3,
+	// flow control
+	"pfc": 1, "bifrost": 2, "bifrostx": 0, "cbfc": 4, "swing": 3,
+	// buffer policies
+	"l2bm": 0, "dt": 1, "reverie": 2, "abm": 4, "sonic": 5, "static": 3,
+	// deadlock
+	"itsy": 0, "watchdog": 1, "roundabout": 2, "loop breaker": 3, "deadlock breaker": 4,
+	// congestion control
+	"powertcp": 0, "dcqcn": 1, "hpcc": 2, "timely": 3, "dctcp": 4, "theta-powertcp": 5, "cubic": 5, "newreno": 3,
+	"none": 6, "ideal": 6,
+}
+
+// look is how a series is drawn: its colour, and shapes that tell it apart from
+// the others without colour.
+type look struct {
+	ink    ink
+	dash   []unit
+	marker int
+	hatch  int
+}
+
+// dashes in hundredths of a pixel, by place in the palette.
+var dashes = [][]unit{nil, {700, 300}, {200, 250}, {900, 300, 200, 300}, {1200, 400}, {400, 200, 150, 200, 150, 200}, {150, 400}}
+
+// dashOf are the patterns that a style can ask for.
+var dashOf = map[Dash][]unit{Solid: nil, Dashed: dashes[1], Dotted: dashes[2], DashDot: dashes[3]}
+
+// looks assigns looks to the series of a figure, by name.
+type looks struct {
+	byName map[string]look
+	used   []int // by place: how many names have it
+}
+
+func newLooks(f *Figure) *looks {
+	l := &looks{byName: make(map[string]look), used: make([]int, len(palette))}
+	var names []string
+	styles := make(map[string]Style)
+	for _, p := range f.Panels {
+		for _, s := range p.Series {
+			if !slices.Contains(names, s.Name) {
+				names = append(names, s.Name)
+				styles[s.Name] = s.Style
+			}
+		}
+	}
+	// Names of the table first: nobody else takes their colour.
+	for _, known := range []bool{true, false} {
+		for _, name := range names {
+			colour := name
+			if like := styles[name].Like; like != "" {
+				colour = like
+			}
+			slot, whole, ok := slotOf(colour)
+			if ok != known {
+				continue
+			}
+			// A name that only begins with a scheme, such as "DSH, DCQCN", shares its
+			// colour with others of that scheme and differs in shape.
+			if !ok || whole && l.used[slot] > 0 && styles[name].Like == "" {
+				slot = l.free()
+			}
+			l.take(name, slot, styles[name])
+		}
+	}
+	return l
+}
+
+// slotOf finds the place of a name, or of the scheme that it begins with.
+func slotOf(name string) (slot int, whole, ok bool) {
+	name = strings.ToLower(strings.TrimSpace(name))
+	if slot, ok = slots[name]; ok {
+		return slot, true, true
+	}
+	first := strings.FieldsFunc(name, func(r rune) bool { return strings.ContainsRune(" ,(+/:=", r) })
+	if len(first) > 0 {
+		slot, ok = slots[first[0]]
+	}
+	return slot, false, ok
+}
+
+// free is the place that the fewest names have.
+func (l *looks) free() int {
+	best := 0
+	for i, n := range l.used {
+		if n < l.used[best] {
+			best = i
+		}
+	}
+	return best
+}
+
+func (l *looks) take(name string, slot int, s Style) {
+	shape := (slot + 2*l.used[slot]) % len(palette)
+	l.used[slot]++
+	k := look{ink: inkData + ink(slot), dash: dashes[shape], marker: shape, hatch: shape}
+	if d, ok := dashOf[s.Dash]; ok {
+		k.dash = d
+	}
+	l.byName[name] = k
+}
+
+// css are the rules for light and dark pages: fN fills with ink N, sN strokes
+// with it.
+func css() string {
+	var b strings.Builder
+	rules := func(pick func(tone) string) {
+		for i := inkText; i < inkData+ink(len(palette)); i++ {
+			c := pick(i.tone())
+			fmt.Fprintf(&b, ".xoff .f%d{fill:%s}.xoff .s%d{stroke:%s}", i, c, i, c)
+		}
+	}
+	b.WriteString(`.xoff text{font-family:system-ui,-apple-system,"Segoe UI",Roboto,Helvetica,Arial,"Liberation Sans",sans-serif}`)
+	b.WriteString(`.xoff path{stroke-linejoin:round}`)
+	rules(func(t tone) string { return t.light })
+	b.WriteString("@media (prefers-color-scheme:dark){")
+	rules(func(t tone) string { return t.dark })
+	b.WriteString("}")
+	return b.String()
+}
+
+// CSS is the style sheet of figures written by Inline. The background of the
+// page should be Paper.
+func CSS() string { return css() }
+
+// Paper returns the background of light and of dark pages.
+func Paper() (light, dark string) { return inks[inkPaper].light, inks[inkPaper].dark }
+
+// rgb is the colour of an ink on a light page.
+func (i ink) rgb() color.RGBA {
+	var c color.RGBA
+	c.A = 255
+	if _, err := fmt.Sscanf(i.tone().light, "#%02x%02x%02x", &c.R, &c.G, &c.B); err != nil {
+		panic(err) // the tables above
+	}
+	return c
+}

@@ -1,0 +1,166 @@
+package plot
+
+// yAxis is the axis as it was asked for, with what a kind takes for granted.
+func (p *Panel) yAxis() Axis {
+	a := p.Y
+	if p.Kind == CDF && !a.Log {
+		zero, one := 0.0, 1.0
+		if a.Min == nil {
+			a.Min = &zero
+		}
+		if a.Max == nil {
+			a.Max = &one
+		}
+		if a.Unit == Plain {
+			a.Unit = Share
+		}
+	}
+	return a
+}
+
+func (p *Panel) xAxis() Axis { return p.X }
+
+// yDemand collects what the y axis must show.
+func (p *Panel) yDemand(height float64) demand {
+	d := demand{zero: p.Kind == Bars, round: true, ticks: int(height / 42)}
+	for i := range p.Series {
+		s := &p.Series[i]
+		for j, v := range s.Y {
+			if !finite(v) {
+				continue
+			}
+			d.values = append(d.values, v)
+			if lo, hi, ok := s.bounds(j); ok {
+				d.values = append(d.values, lo, hi)
+			}
+		}
+		if p.Kind == CDF && s.Y == nil && len(s.X) > 0 {
+			d.values = append(d.values, 1, 1/float64(len(s.X)))
+		}
+	}
+	return d
+}
+
+// xDemand does so for the x axis.
+func (p *Panel) xDemand(ticks int) demand {
+	d := demand{ticks: ticks}
+	for i := range p.Series {
+		for j, v := range p.Series[i].X {
+			if finite(v) && (p.Kind == CDF || j < len(p.Series[i].Y)) {
+				d.values = append(d.values, v)
+			}
+		}
+	}
+	return d
+}
+
+// bounds are the ends of the error bar of a point.
+func (s *Series) bounds(i int) (lo, hi float64, ok bool) {
+	if i >= len(s.Low) || i >= len(s.High) {
+		return 0, 0, false
+	}
+	lo, hi = s.Low[i], s.High[i]
+	return lo, hi, finite(lo) && finite(hi)
+}
+
+// toX and toY map data to pixels.
+func (p *plan) toX(v float64) (float64, bool) {
+	at, ok := p.x.share(v)
+	return p.box.x0 + float64(at*(p.box.x1-p.box.x0)), ok
+}
+
+func (p *plan) toY(v float64) (float64, bool) {
+	at, ok := p.y.share(v)
+	return p.box.y1 - float64(at*(p.box.y1-p.box.y0)), ok
+}
+
+// floorY is toY for the ends of bars: what has no place on the axis lies at its
+// bottom, and nothing lies outside.
+func (p *plan) floorY(v float64) float64 {
+	y, ok := p.toY(v)
+	if !ok {
+		return p.box.y1
+	}
+	return min(max(y, p.box.y0), p.box.y1)
+}
+
+// draw draws a panel that has its place.
+func (p *plan) draw(s *scene, l *looks) {
+	b := p.box
+	for i, line := range p.title {
+		y := b.y0 - 9 - 16*float64(len(p.title)-1-i)
+		s.write(line, p.left, y, stylePanel, start)
+	}
+	p.grid(s)
+	empty := true
+	switch p.Kind {
+	case Lines:
+		empty = !p.lines(s, l)
+	case CDF:
+		empty = !p.cdf(s, l)
+	case Bars:
+		empty = !p.bars(s, l)
+	}
+	if empty {
+		s.write("no data", (b.x0+b.x1)/2, (b.y0+b.y1)/2, styleLabel, middle)
+	}
+	p.labels(s)
+}
+
+// grid draws lines at ticks, numbers, and the two axes.
+func (p *plan) grid(s *scene) {
+	b := p.box
+	var lines [][]point
+	for _, t := range p.y.ticks {
+		y, _ := p.toY(t.value)
+		if t.label != "" {
+			lines = append(lines, []point{at(b.x0, y), at(b.x1, y)})
+			s.write(t.label, b.x0-7, y+3.8, styleTick, end)
+		}
+	}
+	var marks [][]point
+	for _, t := range p.x.ticks {
+		x, _ := p.toX(t.value)
+		long := 3.0
+		if t.label != "" {
+			long = 5
+			lines = append(lines, []point{at(x, b.y0), at(x, b.y1)})
+			s.write(t.label, x, b.y1+17, styleTick, middle)
+		}
+		marks = append(marks, []point{at(x, b.y1), at(x, b.y1+long)})
+	}
+	if len(lines) > 0 {
+		s.add(shape{paths: lines, stroke: inkGrid, width: 100})
+	}
+	marks = append(marks, []point{at(b.x0, b.y0), at(b.x0, b.y1), at(b.x1, b.y1)})
+	s.add(shape{paths: marks, stroke: inkAxis, width: 100})
+}
+
+// labels names axes and categories, and writes the notes.
+func (p *plan) labels(s *scene) {
+	b := p.box
+	s.writeUp(p.y.label, p.left+11, (b.y0+b.y1)/2, styleLabel, middle)
+	notes := 0.0
+	if len(p.notes) > 0 {
+		notes = 4 + 14*float64(len(p.notes))
+	}
+	bottom := b.y1 + p.below() - notes
+	s.write(p.x.label, (b.x0+b.x1)/2, bottom-2, styleLabel, middle)
+	for i, n := range p.notes {
+		s.write(n, p.left, bottom+14*float64(i+1), styleNote, start)
+	}
+	slot := (b.x1 - b.x0) / float64(max(len(p.Categories), 1))
+	for i, c := range p.Categories {
+		if p.Kind != Bars {
+			break
+		}
+		x := b.x0 + slot*(float64(i)+0.5)
+		if p.upright {
+			s.writeUp(c, x+4, b.y1+7, styleTick, end)
+			continue
+		}
+		for j, line := range p.categories[i] {
+			s.write(line, x, b.y1+17+13*float64(j), styleTick, middle)
+		}
+	}
+}

@@ -1,0 +1,126 @@
+package plot
+
+import (
+	"bytes"
+	"encoding/xml"
+	"fmt"
+	"io"
+	"strconv"
+	"strings"
+)
+
+// svg writes a scene. Text stays text; colours are classes, so that a style sheet
+// decides about light and dark; there are no ids, so that many pictures fit one
+// page.
+func (s *scene) svg(w io.Writer, alone bool) error {
+	var b bytes.Buffer
+	width, height := units(s.width), units(s.height)
+	fmt.Fprintf(&b, `<svg xmlns="http://www.w3.org/2000/svg" class="xoff" role="img" viewBox="0 0 %s %s"`, width, height)
+	if alone {
+		fmt.Fprintf(&b, ` width="%s" height="%s"`, width, height)
+	}
+	b.WriteString(">\n")
+	if s.title != "" {
+		fmt.Fprintf(&b, "<title>%s</title>\n", escape(s.title))
+	}
+	if alone {
+		fmt.Fprintf(&b, "<style>%s</style>\n", escape(css()))
+		fmt.Fprintf(&b, `<rect class="f%d" width="%s" height="%s"/>`+"\n", inkPaper, width, height)
+	}
+	for i := range s.shapes {
+		s.shapes[i].svg(&b)
+	}
+	b.WriteString("</svg>\n")
+	_, err := w.Write(b.Bytes())
+	return err
+}
+
+func (sh *shape) svg(b *bytes.Buffer) {
+	if sh.text != "" {
+		sh.svgText(b)
+		return
+	}
+	var class []string
+	attr := ""
+	if sh.stroke != noInk {
+		class = append(class, fmt.Sprintf("s%d", sh.stroke))
+		attr += fmt.Sprintf(` stroke-width="%s"`, sh.width)
+		if len(sh.dash) > 0 {
+			var list []string
+			for _, d := range sh.dash {
+				list = append(list, d.String())
+			}
+			attr += fmt.Sprintf(` stroke-dasharray="%s"`, strings.Join(list, " "))
+		}
+	}
+	if sh.fill != noInk {
+		class = append(class, fmt.Sprintf("f%d", sh.fill))
+		if sh.faint {
+			attr += ` fill-opacity="0.2"`
+		}
+	} else {
+		attr += ` fill="none"`
+	}
+	fmt.Fprintf(b, `<path class="%s"%s d="`, strings.Join(class, " "), attr)
+	for _, p := range sh.paths {
+		path(b, p, sh.closed)
+	}
+	b.WriteString("\"/>\n")
+}
+
+// path writes points with the shortest commands.
+func path(b *bytes.Buffer, pts []point, closed bool) {
+	for i, p := range pts {
+		switch {
+		case i == 0:
+			fmt.Fprintf(b, "M%s %s", p.x, p.y)
+		case p.y == pts[i-1].y:
+			fmt.Fprintf(b, "H%s", p.x)
+		case p.x == pts[i-1].x:
+			fmt.Fprintf(b, "V%s", p.y)
+		default:
+			fmt.Fprintf(b, "L%s %s", p.x, p.y)
+		}
+	}
+	if closed {
+		b.WriteByte('Z')
+	}
+}
+
+func (sh *shape) svgText(b *bytes.Buffer) {
+	fmt.Fprintf(b, `<text class="f%d" x="%s" y="%s" font-size="%s"`, sh.fill, sh.at.x, sh.at.y, sh.size)
+	if sh.bold {
+		b.WriteString(` font-weight="600"`)
+	}
+	if sh.anchor != start {
+		fmt.Fprintf(b, ` text-anchor="%s"`, [...]string{"start", "middle", "end"}[sh.anchor])
+	}
+	if sh.up {
+		fmt.Fprintf(b, ` transform="rotate(-90 %s %s)"`, sh.at.x, sh.at.y)
+	}
+	fmt.Fprintf(b, ">%s</text>\n", escape(sh.text))
+}
+
+// String prints pixels without more digits than needed.
+func (u unit) String() string {
+	sign := ""
+	if u < 0 {
+		sign, u = "-", -u
+	}
+	text := sign + strconv.Itoa(int(u/100))
+	switch cents := int(u % 100); {
+	case cents == 0:
+	case cents%10 == 0:
+		text += "." + strconv.Itoa(cents/10)
+	default:
+		text += fmt.Sprintf(".%02d", cents)
+	}
+	return text
+}
+
+// escape makes a text safe as content of an element.
+func escape(text string) string {
+	var b bytes.Buffer
+	_ = xml.EscapeText(&b, []byte(text)) // a buffer takes everything
+	return b.String()
+}
