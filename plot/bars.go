@@ -50,7 +50,7 @@ func hatched(s *scene, k look, b box) {
 		}
 	}
 	w, h := b.x1-b.x0, b.y1-b.y0
-	const step = 6.0
+	const step = 7.0
 	rising := func() {
 		for d := step / 2; d < w+h; d += step {
 			add(vec{b.x0, b.y1 - h + d}, vec{b.x0 + d, b.y0})
@@ -79,6 +79,6 @@ func hatched(s *scene, k look, b box) {
 		}
 	}
 	if len(lines) > 0 {
-		s.add(shape{paths: lines, stroke: inkPaper, width: 110})
+		s.add(shape{paths: lines, stroke: inkPaper, width: 90})
 	}
 }

@@ -82,7 +82,7 @@ func (s *scene) row(row []*plan, lefts []float64, height, y float64) float64 {
 		p.title = wrap(p.Title, stylePanel, p.width)
 		titles = max(titles, len(p.title))
 	}
-	y += 10 + float64(titles)*16
+	y += 12 + float64(titles)*19
 	bottom := y
 	for _, p := range row {
 		p.box.y0, p.box.y1 = y, y+height
@@ -117,7 +117,7 @@ func (p *plan) place() {
 	}
 	if p.Kind != Bars {
 		// Narrow the number of ticks until their labels fit side by side.
-		for n := max(int(width/55), 2); ; n-- {
+		for n := max(int(width/42), 2); ; n-- {
 			p.x = newAxis(p.xAxis(), p.xDemand(n))
 			if n <= 2 || p.fits() {
 				return
@@ -195,10 +195,14 @@ func (f *Figure) legend(s *scene, l *looks, y float64) float64 {
 	if len(entries) == 0 {
 		return y
 	}
-	const sample, space = 30.0, 22.0
+	const space = 22.0
 	x := margin
 	y += 20
 	for _, e := range entries {
+		sample := 30.0
+		if e.kind == Bars {
+			sample = 22
+		}
 		width := sample + 6 + styleLegend.widthOf(e.series.Name)*slack
 		if x > margin && x+width > s.width-margin {
 			x, y = margin, y+19
@@ -207,7 +211,7 @@ func (f *Figure) legend(s *scene, l *looks, y float64) float64 {
 		s.write(e.series.Name, x+sample+6, y, styleLegend, start)
 		x += width + space
 	}
-	return y + 2
+	return y + 4
 }
 
 // wrap breaks a text into lines at spaces. A word that is too long stays whole.

@@ -6,6 +6,8 @@ const maxMarked = 30
 
 const (
 	lineWidth  = 2.0
+	thinWidth  = 1.1
+	denseLine  = 1500
 	markerSize = 3.4
 )
 
@@ -32,18 +34,22 @@ func (p *plan) lines(s *scene, l *looks) bool {
 		}
 	}
 	for _, d := range list {
-		marked := !d.s.Style.Plain && len(d.s.Y) <= maxMarked || d.s.Style.Points
 		if d.s.Low != nil && d.s.High != nil && len(d.s.Y) <= maxMarked {
 			p.errorBars(s, d.s, d.look)
 		}
 		if !d.s.Style.Points {
 			p.stroke(s, d.runs, d.look)
 		}
-		if marked || lonely(d.runs) {
+		if d.s.marked() || lonely(d.runs) {
 			p.markers(s, d.pts, d.look)
 		}
 	}
 	return any
+}
+
+// marked says that every point of a line has a marker.
+func (d *Series) marked() bool {
+	return d.Style.Points || !d.Style.Plain && len(d.Y) <= maxMarked
 }
 
 // lonely says that a line has a point that nothing is joined to: without a marker
@@ -94,8 +100,20 @@ func (p *plan) stroke(s *scene, runs [][]vec, k look) {
 		}
 	}
 	if len(paths) > 0 {
-		s.add(shape{paths: paths, stroke: k.ink, width: units(lineWidth), dash: k.dash})
+		s.add(shape{paths: paths, stroke: k.ink, width: units(widthFor(paths)), dash: k.dash})
 	}
+}
+
+// widthFor is that of a line: thin when it has very many points.
+func widthFor(paths [][]point) float64 {
+	n := 0
+	for _, p := range paths {
+		n += len(p)
+	}
+	if n > denseLine {
+		return thinWidth
+	}
+	return lineWidth
 }
 
 // thin leaves out points that cannot be seen: of those in the same half pixel it
@@ -231,13 +249,13 @@ var outlines = []outline{
 // sample draws the series in the legend; y is the middle of the line.
 func (d *Series) sample(s *scene, kind Kind, k look, x, y, width float64) {
 	if kind == Bars {
-		hatched(s, k, box{x + 8, y - 6, x + width, y + 6})
+		hatched(s, k, box{x, y - 6, x + width, y + 6})
 		return
 	}
 	if !d.Style.Points {
 		s.add(shape{paths: [][]point{{at(x, y), at(x+width, y)}}, stroke: k.ink, width: units(lineWidth), dash: k.dash})
 	}
-	if kind == Lines && (!d.Style.Plain && len(d.Y) <= maxMarked || d.Style.Points) {
+	if kind == Lines && d.marked() {
 		(&plan{}).markers(s, []vec{{x + width/2, y}}, k)
 	}
 }

@@ -22,7 +22,7 @@ func (p *Panel) xAxis() Axis { return p.X }
 
 // yDemand collects what the y axis must show.
 func (p *Panel) yDemand(height float64) demand {
-	d := demand{zero: p.Kind == Bars, round: true, ticks: int(height / 42)}
+	d := demand{zero: p.Kind == Bars, near: true, round: true, ticks: int(height / 42)}
 	for i := range p.Series {
 		s := &p.Series[i]
 		for j, v := range s.Y {
@@ -45,6 +45,7 @@ func (p *Panel) yDemand(height float64) demand {
 func (p *Panel) xDemand(ticks int) demand {
 	d := demand{ticks: ticks}
 	for i := range p.Series {
+		d.pad = d.pad || p.Kind == Lines && p.Series[i].marked()
 		for j, v := range p.Series[i].X {
 			if finite(v) && (p.Kind == CDF || j < len(p.Series[i].Y)) {
 				d.values = append(d.values, v)
@@ -88,7 +89,7 @@ func (p *plan) floorY(v float64) float64 {
 func (p *plan) draw(s *scene, l *looks) {
 	b := p.box
 	for i, line := range p.title {
-		y := b.y0 - 9 - 16*float64(len(p.title)-1-i)
+		y := b.y0 - 12 - 16*float64(len(p.title)-1-i)
 		s.write(line, p.left, y, stylePanel, start)
 	}
 	p.grid(s)

@@ -24,10 +24,11 @@ type pixels struct {
 	raster *raster.Rasterizer
 	paint  *raster.RGBAPainter
 	buf    sfnt.Buffer
+	held   int // points of lines that the rasterizer holds
 }
 
 func (s *scene) png(w io.Writer) error {
-	return (&png.Encoder{CompressionLevel: png.BestCompression}).Encode(w, s.image())
+	return png.Encode(w, s.image())
 }
 
 func (s *scene) image() *image.RGBA {
@@ -73,18 +74,31 @@ func (p *pixels) draw(sh *shape) {
 				pts = append(append([]point{}, pts...), pts[0])
 			}
 			for _, dash := range cut(pts, sh.dash) {
-				if len(dash) > 1 {
-					p.raster.AddStroke(pathOf(dash, false), sh.width.fix(), raster.ButtCapper, raster.RoundJoiner)
-				}
+				p.stroke(dash, sh.width, sh.stroke.rgb())
 			}
 		}
 		p.finish(sh.stroke.rgb())
 	}
 }
 
+// stroke adds a line. The rasterizer searches what it holds of a row of pixels, so
+// long lines go to the image in parts, which overlap by a segment.
+func (p *pixels) stroke(pts []point, width unit, c color.RGBA) {
+	const part = 64
+	for ; len(pts) > 1; pts = pts[min(part, len(pts)-1):] {
+		now := pts[:min(part+2, len(pts))]
+		p.raster.AddStroke(pathOf(now, false), width.fix(), raster.ButtCapper, raster.RoundJoiner)
+		if p.held += len(now); p.held > part {
+			p.finish(c)
+			p.raster.Clear()
+		}
+	}
+}
+
 func (p *pixels) finish(c color.RGBA) {
 	p.paint.SetColor(c)
 	p.raster.Rasterize(p.paint)
+	p.held = 0
 }
 
 func pathOf(pts []point, closed bool) raster.Path {

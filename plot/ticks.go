@@ -23,7 +23,9 @@ type tick struct {
 type demand struct {
 	values []float64 // finite data
 	zero   bool      // must show zero, if it is not logarithmic
+	near   bool      // shows zero if that is not far from the data
 	round  bool      // the ends are ticks
+	pad    bool      // a margin at the ends, for markers
 	ticks  int       // about how many
 }
 
@@ -59,8 +61,11 @@ func (x *axis) extent(a Axis, d demand) {
 	case empty:
 		x.lo, x.hi = 0, 1
 	}
-	if !x.log && (d.zero || x.lo > 0 && x.lo < x.hi/2) {
+	if !x.log && (d.zero || d.near && x.lo > 0 && x.lo < x.hi/2) {
 		x.lo, x.hi = min(x.lo, 0), max(x.hi, 0)
+	}
+	if !empty && !d.round {
+		x.loosen(d.pad)
 	}
 	fixed := func(p *float64) bool { return p != nil && finite(*p) && math.Abs(*p) <= huge && (!x.log || *p > 0) }
 	if fixed(a.Min) {
@@ -81,6 +86,28 @@ func (x *axis) extent(a Axis, d demand) {
 		default:
 			x.lo, x.hi = x.hi-size/2, x.hi+size/2
 		}
+	}
+}
+
+// loosen moves the ends of an axis whose ends need not be ticks: outward by a
+// margin for markers, and to a power of ten or to zero that is very near.
+func (x *axis) loosen(pad bool) {
+	if x.log {
+		if pad {
+			x.lo, x.hi = x.lo/1.1, x.hi*1.1
+		}
+		if e := scaled(1, int(math.Floor(log10(x.lo)+1e-6))); x.lo < e*1.1 {
+			x.lo = min(x.lo, e)
+		}
+		return
+	}
+	positive := x.lo >= 0
+	if pad {
+		margin := x.hi/25 - x.lo/25
+		x.lo, x.hi = x.lo-margin, x.hi+margin
+	}
+	if positive && x.lo < x.hi/20 {
+		x.lo = 0
 	}
 }
 
@@ -159,7 +186,7 @@ func (x *axis) logTicks(a Axis, d demand) {
 	if d.round {
 		x.roundLog(a, first, last, mantissas)
 	}
-	stride := 1 + int(decades)/max(d.ticks, 2)
+	stride := 1 + int(decades-0.5)/max(d.ticks, 2)
 	for e := first; e <= last; e++ {
 		for m := int64(1); m < 10; m++ {
 			v := scaled(m, e)
