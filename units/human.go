@@ -1,6 +1,9 @@
 package units
 
-import "strconv"
+import (
+	"strconv"
+	"strings"
+)
 
 // Human prints a number with three digits and the first of the names, each a
 // thousand times the one before, that leaves at most three before the point.
@@ -17,4 +20,21 @@ func Human(x float64, names ...string) string {
 		digits = 1
 	}
 	return strconv.FormatFloat(x, 'f', digits, 64) + names[i]
+}
+
+// Human prints a time with three digits.
+func (t Time) Human() string { return Human(float64(t), "ps", "ns", "us", "ms", "s") }
+
+// Human prints a size with three digits.
+func (b Bytes) Human() string { return Human(float64(b), "B", "KB", "MB", "GB", "TB") }
+
+// Thousands prints a number with separators.
+func Thousands(n uint64) string {
+	s := strconv.FormatUint(n, 10)
+	var parts []string
+	for len(s) > 3 {
+		parts = append([]string{s[len(s)-3:]}, parts...)
+		s = s[:len(s)-3]
+	}
+	return strings.Join(append([]string{s}, parts...), ",")
 }

@@ -4,8 +4,6 @@ import (
 	"fmt"
 	"path/filepath"
 	"slices"
-	"strconv"
-	"strings"
 	"text/tabwriter"
 	"time"
 
@@ -212,20 +210,7 @@ func (w *sheet) files(r *results) {
 }
 
 // human prints a time or a size with three digits.
-func human[T units.Time | units.Bytes](v T) string {
-	if b, ok := any(v).(units.Bytes); ok {
-		return units.Human(float64(b), "B", "KB", "MB", "GB", "TB")
-	}
-	return units.Human(float64(v), "ps", "ns", "us", "ms", "s")
-}
+func human(v interface{ Human() string }) string { return v.Human() }
 
 // count prints a number with separators.
-func count(n uint64) string {
-	s := strconv.FormatUint(n, 10)
-	var parts []string
-	for len(s) > 3 {
-		parts = append([]string{s[len(s)-3:]}, parts...)
-		s = s[:len(s)-3]
-	}
-	return strings.Join(append([]string{s}, parts...), ",")
-}
+func count(n uint64) string { return units.Thousands(n) }

@@ -1,12 +1,14 @@
 package cli
 
 import (
+	"bytes"
 	"fmt"
 	"io"
 	"os"
 	"slices"
 
 	"github.com/xoff-net/xoff/internal/disk"
+	"github.com/xoff-net/xoff/internal/runreport"
 	"github.com/xoff-net/xoff/metrics"
 	"github.com/xoff-net/xoff/scenario"
 )
@@ -14,8 +16,10 @@ import (
 // results is the folder of a run. A second run in the same folder replaces the
 // files of the first, and only them, when all of its own are complete.
 type results struct {
-	stage *disk.Stage
-	files []resultFile
+	stage      *disk.Stage
+	files      []resultFile
+	withReport bool
+	noReport   error // why there is none
 }
 
 type resultFile struct{ name, what string }
@@ -48,7 +52,35 @@ func (r *results) write(o *metrics.Outcome, s *metrics.Summary, cfg *scenario.Co
 	if err != nil {
 		return err
 	}
+	if r.withReport {
+		if err := r.report(s); err != nil {
+			return err
+		}
+	}
 	return r.file("summary.json", "the numbers above, and more", s.Write)
+}
+
+// maxReportRows is up to how many rows the report of a run draws a probe: a
+// second or so is what a run may take longer. `xoff report` has no limit.
+const maxReportRows = 200_000
+
+// report makes the report from the files that were written. Results do not get
+// lost because there is none.
+func (r *results) report(s *metrics.Summary) error {
+	run := &runreport.Run{Folder: r.stage.Aside(), Summary: s, MaxRows: maxReportRows}
+	var page bytes.Buffer
+	d, err := run.Document()
+	if err == nil {
+		err = d.HTML(&page)
+	}
+	if err != nil {
+		r.noReport = err
+		return nil
+	}
+	return r.file(runreport.File, "the same with tables and figures, for a browser", func(w io.Writer) error {
+		_, err := page.WriteTo(w)
+		return err
+	})
 }
 
 // inputs copies the files that a scenario reads: the resolved one, which stands
@@ -127,8 +159,8 @@ func (r *results) file(name, what string, write func(io.Writer) error) error {
 func (r *results) listed() []resultFile {
 	list := slices.Clone(r.files)
 	slices.SortStableFunc(list, func(a, b resultFile) int {
-		rank := map[bool]int{true: 0, false: 1}
-		return rank[a.name == "summary.json"] - rank[b.name == "summary.json"]
+		rank := map[string]int{"summary.json": -2, runreport.File: -1}
+		return rank[a.name] - rank[b.name]
 	})
 	return list
 }

@@ -35,6 +35,7 @@ type runFlags struct {
 	schemes    []string // of each scenario.Shorthands
 
 	bySize bool
+	report bool
 	trace  traceFlags
 }
 
@@ -63,6 +64,7 @@ func (f *runFlags) register(cmd *cobra.Command) {
 // registerShow adds the flags of commands that print one run.
 func (f *runFlags) registerShow(cmd *cobra.Command) {
 	cmd.Flags().BoolVar(&f.bySize, "by-size", false, "show every group of flows by size, too")
+	cmd.Flags().BoolVar(&f.report, "report", true, "write report.html, too; --report=false saves its time")
 	f.trace.register(cmd)
 }
 
@@ -205,10 +207,14 @@ func (a *app) execute(cmd *cobra.Command, built *scenario.Built, tracer *tracing
 		return nil, wrap(exitFailure, err)
 	}
 	defer results.stage.Discard()
+	results.withReport = f.report
 	done, err := x.run(cmd.Context(), results, f.csv)
 	m.clear()
 	if err != nil {
 		return nil, err
+	}
+	if results.noReport != nil {
+		fmt.Fprintf(a.err, "xoff: there is no report: %v\n", results.noReport)
 	}
 	if done.unwritten != nil {
 		results = nil // the numbers that could not be saved are shown at least

@@ -147,6 +147,9 @@ func (s *Stage) Create(name string) (*File, error) {
 	return f, err
 }
 
+// Aside is the folder that files are in until Commit.
+func (s *Stage) Aside() string { return s.temp }
+
 // File writes one file aside.
 func (s *Stage) File(name string, write func(io.Writer) error) error {
 	f, err := s.Create(name)

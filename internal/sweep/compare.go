@@ -14,6 +14,9 @@ type Variant struct {
 	Seeds   []uint64 `json:"seeds"`
 	Partial bool     `json:"partial"` // some run was interrupted
 	Trouble string   `json:"trouble"` // what went wrong, empty when nothing did
+	Runs    []string `json:"-"`       // folders of its runs, by seed; of variants that were read
+	Keys    []string `json:"-"`       // what a sweep varied, and
+	Values  []string `json:"-"`       // the values of this variant
 
 	values map[string]seeded // by metric
 	names  []string          // of the metrics, in order

@@ -183,7 +183,7 @@ func (s *Store) load(p *Point) (Row, bool) {
 	if readJSON(filepath.Join(s.path(p), pointFile), &record) != nil || record.Schema != SchemaVersion || record.Key != p.Key {
 		return Row{}, false
 	}
-	summary, err := readSummary(s.path(p))
+	summary, err := ReadSummary(s.path(p))
 	if err != nil {
 		return Row{}, false
 	}
@@ -198,8 +198,8 @@ func readJSON(path string, v any) error {
 	return json.Unmarshal(data, v)
 }
 
-// readSummary reads the summary of a run that this program understands.
-func readSummary(folder string) (*metrics.Summary, error) {
+// ReadSummary reads the summary of a run that this program understands.
+func ReadSummary(folder string) (*metrics.Summary, error) {
 	path := filepath.Join(folder, summaryFile)
 	var version struct{ Schema int }
 	if err := readJSON(path, &version); err != nil {

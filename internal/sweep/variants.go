@@ -93,7 +93,7 @@ func readVariants(folder string, prefix bool) ([]*Variant, error) {
 
 // read adds the results of one run.
 func (v *Variant) read(folder string) error {
-	s, err := readSummary(folder)
+	s, err := ReadSummary(folder)
 	if err != nil {
 		return err
 	}
@@ -107,6 +107,7 @@ func (v *Variant) read(folder string) error {
 		}
 	}
 	v.add(s)
+	v.Runs = append(v.Runs, folder)
 	return nil
 }
 
@@ -131,6 +132,10 @@ func manifestVariants(folder string, m *Manifest, prefix bool) ([]*Variant, erro
 		v := at[name]
 		if v == nil {
 			v = newVariant(name, folder)
+			v.Values = p.Values
+			for _, a := range m.Axes {
+				v.Keys = append(v.Keys, a.Key)
+			}
 			at[name] = v
 			list = append(list, v)
 		}

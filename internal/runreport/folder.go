@@ -1,0 +1,191 @@
+// Package runreport makes reports of results: of one run, of several against each
+// other, of a sweep. It reads folders of results and knows nothing about how they
+// came to be.
+package runreport
+
+import (
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/goccy/go-yaml"
+	"github.com/parquet-go/parquet-go"
+
+	"github.com/xoff-net/xoff/internal/sweep"
+	"github.com/xoff-net/xoff/metrics"
+)
+
+// File is the name of the report in a folder.
+const File = "report.html"
+
+// Run is a folder of results.
+type Run struct {
+	Folder  string
+	Summary *metrics.Summary
+	// MaxRows is from how many rows on a probe is not drawn, which takes time and
+	// memory; 0: no limit.
+	MaxRows int64
+}
+
+// Open returns the results in a folder.
+func Open(folder string) (*Run, error) {
+	s, err := sweep.ReadSummary(folder)
+	if err != nil {
+		return nil, err
+	}
+	return &Run{Folder: folder, Summary: s}, nil
+}
+
+// flow is what reports need of a row of flows.parquet.
+type flow struct {
+	Workload string  `parquet:"workload"`
+	Slowdown float64 `parquet:"slowdown,optional"`
+	Measured bool    `parquet:"measured"`
+	Finished bool    `parquet:"finished"`
+}
+
+// port is a row of ports.parquet: a class of a port.
+type port struct {
+	Node        string `parquet:"node"`
+	Port        int64  `parquet:"port"`
+	Peer        string `parquet:"peer"`
+	Class       int64  `parquet:"class"`
+	Pauses      int64  `parquet:"pauses_sent"`
+	Blocked     int64  `parquet:"blocked_ps"`
+	Marks       int64  `parquet:"marks"`
+	NoRoute     int64  `parquet:"drops_no_route"`
+	Overflow    int64  `parquet:"drops_overflow"`
+	Lossless    int64  `parquet:"drops_lossless"`
+	Handler     int64  `parquet:"drops_deadlock_handler"`
+	Link        int64  `parquet:"drops_link"`
+	PeakEgress  int64  `parquet:"peak_egress_bytes,optional"`
+	PeakHeadrom int64  `parquet:"peak_headroom_bytes,optional"`
+	Headroom    int64  `parquet:"headroom_bytes"`
+}
+
+// name is how people find a port.
+func (p *port) name() string { return p.Node + " → " + p.Peer }
+
+func (p *port) drops() int64 { return p.NoRoute + p.Overflow + p.Lossless + p.Handler + p.Link }
+
+// pool is a row of pools.parquet.
+type pool struct {
+	Node string `parquet:"node"`
+	Pool string `parquet:"pool"`
+	Size int64  `parquet:"size_bytes"`
+	Peak int64  `parquet:"peak_bytes"`
+	End  int64  `parquet:"end_bytes"`
+}
+
+// rows reads the columns of a table that a struct names.
+func rows[T any](r *Run, name string) ([]T, error) {
+	path := filepath.Join(r.Folder, name)
+	list, err := parquet.ReadFile[T](path)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", path, err)
+	}
+	return list, nil
+}
+
+// schemes is what a report says about a scenario in one line.
+type schemes struct {
+	Topology struct{ Name string }
+	Switch   struct {
+		Policy      struct{ Name string }
+		FlowControl struct{ Name string } `yaml:"flow_control"`
+		ECN         struct{ Name string }
+	}
+	Hosts struct{ CC struct{ Name string } }
+}
+
+// scenario returns the resolved scenario and its schemes.
+func (r *Run) scenario() (string, *schemes, error) {
+	path := filepath.Join(r.Folder, "scenario.resolved.yaml")
+	data, err := os.ReadFile(path)
+	if err != nil {
+		return "", nil, err
+	}
+	s := new(schemes)
+	if err := yaml.Unmarshal(data, s); err != nil {
+		return "", nil, fmt.Errorf("%s: %w", path, err)
+	}
+	return string(data), s, nil
+}
+
+// probes lists the files of probes, in order of their names.
+func (r *Run) probes() ([]string, error) {
+	entries, err := os.ReadDir(r.Folder) // sorted
+	if err != nil {
+		return nil, err
+	}
+	var names []string
+	for _, e := range entries {
+		if strings.HasPrefix(e.Name(), "probe-") && strings.HasSuffix(e.Name(), ".parquet") {
+			names = append(names, e.Name())
+		}
+	}
+	return names, nil
+}
+
+// sample is a row of any probe; columns that a file does not have are zero.
+type sample struct {
+	Time     int64  `parquet:"time_ps"`
+	Node     string `parquet:"node"`
+	Port     int64  `parquet:"port,optional"`
+	Class    int64  `parquet:"class,optional"`
+	Pool     string `parquet:"pool,optional"`
+	Flow     int64  `parquet:"flow,optional"`
+	Event    string `parquet:"event,optional"`
+	Way      string `parquet:"way,optional"`
+	Bytes    int64  `parquet:"bytes,optional"`
+	Rate     int64  `parquet:"bps,optional"`
+	FlowRate int64  `parquet:"rate_bps,optional"`
+	Xoff     int64  `parquet:"xoff_bytes,optional"`
+	Start    int64  `parquet:"start_ps,optional"`
+}
+
+// table is a probe's file.
+type table struct {
+	name    string // without probe- and the ending
+	columns map[string]bool
+	count   int64
+	rows    []sample // nil when there are too many
+}
+
+// readProbe reads the file of a probe.
+func (r *Run) readProbe(file string) (*table, error) {
+	path := filepath.Join(r.Folder, file)
+	f, err := os.Open(path)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { _ = f.Close() }()
+	info, err := f.Stat()
+	if err != nil {
+		return nil, err
+	}
+	from, err := parquet.OpenFile(f, info.Size())
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", path, err)
+	}
+	t := &table{name: strings.TrimSuffix(strings.TrimPrefix(file, "probe-"), ".parquet"), columns: make(map[string]bool), count: from.NumRows()}
+	for _, c := range from.Schema().Columns() {
+		t.columns[c[0]] = true
+	}
+	if r.MaxRows > 0 && t.count > r.MaxRows {
+		return t, nil
+	}
+	reader := parquet.NewGenericReader[sample](from)
+	defer func() { _ = reader.Close() }()
+	t.rows = make([]sample, t.count)
+	for done := 0; done < len(t.rows); {
+		n, err := reader.Read(t.rows[done:])
+		done += n
+		if err != nil && err != io.EOF || n == 0 && done < len(t.rows) {
+			return nil, fmt.Errorf("%s: %w", path, err)
+		}
+	}
+	return t, nil
+}
