@@ -25,7 +25,7 @@ func (p *plan) cdf(s *scene, l *looks) bool {
 		for j := range runs {
 			runs[j] = stairs(runs[j], p.box)
 		}
-		p.stroke(s, runs, l.byName[d.Name])
+		p.stroke(s, runs, l.byName[d.Name], lineWidth)
 	}
 	return any
 }
@@ -53,7 +53,7 @@ func distribution(samples []float64) (x, y []float64) {
 // stairs turns points into steps that begin at the bottom and end at the right
 // edge. Steps that cannot be seen are left out.
 func stairs(run []vec, b box) []vec {
-	const visible = 0.25
+	const visible = 0.4
 	out := []vec{{run[0].x, b.y1}, run[0]}
 	for i, v := range run[1:] {
 		last := out[len(out)-1]

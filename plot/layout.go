@@ -127,10 +127,10 @@ func (p *plan) place() {
 	p.x = axis{label: p.X.Label, lo: 0, hi: 1}
 	slot := width / float64(max(len(p.Categories), 1))
 	for _, c := range p.Categories {
-		lines := wrap(c, styleTick, slot-4)
+		lines := wrap(c, styleTick, slot-6)
 		p.categories = append(p.categories, lines)
 		for _, l := range lines {
-			p.upright = p.upright || styleTick.widthOf(l) > slot-2
+			p.upright = p.upright || styleTick.widthOf(l)*slack > slot-6
 		}
 		p.upright = p.upright || len(lines) > 3
 	}

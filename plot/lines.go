@@ -38,7 +38,7 @@ func (p *plan) lines(s *scene, l *looks) bool {
 			p.errorBars(s, d.s, d.look)
 		}
 		if !d.s.Style.Points {
-			p.stroke(s, d.runs, d.look)
+			p.stroke(s, d.runs, d.look, widthFor(d.pts))
 		}
 		if d.s.marked() || lonely(d.runs) {
 			p.markers(s, d.pts, d.look)
@@ -90,7 +90,7 @@ func (p *plan) runs(s *Series) (runs [][]vec, inside []vec) {
 }
 
 // stroke draws runs as lines.
-func (p *plan) stroke(s *scene, runs [][]vec, k look) {
+func (p *plan) stroke(s *scene, runs [][]vec, k look, width float64) {
 	var paths [][]point
 	for _, run := range runs {
 		for _, part := range p.box.clipLine(thin(run)) {
@@ -100,17 +100,13 @@ func (p *plan) stroke(s *scene, runs [][]vec, k look) {
 		}
 	}
 	if len(paths) > 0 {
-		s.add(shape{paths: paths, stroke: k.ink, width: units(widthFor(paths)), dash: k.dash})
+		s.add(shape{paths: paths, stroke: k.ink, width: units(width), dash: k.dash})
 	}
 }
 
 // widthFor is that of a line: thin when it has very many points.
-func widthFor(paths [][]point) float64 {
-	n := 0
-	for _, p := range paths {
-		n += len(p)
-	}
-	if n > denseLine {
+func widthFor(pts []vec) float64 {
+	if len(pts) > denseLine {
 		return thinWidth
 	}
 	return lineWidth

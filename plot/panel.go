@@ -43,7 +43,7 @@ func (p *Panel) yDemand(height float64) demand {
 
 // xDemand does so for the x axis.
 func (p *Panel) xDemand(ticks int) demand {
-	d := demand{ticks: ticks}
+	d := demand{ticks: ticks, beyond: p.Kind == CDF}
 	for i := range p.Series {
 		d.pad = d.pad || p.Kind == Lines && p.Series[i].marked()
 		for j, v := range p.Series[i].X {

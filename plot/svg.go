@@ -15,11 +15,7 @@ import (
 func (s *scene) svg(w io.Writer, alone bool) error {
 	var b bytes.Buffer
 	width, height := units(s.width), units(s.height)
-	fmt.Fprintf(&b, `<svg xmlns="http://www.w3.org/2000/svg" class="xoff" role="img" viewBox="0 0 %s %s"`, width, height)
-	if alone {
-		fmt.Fprintf(&b, ` width="%s" height="%s"`, width, height)
-	}
-	b.WriteString(">\n")
+	fmt.Fprintf(&b, `<svg xmlns="http://www.w3.org/2000/svg" class="xoff" role="img" viewBox="0 0 %s %s" width="%s" height="%s">`+"\n", width, height, width, height)
 	if s.title != "" {
 		fmt.Fprintf(&b, "<title>%s</title>\n", escape(s.title))
 	}

@@ -26,6 +26,7 @@ type demand struct {
 	near   bool      // shows zero if that is not far from the data
 	round  bool      // the ends are ticks
 	pad    bool      // a margin at the ends, for markers
+	beyond bool      // a margin at the upper end, where distributions end
 	ticks  int       // about how many
 }
 
@@ -65,7 +66,7 @@ func (x *axis) extent(a Axis, d demand) {
 		x.lo, x.hi = min(x.lo, 0), max(x.hi, 0)
 	}
 	if !empty && !d.round {
-		x.loosen(d.pad)
+		x.loosen(d)
 	}
 	fixed := func(p *float64) bool { return p != nil && finite(*p) && math.Abs(*p) <= huge && (!x.log || *p > 0) }
 	if fixed(a.Min) {
@@ -91,10 +92,13 @@ func (x *axis) extent(a Axis, d demand) {
 
 // loosen moves the ends of an axis whose ends need not be ticks: outward by a
 // margin for markers, and to a power of ten or to zero that is very near.
-func (x *axis) loosen(pad bool) {
+func (x *axis) loosen(d demand) {
 	if x.log {
-		if pad {
-			x.lo, x.hi = x.lo/1.1, x.hi*1.1
+		if d.pad {
+			x.lo = x.lo / 1.1
+		}
+		if d.pad || d.beyond {
+			x.hi *= 1.1
 		}
 		if e := scaled(1, int(math.Floor(log10(x.lo)+1e-6))); x.lo < e*1.1 {
 			x.lo = min(x.lo, e)
@@ -102,9 +106,12 @@ func (x *axis) loosen(pad bool) {
 		return
 	}
 	positive := x.lo >= 0
-	if pad {
-		margin := x.hi/25 - x.lo/25
-		x.lo, x.hi = x.lo-margin, x.hi+margin
+	margin := x.hi/25 - x.lo/25
+	if d.pad {
+		x.lo -= margin
+	}
+	if d.pad || d.beyond {
+		x.hi += margin
 	}
 	if positive && x.lo < x.hi/20 {
 		x.lo = 0

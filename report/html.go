@@ -123,10 +123,10 @@ func (p *page) block(b Block) {
 }
 
 func (p *page) table(t *Table) {
-	p.line(`<div class="wide"><table>`)
 	if t.Caption != "" {
-		p.line(`<caption>%s</caption>`, inline(t.Caption))
+		p.line(`<p class="caption">%s</p>`, inline(t.Caption))
 	}
+	p.line(`<div class="wide"><table>`)
 	p.line(`<thead><tr>`)
 	for _, c := range t.Columns {
 		p.line(`<th scope="col"%s>%s</th>`, class(c.Align.class()), inline(c.Name))

@@ -68,12 +68,13 @@ var impure = []string{"time", "os", "net", "sync", "log"}
 
 // siblings are the imports within a layer that are meant.
 var siblings = map[string]string{
-	"flowctl -> buffer":                  "a receiver asks the buffer policy for its threshold",
-	"metrics -> sim":                     "summaries are made of the totals of an engine",
-	"internal/cli -> internal/bench":     "the bench is a command",
-	"internal/cli -> internal/trace":     "a flag of runs",
-	"internal/cli -> internal/runreport": "a command, and a file of every run",
-	"cmd/xoff -> internal/cli":           "main is one line",
+	"flowctl -> buffer":                      "a receiver asks the buffer policy for its threshold",
+	"metrics -> sim":                         "summaries are made of the totals of an engine",
+	"internal/cli -> internal/bench":         "the bench is a command",
+	"internal/cli -> internal/trace":         "a flag of runs",
+	"internal/demofig -> internal/runreport": "the picture is made of results",
+	"internal/cli -> internal/runreport":     "a command, and a file of every run",
+	"cmd/xoff -> internal/cli":               "main is one line",
 }
 
 // verdict says why an import is not allowed; empty when it is.

@@ -43,7 +43,7 @@ func Compare(title string, variants []*sweep.Variant) (*report.Document, error) 
 	names := shortNames(variants)
 	d := &report.Document{Title: title, Subtitle: fmt.Sprintf("%d variants; %s", len(variants), c.Confidence())}
 	d.Badges = troubles(variants)
-	d.Sections = append(d.Sections, variantSection(variants, names), metricSection(c, names))
+	d.Sections = append(d.Sections, variantSection(variants, names))
 	figures := report.Section{Heading: "Figures"}
 	if f := overview(c, names); len(f.Panels) > 0 {
 		figures.Add(&report.Figure{Name: "metrics", Plot: f, Caption: caption(c)})
@@ -55,7 +55,9 @@ func Compare(title string, variants []*sweep.Variant) (*report.Document, error) 
 	if f != nil {
 		figures.Add(&report.Figure{Name: "slowdown", Plot: f, Caption: "Mean over the seeds of a variant; the band spans them. Flows that did not finish are beyond the right edge."})
 	}
-	d.Sections = append(d.Sections, figures, differSection(c, names))
+	d.Sections = append(d.Sections, figures)
+	d.Sections = append(d.Sections, metricSections(c, names)...)
+	d.Sections = append(d.Sections, differSection(c, names))
 	return d, nil
 }
 
@@ -140,58 +142,74 @@ func variantSection(variants []*sweep.Variant, names []string) report.Section {
 	return sec
 }
 
-// metricSection has a column per variant when they fit, or a row per variant.
-func metricSection(c *sweep.Comparison, names []string) report.Section {
+// metricSections has a column per variant when they fit, with those of parts of
+// the flows apart, or a row per variant.
+func metricSections(c *sweep.Comparison, names []string) []report.Section {
 	sec := report.Section{Heading: "Metrics"}
-	cell := func(m *sweep.Compared, i int) report.Cell {
-		cell := report.Cell{Text: m.Cell(i)}
-		if i == m.Best {
-			cell.Mark = report.Best
+	sec.Add(report.Paragraph("Means over seeds with half of their 95 % intervals. * is better than every other: the 95 % interval of each difference excludes 0. ~ is best on average, perhaps by chance."))
+	var whole, parts []*sweep.Compared
+	for i := range c.Metrics {
+		if m := &c.Metrics[i]; strings.Count(m.Name, ".") == 1 {
+			whole = append(whole, m)
+		} else {
+			parts = append(parts, m)
 		}
-		if strings.HasPrefix(m.Name, "drops.") && m.Samples[i] != nil && m.Samples[i].Mean > 0 {
-			cell.Mark = report.Bad
-		}
-		return cell
 	}
-	t := &report.Table{}
-	if len(names) <= maxColumns {
-		t.Columns = columns("metric")
-		for _, n := range names {
-			t.Columns = append(t.Columns, report.Column{Name: n, Align: report.Right})
-		}
-		for i := range c.Metrics {
-			m := &c.Metrics[i]
-			row := []report.Cell{{Text: sweep.Title(m.Name)}}
-			for k := range names {
-				row = append(row, cell(m, k))
-			}
-			t.Rows = append(t.Rows, row)
-		}
-	} else {
-		t.Columns = columns("variant")
-		var chosen []*sweep.Compared
-		for i := range c.Metrics {
-			if m := &c.Metrics[i]; strings.Count(m.Name, ".") == 1 {
-				chosen = append(chosen, m)
-				t.Columns = append(t.Columns, report.Column{Name: sweep.Title(m.Name), Align: report.Right})
-			}
+	if len(names) > maxColumns {
+		t := &report.Table{Columns: columns("variant")}
+		for _, m := range whole {
+			t.Columns = append(t.Columns, report.Column{Name: sweep.Title(m.Name), Align: report.Right})
 		}
 		for k, n := range names {
 			row := []report.Cell{{Text: n}}
-			for _, m := range chosen {
-				row = append(row, cell(m, k))
+			for _, m := range whole {
+				row = append(row, metricCell(m, k))
 			}
 			t.Rows = append(t.Rows, row)
 		}
+		sec.Add(t)
+		return []report.Section{sec}
 	}
-	sec.Add(report.Paragraph("Means over seeds with half of their 95 % intervals. * is better than every other: the 95 % interval of each difference excludes 0. ~ is best on average, perhaps by chance."), t)
-	return sec
+	sec.Add(metricTable(whole, names))
+	list := []report.Section{sec}
+	if len(parts) > 0 {
+		list = append(list, report.Section{Heading: "Metrics by workload and size", Blocks: []report.Block{metricTable(parts, names)}})
+	}
+	return list
+}
+
+// metricTable has a row per metric and a column per variant.
+func metricTable(list []*sweep.Compared, names []string) *report.Table {
+	t := &report.Table{Columns: columns("metric")}
+	for _, n := range names {
+		t.Columns = append(t.Columns, report.Column{Name: n, Align: report.Right})
+	}
+	for _, m := range list {
+		row := []report.Cell{{Text: sweep.Title(m.Name)}}
+		for k := range names {
+			row = append(row, metricCell(m, k))
+		}
+		t.Rows = append(t.Rows, row)
+	}
+	return t
+}
+
+// metricCell marks what is best, and drops.
+func metricCell(m *sweep.Compared, i int) report.Cell {
+	cell := report.Cell{Text: m.Cell(i)}
+	if i == m.Best {
+		cell.Mark = report.Best
+	}
+	if strings.HasPrefix(m.Name, "drops.") && m.Samples[i] != nil && m.Samples[i].Mean > 0 {
+		cell.Mark = report.Bad
+	}
+	return cell
 }
 
 func caption(c *sweep.Comparison) string {
 	for _, v := range c.Variants {
 		if len(v.Seeds) > 1 {
-			return "Bars are 95 % intervals of the mean over seeds."
+			return "Bars are 95 % intervals of the mean over seeds, cut at zero."
 		}
 	}
 	return ""
@@ -251,7 +269,7 @@ func seriesOf(m *sweep.Compared, name string, xs []float64, at []int) plot.Serie
 	for _, i := range at {
 		y, lo, hi := math.NaN(), math.NaN(), math.NaN()
 		if v := m.Samples[i]; v != nil {
-			y, lo, hi = v.Mean, v.Mean-v.Half, v.Mean+v.Half
+			y, lo, hi = v.Mean, max(v.Mean-v.Half, 0), v.Mean+v.Half
 			several = several || v.N > 1
 		}
 		s.Y, s.Low, s.High = append(s.Y, y), append(s.Low, lo), append(s.High, hi)
@@ -349,19 +367,13 @@ func slowdowns(variants []*sweep.Variant, names []string) (*plot.Figure, error) 
 	for i, v := range variants {
 		var runs [][]float64
 		for _, folder := range v.Runs {
-			list, err := rows[flow](&Run{Folder: folder}, "flows.parquet")
+			list, err := ReadSlowdowns(folder)
 			if err != nil {
 				return nil, err
 			}
 			var values []float64
-			for _, f := range list {
-				if !f.Measured {
-					continue
-				}
-				if !f.Finished {
-					f.Slowdown = math.Inf(1)
-				}
-				values = append(values, f.Slowdown)
+			for _, w := range list {
+				values = append(values, w.Values...)
 			}
 			runs = append(runs, values)
 		}

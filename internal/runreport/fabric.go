@@ -12,7 +12,7 @@ import (
 
 // How many rows of a table and bars of a figure are shown.
 const (
-	topRows = 15
+	topRows = 10
 	topBars = 12
 )
 
@@ -31,11 +31,11 @@ func top[T any](list []T, n int, value func(*T) int64) ([]T, int) {
 
 // fabric is what happened in switches: pauses, drops, buffers.
 func (r *Run) fabric() ([]report.Section, error) {
-	ports, err := rows[port](r, "ports.parquet")
+	ports, err := rows[port](r.Folder, "ports.parquet")
 	if err != nil {
 		return nil, err
 	}
-	pools, err := rows[pool](r, "pools.parquet")
+	pools, err := rows[pool](r.Folder, "pools.parquet")
 	if err != nil {
 		return nil, err
 	}

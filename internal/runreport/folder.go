@@ -6,6 +6,7 @@ package runreport
 import (
 	"fmt"
 	"io"
+	"math"
 	"os"
 	"path/filepath"
 	"strings"
@@ -38,12 +39,45 @@ func Open(folder string) (*Run, error) {
 	return &Run{Folder: folder, Summary: s}, nil
 }
 
-// flow is what reports need of a row of flows.parquet.
-type flow struct {
-	Workload string  `parquet:"workload"`
-	Slowdown float64 `parquet:"slowdown,optional"`
-	Measured bool    `parquet:"measured"`
-	Finished bool    `parquet:"finished"`
+// Slowdowns are those of the measured flows of a workload, +Inf for flows that
+// did not finish.
+type Slowdowns struct {
+	Workload string
+	Values   []float64
+}
+
+// ReadSlowdowns reads them from the results in a folder, workloads in order of
+// their first flow.
+func ReadSlowdowns(folder string) ([]Slowdowns, error) {
+	type flow struct {
+		Workload string  `parquet:"workload"`
+		Slowdown float64 `parquet:"slowdown,optional"`
+		Measured bool    `parquet:"measured"`
+		Finished bool    `parquet:"finished"`
+	}
+	flows, err := rows[flow](folder, "flows.parquet")
+	if err != nil {
+		return nil, err
+	}
+	var list []Slowdowns
+	at := make(map[string]int)
+	for i := range flows {
+		f := &flows[i]
+		if !f.Measured {
+			continue
+		}
+		k, ok := at[f.Workload]
+		if !ok {
+			k = len(list)
+			at[f.Workload] = k
+			list = append(list, Slowdowns{Workload: f.Workload})
+		}
+		if !f.Finished {
+			f.Slowdown = math.Inf(1)
+		}
+		list[k].Values = append(list[k].Values, f.Slowdown)
+	}
+	return list, nil
 }
 
 // port is a row of ports.parquet: a class of a port.
@@ -80,8 +114,8 @@ type pool struct {
 }
 
 // rows reads the columns of a table that a struct names.
-func rows[T any](r *Run, name string) ([]T, error) {
-	path := filepath.Join(r.Folder, name)
+func rows[T any](folder, name string) ([]T, error) {
+	path := filepath.Join(folder, name)
 	list, err := parquet.ReadFile[T](path)
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", path, err)

@@ -2,7 +2,6 @@ package runreport
 
 import (
 	"fmt"
-	"math"
 
 	"github.com/xoff-net/xoff/metrics"
 	"github.com/xoff-net/xoff/plot"
@@ -112,14 +111,14 @@ func ratio(v float64) string { return fmt.Sprintf("%.2f", v) }
 func (r *Run) flows() ([]report.Section, error) {
 	sec := report.Section{Heading: "Flows"}
 	sec.Add(report.Paragraph("FCT is the time from the start of a flow to its last ACK, slowdown is FCT over that of the flow alone in the network. Flows that started in the measurement window count."), r.groups())
-	list, err := rows[flow](r, "flows.parquet")
+	list, err := ReadSlowdowns(r.Folder)
 	if err != nil {
 		return nil, err
 	}
 	if f := r.bySize(); f != nil {
 		sec.Add(&report.Figure{Name: "slowdown-by-size", Plot: f})
 	}
-	if f := distributions(r.Summary, list); f != nil {
+	if f := distributions(list); f != nil {
 		sec.Add(&report.Figure{Name: "slowdown", Plot: f, Caption: "Flows that did not finish are beyond the right edge: their curve ends below 100 %."})
 	}
 	return []report.Section{sec}, nil
@@ -238,37 +237,18 @@ func sizePanel(title string, sizes []metrics.Part) *plot.Panel {
 // maxCurves is how many distributions are told apart.
 const maxCurves = 7
 
-// distributions draws the slowdown of measured flows, a curve per workload.
-func distributions(s *metrics.Summary, list []flow) *plot.Figure {
-	at := make(map[string]int)
-	var curves []plot.Series
-	for _, w := range s.Workloads {
-		at[w.Name] = len(curves)
-		curves = append(curves, plot.Series{Name: w.Name, Style: plot.Style{Plain: true}})
-	}
-	for i := range list {
-		f := &list[i]
-		c, ok := at[f.Workload]
-		if !f.Measured || !ok {
-			continue
-		}
-		v := f.Slowdown
-		if !f.Finished {
-			v = math.Inf(1)
-		}
-		curves[c].X = append(curves[c].X, v)
-	}
+// distributions draws the slowdown of measured flows, a curve per workload; nil
+// when there are none.
+func distributions(list []Slowdowns) *plot.Figure {
 	p := plot.Panel{Kind: plot.CDF, X: plot.Axis{Label: "slowdown", Log: true}, Y: plot.Axis{Label: "flows"}}
-	for _, c := range curves {
-		if len(c.X) > 0 && len(p.Series) < maxCurves {
-			p.Series = append(p.Series, c)
-		}
+	for _, w := range list[:min(maxCurves, len(list))] {
+		p.Series = append(p.Series, plot.Series{Name: w.Workload, X: w.Values})
 	}
-	if len(p.Series) == 0 {
+	if len(list) == 0 {
 		return nil
 	}
-	if len(curves) > maxCurves {
-		p.Notes = []string{fmt.Sprintf("the first %d of %d workloads", maxCurves, len(curves))}
+	if len(list) > maxCurves {
+		p.Notes = []string{fmt.Sprintf("the first %d of %d workloads", maxCurves, len(list))}
 	}
 	return &plot.Figure{Title: "Distribution of slowdown", Panels: []plot.Panel{p}}
 }

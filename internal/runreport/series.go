@@ -52,11 +52,11 @@ func (t *table) figure(runEnd units.Time) *plot.Figure {
 	case t.columns["xoff_bytes"]:
 		p = t.thresholds()
 	case t.columns["rate_bps"]:
-		p = t.lines("rate", plot.BitRate, false, func(s *sample) float64 { return float64(s.FlowRate) })
+		p = t.lines("rate", plot.BitRate, longest, func(s *sample) float64 { return float64(s.FlowRate) })
 	case t.columns["bps"]:
-		p = t.lines("rate", plot.BitRate, true, func(s *sample) float64 { return float64(s.Rate) })
+		p = t.lines("rate", plot.BitRate, highest, func(s *sample) float64 { return float64(s.Rate) })
 	case t.columns["bytes"]:
-		p = t.lines("bytes", plot.Bytes, true, func(s *sample) float64 { return float64(s.Bytes) })
+		p = t.lines("bytes", plot.Bytes, highest, func(s *sample) float64 { return float64(s.Bytes) })
 	default:
 		p = t.events(runEnd)
 	}
@@ -111,18 +111,27 @@ func (t *table) groups(x, y func(*sample) float64) []group {
 
 func seconds(s *sample) float64 { return units.Time(s.Time).Seconds() }
 
+// Which series of many are drawn.
+const (
+	highest = "that reach highest"
+	longest = "with most samples"
+)
+
 // lines draws samples over time. Samples of nothing are not in the file: where
-// some are missing the line goes to zero.
-func (t *table) lines(what string, unit plot.Unit, zeros bool, value func(*sample) float64) plot.Panel {
+// some are missing the line goes to zero; flows that are missing are gone.
+func (t *table) lines(what string, unit plot.Unit, which string, value func(*sample) float64) plot.Panel {
 	p := plot.Panel{X: plot.Axis{Label: "time", Unit: plot.Seconds}, Y: plot.Axis{Label: what, Unit: unit}}
 	period := t.period()
 	list := t.groups(seconds, value)
+	if which == longest {
+		slices.SortStableFunc(list, func(a, b group) int { return cmp.Compare(len(b.x), len(a.x)) })
+	}
 	for _, g := range list[:min(shownSeries, len(list))] {
 		s := plot.Series{Name: g.name, Style: plot.Style{Plain: true}}
 		for i := range g.x {
 			if i > 0 && g.x[i]-g.x[i-1] > 1.5*period {
 				fill := math.NaN()
-				if zeros {
+				if which == highest {
 					fill = 0
 				}
 				s.X, s.Y = append(s.X, g.x[i-1]+period, g.x[i]-period), append(s.Y, fill, fill)
@@ -131,15 +140,16 @@ func (t *table) lines(what string, unit plot.Unit, zeros bool, value func(*sampl
 		}
 		p.Series = append(p.Series, s)
 	}
-	p.Notes = shown(len(list))
+	p.Notes = shown(len(list), which)
 	return p
 }
 
-func shown(n int) []string {
+// shown says that there are more series than are drawn.
+func shown(n int, which string) []string {
 	if n <= shownSeries {
 		return nil
 	}
-	return []string{fmt.Sprintf("the %d of %d that reach highest", shownSeries, n)}
+	return []string{fmt.Sprintf("the %d of %d %s", shownSeries, n, which)}
 }
 
 // period is the time between samples.
@@ -185,17 +195,26 @@ func (t *table) spread(what string, unit plot.Unit, value func(*sample) float64)
 	for _, n := range nodes[:min(shownSeries, len(nodes))] {
 		p.Series = append(p.Series, plot.Series{Name: n, X: byNode[n]})
 	}
-	if len(nodes) > shownSeries {
-		p.Notes = []string{fmt.Sprintf("the %d of %d nodes with most events", shownSeries, len(nodes))}
-	}
+	p.Notes = shown(len(nodes), "nodes with most events")
 	return p
+}
+
+// binWidth is a round number of picoseconds that divides a time into 50 to 125.
+func binWidth(span int64) int64 {
+	for w := int64(1); ; w *= 10 {
+		for _, m := range []int64{1, 2, 5} {
+			if w*m*125 >= span {
+				return w * m
+			}
+		}
+	}
 }
 
 // events draws how often something happened over time.
 func (t *table) events(runEnd units.Time) plot.Panel {
-	const bins = 100
 	p := plot.Panel{X: plot.Axis{Label: "time", Unit: plot.Seconds}}
-	width := max(int64(runEnd)/bins, 1)
+	width := binWidth(int64(runEnd))
+	bins := int64(runEnd) / width
 	p.Y.Label = "events per " + units.Time(width).Human()
 	counts := make(map[string][]float64)
 	var names []string
@@ -228,8 +247,6 @@ func (t *table) events(runEnd units.Time) plot.Panel {
 		}
 		p.Series = append(p.Series, s)
 	}
-	if len(names) > shownSeries {
-		p.Notes = []string{fmt.Sprintf("the %d of %d with most events", shownSeries, len(names))}
-	}
+	p.Notes = shown(len(names), "with most events")
 	return p
 }
