@@ -162,10 +162,10 @@ func (b box) clip(p, q vec) (vec, vec, bool) {
 	// An end inside stays as it is, so that the next segment continues it.
 	from, to := p, q
 	if t0 > 0 {
-		from = vec{p.x + float64(t0*dx), p.y + float64(t0*dy)}
+		from = b.clamp(vec{p.x + float64(t0*dx), p.y + float64(t0*dy)})
 	}
 	if t1 < 1 {
-		to = vec{p.x + float64(t1*dx), p.y + float64(t1*dy)}
+		to = b.clamp(vec{p.x + float64(t1*dx), p.y + float64(t1*dy)})
 	}
 	return from, to, true
 }

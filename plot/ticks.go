@@ -30,8 +30,20 @@ type demand struct {
 	ticks  int       // about how many
 }
 
-// Data beyond this is drawn at the edge: sums and differences stay finite.
-const huge = 1e300
+// Data beyond this is drawn at the edge, and data below this is nothing: sums,
+// differences and logarithms stay finite.
+const (
+	huge = 1e300
+	tiny = 1e-300
+)
+
+// tame keeps a value where computing with it is safe.
+func (x *axis) tame(v float64) float64 {
+	if math.Abs(v) < tiny {
+		v = 0
+	}
+	return min(max(v, -huge), huge)
+}
 
 func finite(v float64) bool { return !math.IsNaN(v) && !math.IsInf(v, 0) }
 
@@ -51,7 +63,7 @@ func newAxis(a Axis, d demand) axis {
 func (x *axis) extent(a Axis, d demand) {
 	x.lo, x.hi = math.Inf(1), math.Inf(-1)
 	for _, v := range d.values {
-		if v = min(max(v, -huge), huge); !x.log || v > 0 {
+		if v = x.tame(v); !x.log || v > 0 {
 			x.lo, x.hi = min(x.lo, v), max(x.hi, v)
 		}
 	}
@@ -68,12 +80,12 @@ func (x *axis) extent(a Axis, d demand) {
 	if !empty && !d.round {
 		x.loosen(d)
 	}
-	fixed := func(p *float64) bool { return p != nil && finite(*p) && math.Abs(*p) <= huge && (!x.log || *p > 0) }
+	fixed := func(p *float64) bool { return p != nil && finite(*p) && (!x.log || *p >= tiny) }
 	if fixed(a.Min) {
-		x.lo = *a.Min
+		x.lo = x.tame(*a.Min)
 	}
 	if fixed(a.Max) {
-		x.hi = *a.Max
+		x.hi = x.tame(*a.Max)
 	}
 	// A span that is nothing beside the numbers themselves cannot have ticks.
 	if size := max(math.Abs(x.lo), math.Abs(x.hi)); x.hi-x.lo <= size*1e-9 {
@@ -238,16 +250,21 @@ func (x *axis) roundLog(a Axis, first, last int, mantissas []int64) {
 // share is where a value lies between the ends, 0 to 1; false when it has no
 // place on the axis.
 func (x *axis) share(v float64) (float64, bool) {
-	if !finite(v) || x.log && v <= 0 {
+	if !finite(v) || x.log && v < tiny {
 		return 0, false
 	}
-	v = min(max(v, -huge), huge)
+	v = x.tame(v)
+	at := (v/2 - x.lo/2) / (x.hi/2 - x.lo/2)
 	if x.log {
 		lo := log10(x.lo)
-		return (log10(v) - lo) / (log10(x.hi) - lo), true
+		at = (log10(v) - lo) / (log10(x.hi) - lo)
 	}
-	return (v/2 - x.lo/2) / (x.hi/2 - x.lo/2), true
+	return min(max(at, -far), far), true
 }
+
+// far is how many lengths of the axis away a value is at most: a line that goes
+// there leaves the panel as it should.
+const far = 1e6
 
 // scales of units: names of the powers of 1000 from the given one on.
 type prefixes struct {
