@@ -29,7 +29,7 @@ func (d *Document) HTML(w io.Writer) error {
 	p := &page{}
 	light, dark := plot.Paper()
 	p.line(`<!DOCTYPE html>`)
-	p.line(`<html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width, initial-scale=1"><meta name="color-scheme" content="light dark">`)
+	p.line(`<html lang="en"><head><meta charset="utf-8"/><meta name="viewport" content="width=device-width, initial-scale=1"/><meta name="color-scheme" content="light dark"/>`)
 	p.line(`<title>%s</title>`, text(d.Title))
 	p.line(`<style>%s%s</style></head><body><main>`, strings.NewReplacer("PAPER_LIGHT", light, "PAPER_DARK", dark).Replace(style), plot.CSS())
 	p.line(`<header><h1>%s%s</h1>`, text(d.Title), badges(d.Badges))
@@ -185,7 +185,7 @@ func badges(list []Badge) string {
 // text makes text safe. Characters that a page cannot hold are replaced.
 func text(s string) string {
 	clean := strings.Map(func(r rune) rune {
-		if r < ' ' && r != '\n' && r != '\t' {
+		if r < ' ' && r != '\n' && r != '\t' || r == '\uFFFE' || r == '\uFFFF' {
 			return '\uFFFD'
 		}
 		return r
