@@ -11,11 +11,9 @@ import (
 // packet that asks, when it leaves its queue. port.tally is the counter that the
 // records show; frames that ports speak (PFC) count when they leave.
 type stamps struct {
-	format  telemetry.Format
-	queued  bool // the counter is of what joined a queue, not of what was sent
-	tags    []uint32
-	record  telemetry.Record // scratch, as are the next two
-	passing packet.Packet
+	queued  bool            // the counter is of what joined a queue, not of what was sent
+	hops    []telemetry.Hop // by port
+	passing packet.Packet   // scratch, as is the next
 	ext     [telemetry.MaxWords]uint64
 }
 
@@ -26,9 +24,10 @@ func newStamps(spec *SwitchSpec) *stamps {
 	if spec.Telemetry == nil {
 		return nil
 	}
-	t := &stamps{format: spec.Telemetry.Format, queued: spec.Telemetry.Counter == telemetry.Queued}
+	t := &stamps{queued: spec.Telemetry.Counter == telemetry.Queued}
 	for i := range spec.Ports {
-		t.tags = append(t.tags, route.Mix(uint32(spec.Node)<<16|uint32(i))&tagMask)
+		tag := route.Mix(uint32(spec.Node)<<16|uint32(i)) & tagMask
+		t.hops = append(t.hops, spec.Telemetry.Format.Hop(spec.Ports[i].Rate, tag))
 	}
 	return t
 }
@@ -71,8 +70,5 @@ func (s *Switch) passStamped(now units.Time, op *port, p *packet.Packet) {
 }
 
 func (s *Switch) stamp(now units.Time, op *port, ext packet.Ext) packet.Ext {
-	r := &s.stamps.record
-	r.Time, r.Queue, r.Bytes = now, s.view.EgressPort(int(op.index)), op.tally
-	r.Rate, r.Tag = op.spec.Rate, s.stamps.tags[op.index]
-	return s.stamps.format.Append(ext, r)
+	return s.stamps.hops[op.index].Append(ext, now, s.view.EgressPort(int(op.index)), op.tally)
 }

@@ -180,26 +180,45 @@ func (f Format) Span() units.Time {
 	return units.Picosecond << exactTimeBits
 }
 
-// Append adds the record of a hop to an extension. It allocates nothing when ext
-// has room for MaxWords; a packet that has MaxHops records is left as it is. The
-// rate must be one that CheckRate accepts.
-func (f Format) Append(ext packet.Ext, r *Record) packet.Ext {
+// Hop writes the records of one port: what they have in common is packed once.
+type Hop struct {
+	format Format
+	fixed  uint64 // rate and tag, in their places
+}
+
+// Hop returns the writer of a port. The rate must be one that CheckRate accepts.
+func (f Format) Hop(rate units.Rate, tag uint32) Hop {
 	if f == HPCC {
+		code, _ := hpccCode(rate)
+		return Hop{f, code}
+	}
+	return Hop{f, uint64(rate/exactRateUnit)&exactRateMask<<exactBytesBits | uint64(tag)<<exactTagShift}
+}
+
+// Append adds a record to an extension: time, queue and counter as in Record. It
+// allocates nothing when ext has room for MaxWords; a packet that has MaxHops
+// records is left as it is.
+func (h Hop) Append(ext packet.Ext, now units.Time, queue, bytes units.Bytes) packet.Ext {
+	if h.format == HPCC {
 		if len(ext) >= MaxHops {
 			return ext
 		}
-		code, _ := hpccCode(r.Rate)
-		return append(ext, code|
-			uint64(r.Time/units.Nanosecond)&hpccTimeMask<<hpccRateBits|
-			uint64(r.Bytes/hpccByteUnit)&hpccBytesMask<<hpccBytesShift|
-			uint64(r.Queue/hpccQueueUnit)&hpccQueueMask<<hpccQueueShift)
+		return append(ext, h.fixed|
+			uint64(now/units.Nanosecond)&hpccTimeMask<<hpccRateBits|
+			uint64(bytes/hpccByteUnit)&hpccBytesMask<<hpccBytesShift|
+			uint64(queue/hpccQueueUnit)&hpccQueueMask<<hpccQueueShift)
 	}
 	if len(ext) >= 2*MaxHops {
 		return ext
 	}
 	return append(ext,
-		uint64(r.Time)&exactTimeMask|uint64(min(r.Queue, exactMaxQueue))<<exactTimeBits,
-		uint64(r.Bytes)&exactBytesMask|uint64(r.Rate/exactRateUnit)&exactRateMask<<exactBytesBits|uint64(r.Tag)<<exactTagShift)
+		uint64(now)&exactTimeMask|uint64(min(queue, exactMaxQueue))<<exactTimeBits,
+		uint64(bytes)&exactBytesMask|h.fixed)
+}
+
+// Append adds the record of a hop to an extension, as its Hop does.
+func (f Format) Append(ext packet.Ext, r *Record) packet.Ext {
+	return f.Hop(r.Rate, r.Tag).Append(ext, r.Time, r.Queue, r.Bytes)
 }
 
 // Hops returns how many records an extension has.
@@ -255,11 +274,11 @@ func (f Format) SamePath(a, b packet.Ext) bool {
 		return false
 	}
 	if f == Exact {
+		differ := uint64(0) // one test for all: where paths differ is hard to guess
 		for i := 1; i < len(a); i += 2 {
-			if (a[i]^b[i])>>exactTagShift != 0 {
-				return false
-			}
+			differ |= a[i] ^ b[i]
 		}
+		return differ>>exactTagShift == 0
 	}
 	return true
 }

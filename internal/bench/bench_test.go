@@ -164,16 +164,25 @@ func TestExternal(t *testing.T) {
 	}
 }
 
-// BenchmarkFabric runs the default case for a while; make profile takes from it
-// the profile with which the command is compiled.
+// BenchmarkFabric runs the default case for a while, and the same with controls
+// that read telemetry; make profile takes from it the profile with which the
+// command is compiled. The default comes first, and longest: it is the one whose
+// speed is quoted.
 func BenchmarkFabric(b *testing.B) {
-	c := Default()
-	c.WarmUp, c.Measured = units.Millisecond, 2*units.Millisecond
-	for b.Loop() {
-		s, err := Measure(b.Context(), c)
-		if err != nil {
-			b.Fatal(err)
-		}
-		b.ReportMetric(s.NsPerHop, "ns/hop")
+	for _, run := range []struct {
+		cc       string
+		measured units.Time
+	}{{"dcqcn", 2 * units.Millisecond}, {"hpcc", units.Millisecond}, {"powertcp", units.Millisecond}} {
+		b.Run(run.cc, func(b *testing.B) {
+			c := Default()
+			c.CC, c.WarmUp, c.Measured = run.cc, units.Millisecond, run.measured
+			for b.Loop() {
+				s, err := Measure(b.Context(), c)
+				if err != nil {
+					b.Fatal(err)
+				}
+				b.ReportMetric(s.NsPerHop, "ns/hop")
+			}
+		})
 	}
 }
