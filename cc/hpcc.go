@@ -103,7 +103,8 @@ func (h *hpcc) OnAck(now units.Time, a *Ack) {
 
 // load is MeasureInflight of the paper for this ACK alone: the largest of the
 // loads of the hops, and the time over which it was measured.
-func (h *hpcc) load(a *Ack) (most float64, dt int64) {
+func (h *hpcc) load(a *Ack) (float64, int64) {
+	most := zeroLoad // no load is no measurement
 	format, before := h.spec.Format, h.hops.words[:]
 	line, w0 := float64(h.line), float64(h.w0)
 	for i := range format.Hops(a.Telemetry) {
@@ -117,11 +118,9 @@ func (h *hpcc) load(a *Ack) (most float64, dt int64) {
 		if q := min(d.Queue, d.Before); q > 0 { // most are empty: two divisions less
 			u += float64(float64(q)*line) / b / w0
 		}
-		if u > most {
-			most, dt = u, d.Ticks
-		}
+		most = most.or(u, d.Ticks)
 	}
-	return most, dt
+	return most.value()
 }
 
 // react is ComputeWind of the paper.

@@ -2,6 +2,7 @@ package cc
 
 import (
 	"fmt"
+	"math"
 	"math/bits"
 
 	"github.com/xoff-net/xoff/packet"
@@ -53,6 +54,34 @@ func (r *rounds) set(rate units.Rate, full bool, next uint32) {
 	}
 }
 
+// largest finds the largest of some loads, none of which is negative, and the
+// ticks over which it was measured. Which hop that is changes from ACK to ACK:
+// floats are compared as integers, whose order is the same, because compilers
+// choose between those without a branch.
+type largest struct {
+	bits  uint64 // of the load, plus one; 0: none
+	ticks int64
+}
+
+// zeroLoad is one that loads of zero do not exceed.
+var zeroLoad = largest{bits: 1}
+
+func (l largest) or(load float64, ticks int64) largest {
+	b := math.Float64bits(load) + 1
+	if b <= l.bits {
+		ticks = l.ticks
+	}
+	return largest{max(b, l.bits), ticks}
+}
+
+// value returns the largest load; without any, both are zero.
+func (l largest) value() (float64, int64) {
+	if l.bits == 0 {
+		return 0, 0
+	}
+	return math.Float64frombits(l.bits - 1), l.ticks
+}
+
 // share returns how many bytes of w0, the window at line rate, go with the rate.
 func (r *rounds) share(w0 units.Bytes) units.Bytes {
 	hi, lo := bits.Mul64(uint64(w0), uint64(r.rate))
@@ -68,9 +97,9 @@ func (r *rounds) inTrip(seconds float64) units.Bytes {
 
 // hops remembers the records of the last ACK; before the first, they are zero.
 type hops struct {
-	words [telemetry.MaxWords]uint64
-	n     int
 	at    units.Time
+	n     int
+	words [telemetry.MaxWords]uint64 // last: most of it is never touched
 }
 
 // keep stores the records of an ACK.

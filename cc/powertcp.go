@@ -102,7 +102,22 @@ type powerTCP struct {
 	tick   float64 // seconds
 	zero   bool    // compare the first ACK with zero
 	window units.Bytes
+	link   link
 	hops   hops
+}
+
+// link is what power needs to know of hops of one rate. Those of a path are most
+// often alike: the products are computed when the rate changes.
+type link struct {
+	rate  units.Rate
+	least float64 // current to reckon with, in bits per second
+	full  float64 // bits of a round trip
+	base  float64 // power of a full link without queue
+}
+
+func (p *powerTCP) linkOf(rate units.Rate) link {
+	b, t := float64(rate), float64(p.t)
+	return link{rate, float64(p.params.MinCurrent * b), float64(b * float64(t*p.tick)), float64(b * float64(float64(b*t)*p.tick))}
 }
 
 // NeedsTelemetry implements Telemetry.
@@ -114,7 +129,7 @@ func (p *powerTCP) Repaces() {}
 // Start implements Control.
 func (p *powerTCP) Start(_ units.Time, f *Flow) {
 	p.rounds = startRounds(f, p.params.MinRate, p.spec.Format.Tick())
-	p.window, p.hops = p.inTrip(p.tick), hops{}
+	p.window, p.link, p.hops = p.inTrip(p.tick), link{}, hops{}
 }
 
 // OnAck implements Control: NewAck of the paper.
@@ -138,31 +153,29 @@ func (p *powerTCP) OnAck(now units.Time, a *Ack) {
 // of the hops, relative to that of a full link without queue. Power is current,
 // the rate of arrivals, times voltage, the bytes of a full link and its queue. No
 // arrivals are a measurement too: averages over a round trip need the zeros.
-func (p *powerTCP) power(a *Ack) (most float64, dt int64) {
-	most = -1
+func (p *powerTCP) power(a *Ack) (float64, int64) {
+	var most largest
 	format, before := p.spec.Format, p.hops.words[:]
-	trip := float64(float64(p.t) * p.tick)
 	for i := range format.Hops(a.Telemetry) {
 		d := format.Delta(a.Telemetry, before, i)
 		if d.Ticks == 0 {
 			continue // the same record again
 		}
+		if rate := format.Rate(a.Telemetry, i); rate != p.link.rate {
+			p.link = p.linkOf(rate)
+		}
 		arrived := float64(d.Bytes)
 		if p.spec.Counter == telemetry.Sent {
 			arrived += float64(d.Queue) - float64(d.Before)
 		}
-		b := float64(format.Rate(a.Telemetry, i))
 		current := float64(arrived*8) / float64(float64(d.Ticks)*p.tick)
-		if least := float64(p.params.MinCurrent * b); current < least { // max of floats costs branches for NaN
-			current = least
+		if current < p.link.least { // max of floats costs branches for NaN
+			current = p.link.least
 		}
-		voltage := float64(float64(d.Queue)*8) + float64(b*trip)
-		u := float64(current*voltage) / float64(b*float64(float64(b*float64(p.t))*p.tick))
-		if u > most {
-			most, dt = u, d.Ticks
-		}
+		voltage := float64(float64(d.Queue)*8) + p.link.full
+		most = most.or(float64(current*voltage)/p.link.base, d.Ticks)
 	}
-	return max(most, 0), dt
+	return most.value()
 }
 
 // Rate implements Control.
