@@ -44,8 +44,9 @@ type Transport struct {
 	LowTimeout units.Time // IRN: timeout when fewer than LowPackets are in the network
 	LowPackets uint32
 
-	clocked bool // round-trip times are measured
-	records bool // packets collect telemetry
+	index   uint8 // in NICSpec.Transports
+	clocked bool  // round-trip times are measured
+	records bool  // packets collect telemetry
 }
 
 // Recovery says what is sent again after a loss.
@@ -139,7 +140,7 @@ func NewNIC(spec *NICSpec, drv NICDriver) (*NIC, error) {
 		drv: drv, id: spec.Node, kinds: spec.Kinds, ways: slices.Clone(spec.Transports), rtt: spec.BaseRTT, flows: spec.Flows,
 		starts: spec.Starts, idle: make([][]int32, len(spec.Transports)), bdp: spec.Port.Rate.In(spec.BaseRTT),
 	}
-	n.node = node{drv: drv, ports: make([]port, 1), wakes: newWakes(components), sink: spec.Sink, checks: spec.Checks, serve: n.serveNIC}
+	n.node = node{drv: drv, ports: make([]port, 1), wakes: newWakes(components), sink: spec.Sink, checks: spec.Checks, watched: spec.Sink != nil || spec.Checks != nil, serve: n.serveNIC}
 	if spec.Scan {
 		n.scan, n.serve = &scanner{wake: units.Never}, n.serveScan
 	}
@@ -147,6 +148,7 @@ func NewNIC(spec *NICSpec, drv NICDriver) (*NIC, error) {
 	n.reorder = make([]reorder, 1)
 	for i := range n.ways {
 		way := &n.ways[i]
+		way.index = uint8(i)
 		control := way.Control()
 		_, way.clocked = control.(cc.Clocked)
 		_, way.records = control.(cc.Telemetry)
@@ -220,12 +222,16 @@ func (n *NIC) kick(now units.Time) {
 		n.scanKick(now)
 		return
 	}
-	if p := &n.ports[0]; p.wants() {
-		n.start(now, p)
+	// Not by way of node.start, which does not know what it calls.
+	switch p := &n.ports[0]; {
+	case !p.wants():
+	case p.busy > now:
+		p.armed = 1
+		n.drv.ArmTx(0, p.busy)
+	default:
+		n.serveNIC(now, p)
 	}
-	if len(n.visits) != 0 || n.wakes.dirty {
-		n.settle(now)
-	}
+	n.ends(now)
 }
 
 // Pace follows the send time of one or more queue pairs.
@@ -260,11 +266,14 @@ func (n *NIC) Pace(now units.Time) {
 // TxDone follows the last bit of a frame when more was waiting.
 func (n *NIC) TxDone(now units.Time, _ int) {
 	n.tick(now)
-	n.ports[0].armed = 0
-	n.serve(now, &n.ports[0])
-	if len(n.visits) != 0 || n.wakes.dirty {
-		n.settle(now)
+	p := &n.ports[0]
+	p.armed = 0
+	if n.scan != nil {
+		n.serveScan(now, p)
+	} else {
+		n.serveNIC(now, p)
 	}
+	n.ends(now)
 }
 
 // serveNIC sends the next frame: flow control first, then replies, then data.
@@ -282,7 +291,7 @@ func (n *NIC) serveNIC(now units.Time, p *port) {
 		} else {
 			class = p.sched.Pick(eligible)
 		}
-		bit := uint8(1) << class
+		bit := uint8(1) << (class & 7)
 		sent := false
 		if reply != 0 {
 			sent = n.sendReply(now, p, class)
@@ -309,25 +318,25 @@ func (n *NIC) more(p *port) {
 
 // may asks the meter of the gate, if the class has one.
 func (n *NIC) may(now units.Time, p *port, class int, size uint16) bool {
-	return p.metered&(1<<class) == 0 || p.meter.May(now, uint8(class), units.Bytes(size))
+	return p.metered&(1<<(class&7)) == 0 || p.meter.May(now, uint8(class), units.Bytes(size))
 }
 
 func (n *NIC) sendReply(now units.Time, p *port, class int) bool {
-	r := &n.replies[class]
+	r := &n.replies[class&7]
 	f := r.front()
 	if !n.may(now, p, class, f.Size) {
 		return false
 	}
 	r.pop()
 	if r.empty() {
-		n.waiting &^= 1 << class
-		if n.ready[class].head == 0 {
-			p.nonEmpty &^= 1 << class
+		n.waiting &^= 1 << (class & 7)
+		if n.ready[class&7].head == 0 {
+			p.nonEmpty &^= 1 << (class & 7)
 		}
 	}
 	ext := packet.Ext(nil)
 	if f.Flags&packet.Extended != 0 {
-		ext = n.answers[class].pop()
+		ext = n.answers[class&7].pop()
 	}
 	n.leave(now, p, f, ext, class)
 	return true
@@ -335,8 +344,9 @@ func (n *NIC) sendReply(now units.Time, p *port, class int) bool {
 
 // sendData sends a packet of the next queue pair of a class that may send.
 func (n *NIC) sendData(now units.Time, p *port, class int) bool {
-	for n.ready[class].head != 0 {
-		i := n.ready[class].head
+	ready := &n.ready[class&7]
+	for ready.head != 0 {
+		i := ready.head
 		q := &n.qps[i]
 		switch {
 		case q.done:
@@ -347,7 +357,7 @@ func (n *NIC) sendData(now units.Time, p *port, class int) bool {
 			n.popReady(class)
 			q.state = qpIdle
 			continue
-		case n.full(now, q):
+		case q.full():
 			n.popReady(class)
 			q.state = qpFull
 			continue
@@ -370,15 +380,22 @@ func (n *NIC) sendData(now units.Time, p *port, class int) bool {
 
 // leave puts a data packet or reply on the wire and into the books.
 func (n *NIC) leave(now units.Time, p *port, f *packet.Packet, ext packet.Ext, class int) {
+	if n.watched || p.metered != 0 {
+		n.account(now, p, f, class)
+	}
+	p.busy = now + p.txTime(f.Size)
+	n.drv.Transmit(0, f, ext, p.busy)
+}
+
+// account tells the checks, the meter and the probe of a frame that leaves.
+func (n *NIC) account(now units.Time, p *port, f *packet.Packet, class int) {
 	if n.checks != nil {
 		n.checks.leaves(now, p, f)
 	}
 	if p.metered&(1<<class) != 0 {
 		p.meter.Sent(now, uint8(class), units.Bytes(f.Size))
 	}
-	p.busy = now + p.txTime(f.Size)
 	n.depart(now, p, f)
-	n.drv.Transmit(0, f, ext, p.busy)
 }
 
 // Wake components of a NIC, after the receiver and the gate of its port.
@@ -414,10 +431,9 @@ func (n *NIC) Wake(now units.Time) {
 
 // Arrive takes a frame whose last bit has arrived. The packet is read-only.
 func (n *NIC) Arrive(now units.Time, in int, p *packet.Packet, ext packet.Ext) {
-	if n.sink != nil {
-		n.sink.Arrive(now, in, p)
+	if n.watched {
+		n.observe(now, in, p)
 	}
-	n.tick(now)
 	switch {
 	case p.Control():
 		n.control(now, in, p, ext)
@@ -429,6 +445,14 @@ func (n *NIC) Arrive(now units.Time, in int, p *packet.Packet, ext packet.Ext) {
 		n.accept(now, p, ext)
 	}
 	n.kick(now)
+}
+
+// observe reports an arrival to the probe and the checks.
+func (n *NIC) observe(now units.Time, in int, p *packet.Packet) {
+	if n.sink != nil {
+		n.sink.Arrive(now, in, p)
+	}
+	n.tick(now)
 }
 
 // accept hands a frame to its queue pair, sending or receiving.

@@ -67,7 +67,7 @@ func (n *NIC) EachFlow(now units.Time, use func(probe.FlowState)) {
 	slices.SortFunc(open, func(a, b int32) int { return int(n.qps[a].flow) - int(n.qps[b].flow) })
 	for _, i := range open {
 		q := &n.qps[i]
-		use(probe.FlowState{Flow: q.flow, Rate: q.ctl.Rate(now), Window: q.ctl.Window(now), InFlight: n.inFlight(q)})
+		use(probe.FlowState{Flow: q.flow, Rate: q.ctl.Rate(now), Window: q.ctl.Window(now), InFlight: q.inFlight()})
 	}
 }
 

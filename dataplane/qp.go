@@ -28,7 +28,8 @@ type qp struct {
 	paceAt   units.Time // the same in the pace heap
 	board    *board     // nil when nothing is remembered of single packets
 	ctl      cc.Control
-	timed    cc.Timed // nil unless ctl has timers
+	way      *Transport
+	window   units.Bytes // of ctl, as it was after the last event
 	flow     uint32
 	next     int32  // in the ready list
 	seq      uint32 // next packet to send
@@ -42,8 +43,8 @@ type qp struct {
 	sentSize uint16 // of the last packet sent
 	state    uint8
 	class    uint8
-	way      uint8
 	done     bool
+	timed    bool // ctl has timers (cc.Timed)
 	moves    bool // rate changes move nextAt (cc.Repacer)
 	// selective is for recovery by selective repeat: q.seq is the next packet never
 	// sent then.
@@ -62,7 +63,7 @@ func (n *NIC) open(now units.Time, flow uint32) {
 	*q = qp{
 		nextAt: now, rtoAt: units.Never, rto: way.Timeout, ctl: q.ctl, timed: q.timed, moves: q.moves, softAt: q.softAt, paceAt: q.paceAt, board: q.board, selective: q.selective,
 		flow: flow, total: uint32(packets), hash: f.Hash, dst: f.Dst,
-		lastSize: uint16(last + way.Header), fullSize: uint16(way.Payload + way.Header), class: f.Class, way: f.Transport,
+		lastSize: uint16(last + way.Header), fullSize: uint16(way.Payload + way.Header), class: f.Class, way: way,
 	}
 	if f.Pinned {
 		q.flags = packet.Pinned
@@ -75,8 +76,9 @@ func (n *NIC) open(now units.Time, flow uint32) {
 	}
 	n.about = cc.Flow{Line: n.ports[0].spec.Rate, MTU: units.Bytes(q.fullSize), MSS: way.Payload, BaseRTT: n.rtt}
 	q.ctl.Start(now, &n.about)
+	q.window = q.ctl.Window(now)
 	n.flows.slot[flow] = i
-	if q.timed != nil {
+	if q.timed {
 		n.armSoft(i, q)
 	}
 	if n.scan != nil {
@@ -106,7 +108,7 @@ func (n *NIC) allocate(way uint8) int32 {
 	if n.ways[way].clocked {
 		q.board = &board{}
 	}
-	q.timed, _ = ctl.(cc.Timed)
+	_, q.timed = ctl.(cc.Timed)
 	_, q.moves = ctl.(cc.Repacer)
 	n.qps = append(n.qps, q)
 	return int32(len(n.qps) - 1)
@@ -114,10 +116,10 @@ func (n *NIC) allocate(way uint8) int32 {
 
 func (n *NIC) makeReady(i int32, q *qp) {
 	q.state, q.next = qpReady, 0
-	l := &n.ready[q.class]
+	l := &n.ready[q.class&7]
 	if l.tail == 0 {
 		l.head = i
-		n.ports[0].nonEmpty |= 1 << q.class
+		n.ports[0].nonEmpty |= 1 << (q.class & 7)
 	} else {
 		n.qps[l.tail].next = i
 	}
@@ -126,25 +128,25 @@ func (n *NIC) makeReady(i int32, q *qp) {
 
 // popReady takes the first queue pair of a class.
 func (n *NIC) popReady(class int) int32 {
-	l := &n.ready[class]
+	l := &n.ready[class&7]
 	i := l.head
 	l.head = n.qps[i].next
 	if l.head == 0 {
 		l.tail = 0
-		if n.waiting&(1<<class) == 0 {
-			n.ports[0].nonEmpty &^= 1 << class
+		if n.waiting&(1<<(class&7)) == 0 {
+			n.ports[0].nonEmpty &^= 1 << (class & 7)
 		}
 	}
 	return i
 }
 
 // inFlight returns what is in the network, as far as the sender knows.
-func (n *NIC) inFlight(q *qp) units.Bytes {
+func (q *qp) inFlight() units.Bytes {
 	packets := q.seq - q.una
 	if q.selective {
 		packets = q.board.pipe
 	}
-	return units.Bytes(packets) * n.ways[q.way].Payload
+	return units.Bytes(packets) * q.way.Payload
 }
 
 // hasMore reports whether there is a packet to send, new or again.
@@ -152,11 +154,11 @@ func (q *qp) hasMore() bool { return q.seq < q.total || q.selective && q.board.l
 
 // full reports whether the window, or that of the receiver, lets nothing more be
 // sent.
-func (n *NIC) full(now units.Time, q *qp) bool {
-	if q.selective && q.board.lost == 0 && q.seq-q.una >= n.ways[q.way].Window {
+func (q *qp) full() bool {
+	if q.selective && q.board.lost == 0 && q.seq-q.una >= q.way.Window {
 		return true
 	}
-	return n.inFlight(q) >= q.ctl.Window(now)
+	return q.inFlight() >= q.window
 }
 
 // nextPacket returns the number of the packet to send next: lost ones come first.
@@ -179,14 +181,14 @@ func (n *NIC) sendPacket(now units.Time, p *port, i int32, q *qp, seq uint32, si
 	// Field by field: see Switch.describe. The driver sets what is left out.
 	f.Flow, f.Seq, f.Hash, f.Dst, f.Size = q.flow, seq, q.hash, q.dst, size
 	f.Meta, f.Flags = packet.MakeMeta(packet.Data, q.class), q.flags
-	way := &n.ways[q.way]
+	way := q.way
 	if units.Bytes(seq)*way.Payload < n.bdp {
 		f.Flags |= packet.Unscheduled
 	}
 	// A window shorter than the interval of ACKs would wait for the timeout: as in
 	// InfiniBand, the packet that fills it asks for its ACK.
 	again := seq < q.high
-	if way.AckEvery > 1 && (n.inFlight(q)+way.Payload >= q.ctl.Window(now) || q.selective && (again || seq-q.una+1 >= way.Window)) {
+	if way.AckEvery > 1 && (q.inFlight()+way.Payload >= q.window || q.selective && (again || seq-q.una+1 >= way.Window)) {
 		f.Flags |= packet.AckNow
 	}
 	if again {
@@ -215,12 +217,12 @@ func (n *NIC) sendPacket(now units.Time, p *port, i int32, q *qp, seq uint32, si
 	switch {
 	case !q.hasMore():
 		q.state = qpIdle
-	case n.full(now, q):
+	case q.full():
 		q.state = qpFull
 	default:
 		n.queue(now, i, q)
 	}
-	p.sched.Sent(int(q.class), units.Bytes(size), n.ready[q.class].head == 0)
+	p.sched.Sent(int(q.class), units.Bytes(size), n.ready[q.class&7].head == 0)
 }
 
 // paced computes when pacing allows the next packet.
@@ -257,8 +259,8 @@ func (n *NIC) pushPace(i int32, q *qp) bool {
 // entry that comes up early is pushed again, so that progress costs nothing.
 func (n *NIC) armSoft(i int32, q *qp) {
 	at := q.rtoAt
-	if q.timed != nil {
-		at = min(at, q.timed.NextTimer())
+	if q.timed {
+		at = min(at, q.ctl.(cc.Timed).NextTimer())
 	}
 	if q.softAt <= at {
 		return
@@ -280,9 +282,11 @@ func (n *NIC) softTimers(now units.Time) {
 		if q.state == qpFree || q.done {
 			continue
 		}
-		if q.timed != nil && q.timed.NextTimer() <= now {
-			q.timed.OnTimer(now)
-			n.reconsider(now, i, q)
+		if q.timed {
+			if c := q.ctl.(cc.Timed); c.NextTimer() <= now {
+				c.OnTimer(now)
+				n.reconsider(now, i, q)
+			}
 		}
 		if q.rtoAt <= now {
 			n.timeout(now, i, q)
@@ -297,7 +301,7 @@ func (n *NIC) timeout(now units.Time, i int32, q *qp) {
 	n.flows.Send[q.flow].Timeouts++
 	n.Stats.Timeouts++
 	n.report(now, q.flow, probe.FlowTimeout)
-	q.rto = min(2*q.rto, n.ways[q.way].MaxTimeout)
+	q.rto = min(2*q.rto, q.way.MaxTimeout)
 	q.rtoAt = units.Never
 	q.ctl.OnLoss(now, true)
 	if q.selective {
@@ -313,9 +317,11 @@ func (n *NIC) goBack(now units.Time, i int32, q *qp) {
 	n.reconsider(now, i, q)
 }
 
-// reconsider queues a queue pair that had nothing to send or no window.
+// reconsider follows every event that the control was told of, but for sending: it
+// notes the window, and queues a queue pair that had nothing to send or no window.
 func (n *NIC) reconsider(now units.Time, i int32, q *qp) {
-	if n.scan == nil && (q.state == qpIdle || q.state == qpFull) && q.hasMore() && !n.full(now, q) {
+	q.window = q.ctl.Window(now)
+	if n.scan == nil && (q.state == qpIdle || q.state == qpFull) && q.hasMore() && !q.full() {
 		n.queue(now, i, q)
 	}
 }
@@ -331,15 +337,16 @@ func (n *NIC) acknowledged(now units.Time, p *packet.Packet, ext packet.Ext) {
 		n.selectivelyAcknowledged(now, i, q, p, ext)
 		return
 	}
-	fresh, rtt := units.Bytes(0), units.Time(0)
+	// Field by field, here and in feedback: see Switch.describe.
+	n.ack.Bytes, n.ack.RTT, n.ack.Nack, n.ack.Telemetry = 0, 0, false, ext
 	if p.Seq > q.una {
-		fresh = q.payload(q.una, p.Seq, n.ways[q.way].Payload)
+		n.ack.Bytes = q.payload(q.una, p.Seq)
 		if q.board != nil && p.Flags&packet.Retransmit == 0 && p.Kind() == packet.Ack {
-			rtt = q.board.rtt(now, p.Seq-1)
+			n.ack.RTT = q.board.rtt(now, p.Seq-1)
 		}
 		q.una = p.Seq
 		q.seq = max(q.seq, q.una)
-		q.rto = n.ways[q.way].Timeout
+		q.rto = q.way.Timeout
 		q.rtoAt = now + q.rto
 		if q.una == q.seq {
 			q.rtoAt = units.Never
@@ -351,24 +358,22 @@ func (n *NIC) acknowledged(now units.Time, p *packet.Packet, ext packet.Ext) {
 		return
 	}
 	before := n.rateOf(now, q)
-	nack := p.Kind() == packet.Nack && p.Seq == q.una
-	if nack {
+	if p.Kind() == packet.Nack && p.Seq == q.una {
+		n.ack.Nack = true
 		q.ctl.OnLoss(now, false)
 		q.seq = q.una
 		q.rtoAt = units.Never
 	}
-	n.feedback(now, i, q, p, fresh, rtt, nack, ext, before)
+	n.feedback(now, i, q, p, before)
 }
 
-// feedback tells the control of an ACK or NACK that was taken into account. Before
-// is the rate of a Repacer before that.
-func (n *NIC) feedback(now units.Time, i int32, q *qp, p *packet.Packet, fresh units.Bytes, rtt units.Time, nack bool, ext packet.Ext, before units.Rate) {
-	// Field by field: see Switch.describe.
-	n.ack.Seq, n.ack.Next, n.ack.Bytes, n.ack.RTT = p.Seq, q.seq, fresh, rtt
+// feedback tells the control of an ACK or NACK that was taken into account; what
+// the frame does not say is in n.ack already. Before is the rate of a Repacer
+// before that.
+func (n *NIC) feedback(now units.Time, i int32, q *qp, p *packet.Packet, before units.Rate) {
+	n.ack.Seq, n.ack.Next = p.Seq, q.seq
 	n.ack.CE = p.Flags&packet.CE != 0
-	n.ack.Nack = nack
-	n.ack.Telemetry = ext
-	if n.ack.CE && n.ways[q.way].CNP == CNPInAck {
+	if n.ack.CE && q.way.CNP == CNPInAck {
 		q.ctl.OnCNP(now)
 	}
 	if n.scan != nil && q.una == q.total { // the public simulators let the last ACK change the rate, too
@@ -379,8 +384,8 @@ func (n *NIC) feedback(now units.Time, i int32, q *qp, p *packet.Packet, fresh u
 }
 
 // payload returns the bytes of packets from..to, the last of which may be short.
-func (q *qp) payload(from, to uint32, full units.Bytes) units.Bytes {
-	b := units.Bytes(to-from) * full
+func (q *qp) payload(from, to uint32) units.Bytes {
+	b := units.Bytes(to-from) * q.way.Payload
 	if to == q.total {
 		b -= units.Bytes(q.fullSize - q.lastSize)
 	}
@@ -414,7 +419,7 @@ func (n *NIC) reacted(now units.Time, i int32, q *qp, before units.Rate) {
 			n.scanMoved(now, q)
 		}
 	}
-	if q.timed != nil {
+	if q.timed {
 		n.armSoft(i, q)
 	}
 	n.reconsider(now, i, q)
@@ -440,5 +445,5 @@ func (n *NIC) finish(now units.Time, i int32, q *qp) {
 
 func (n *NIC) free(i int32, q *qp) {
 	q.state = qpFree
-	n.idle[q.way] = append(n.idle[q.way], i)
+	n.idle[q.way.index] = append(n.idle[q.way.index], i)
 }

@@ -43,7 +43,7 @@ func (n *NIC) data(now units.Time, p *packet.Packet, ext packet.Ext) {
 		}
 		if int(r.unacked) >= way.AckEvery || last || p.Flags&packet.AckNow != 0 || marked && way.CNP == CNPInAck {
 			r.unacked = 0
-			n.reply(p, packet.Ack, way, r.Next, marked, nil, ext)
+			n.answer(p, packet.Ack, way, r.Next, marked, ext)
 		}
 	case p.Seq > r.Next:
 		r.Early++
@@ -51,11 +51,11 @@ func (n *NIC) data(now units.Time, p *packet.Packet, ext packet.Ext) {
 			r.nacked, r.lastNack = r.Next+1, now
 			n.Stats.Nacks++
 			n.report(now, p.Flow, probe.FlowGap)
-			n.reply(p, packet.Nack, way, r.Next, marked, nil, ext)
+			n.answer(p, packet.Nack, way, r.Next, marked, ext)
 		}
 	default:
 		r.Twice++
-		n.reply(p, packet.Ack, way, r.Next, marked, nil, ext)
+		n.answer(p, packet.Ack, way, r.Next, marked, ext)
 	}
 }
 
@@ -65,7 +65,7 @@ func (n *NIC) data(now units.Time, p *packet.Packet, ext packet.Ext) {
 func (n *NIC) changeMark(p *packet.Packet, r *RecvResult, way *Transport, marked bool) {
 	if marked != r.marked && r.unacked > 0 {
 		r.unacked = 0
-		n.reply(p, packet.Ack, way, r.Next, r.marked, nil, nil).Flags |= packet.Retransmit
+		n.reply(p, packet.Ack, way, r.Next, r.marked).Flags |= packet.Retransmit
 	}
 	r.marked = marked
 }
@@ -79,13 +79,27 @@ func (n *NIC) notify(now units.Time, p *packet.Packet, r *RecvResult, way *Trans
 	if r.lastCNP == 0 || now-(r.lastCNP-1) >= way.CNPEvery {
 		r.lastCNP = now + 1
 		n.Stats.CNPs++
-		n.reply(p, packet.CNP, way, r.Next, false, nil, nil)
+		n.reply(p, packet.CNP, way, r.Next, false)
 	}
 }
 
-// reply queues an ACK, NACK or CNP for the source of a packet. Its extension has
-// two parts: what is selectively acknowledged, and the telemetry of the packet.
-func (n *NIC) reply(p *packet.Packet, kind packet.Kind, way *Transport, seq uint32, marked bool, sack, ext packet.Ext) *packet.Packet {
+// answer queues an ACK or NACK with the telemetry of the packet that caused it.
+func (n *NIC) answer(p *packet.Packet, kind packet.Kind, way *Transport, seq uint32, marked bool, ext packet.Ext) {
+	f := n.reply(p, kind, way, seq, marked)
+	if len(ext) > 0 {
+		n.extend(f, way, nil, ext)
+	}
+}
+
+// extend gives the reply that was queued last an extension. It has two parts: what
+// is selectively acknowledged, and the telemetry of the packet.
+func (n *NIC) extend(f *packet.Packet, way *Transport, sack, ext packet.Ext) {
+	f.Flags |= packet.Extended
+	n.answers[way.AckClass&7].push(sack, ext)
+}
+
+// reply queues an ACK, NACK or CNP for the source of a packet.
+func (n *NIC) reply(p *packet.Packet, kind packet.Kind, way *Transport, seq uint32, marked bool) *packet.Packet {
 	f := n.replies[way.AckClass&7].push()
 	// Field by field, in its place: see Switch.describe.
 	f.Flow, f.Seq, f.Hash, f.Dst = p.Flow, seq, ReplyHash(p.Hash), n.flows.Flow[p.Flow].Src
@@ -96,12 +110,9 @@ func (n *NIC) reply(p *packet.Packet, kind packet.Kind, way *Transport, seq uint
 	if way.clocked { // Karn's rule: nobody knows which of the two it answers
 		f.Flags |= p.Flags & packet.Retransmit
 	}
-	if len(sack)+len(ext) > 0 {
-		f.Flags |= packet.Extended
-		n.answers[way.AckClass&7].push(sack, ext)
-	}
-	n.waiting |= 1 << way.AckClass
-	n.ports[0].nonEmpty |= 1 << way.AckClass
+	bit := uint8(1) << (way.AckClass & 7)
+	n.waiting |= bit
+	n.ports[0].nonEmpty |= bit
 	return f
 }
 

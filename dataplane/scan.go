@@ -57,7 +57,7 @@ func (n *NIC) scanSend(now units.Time, p *port) bool {
 		at := (k + s.last) % len(s.list)
 		q := &n.qps[s.list[at]]
 		switch {
-		case p.blocked&(1<<q.class) == 0 && q.hasMore() && !n.full(now, q):
+		case p.blocked&(1<<q.class) == 0 && q.hasMore() && !q.full():
 			if q.nextAt <= now {
 				hit = at
 			}

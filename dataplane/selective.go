@@ -105,7 +105,10 @@ func (n *NIC) selectiveData(now units.Time, p *packet.Packet, f *Flow, r *RecvRe
 	if atOnce || len(ext) > 0 {
 		sack = n.blocks(p.Seq, r)
 	}
-	n.reply(p, kind, way, r.Next, marked, sack, ext)
+	answer := n.reply(p, kind, way, r.Next, marked)
+	if len(sack)+len(ext) > 0 {
+		n.extend(answer, way, sack, ext)
+	}
 }
 
 // deliver hands the packet that was expected, and those that waited for it, to the
@@ -188,7 +191,7 @@ func (n *NIC) blocks(cause uint32, r *RecvResult) packet.Ext {
 
 // selectivelyAcknowledged takes an ACK or NACK of a flow with selective repeat.
 func (n *NIC) selectivelyAcknowledged(now units.Time, i int32, q *qp, p *packet.Packet, ext packet.Ext) {
-	b, way := q.board, &n.ways[q.way]
+	b, way := q.board, q.way
 	cause, blocks, held := p.Seq-1, packet.Ext(nil), uint32(0)
 	if len(ext) > 0 {
 		head := ext[0]
@@ -205,7 +208,7 @@ func (n *NIC) selectivelyAcknowledged(now units.Time, i int32, q *qp, p *packet.
 	progress := p.Seq > q.una
 	for ; q.una < p.Seq; q.una++ {
 		if b.arrived(q.una, true) {
-			fresh += q.payload(q.una, q.una+1, way.Payload)
+			fresh += q.payload(q.una, q.una+1)
 		}
 	}
 	if p.Seq == q.una { // else an old one: what it shows is known, or will be again
@@ -242,7 +245,8 @@ func (n *NIC) selectivelyAcknowledged(now units.Time, i int32, q *qp, p *packet.
 		b.recover = q.high
 		q.ctl.OnLoss(now, false)
 	}
-	n.feedback(now, i, q, p, fresh, rtt, p.Kind() == packet.Nack, ext, before)
+	n.ack.Bytes, n.ack.RTT, n.ack.Nack, n.ack.Telemetry = fresh, rtt, p.Kind() == packet.Nack, ext
+	n.feedback(now, i, q, p, before)
 }
 
 // usualTimeout is the retransmission timeout without backing off.
@@ -255,7 +259,7 @@ func (n *NIC) usualTimeout(q *qp, way *Transport) units.Time {
 
 // timeoutOf returns the timeout of a timer that is set now.
 func (n *NIC) timeoutOf(q *qp) units.Time {
-	if way := &n.ways[q.way]; way.Recovery == IRN && q.board.pipe < way.LowPackets {
+	if way := q.way; way.Recovery == IRN && q.board.pipe < way.LowPackets {
 		return way.LowTimeout
 	}
 	return q.rto
@@ -266,7 +270,7 @@ func (n *NIC) timeoutOf(q *qp) units.Time {
 func (n *NIC) loseAll(now units.Time, i int32, q *qp) {
 	b := q.board
 	end := q.seq
-	if n.ways[q.way].Recovery == IRN {
+	if q.way.Recovery == IRN {
 		end = max(q.una+1, b.top[0])
 	}
 	for s := q.una; s < min(end, q.seq); s++ {

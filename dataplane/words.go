@@ -15,7 +15,13 @@ func (q *wordQueue) push(a, b packet.Ext) {
 	} else if q.head > 64 && q.head > len(q.words)/2 {
 		q.words, q.head = append(q.words[:0], q.words[q.head:]...), 0
 	}
-	q.words = append(append(append(q.words, uint64(len(a)+len(b))), a...), b...)
+	q.words = append(q.words, uint64(len(a)+len(b)))
+	if len(a) > 0 {
+		q.words = append(q.words, a...)
+	}
+	if len(b) > 0 {
+		q.words = append(q.words, b...)
+	}
 }
 
 // pop takes the first extension, which stays valid until the next push.
