@@ -42,7 +42,8 @@ type Control interface {
 	// they cover and without what is deemed lost (the pipe of RFC 6675); with plain
 	// duplicate ACKs, the same less one packet for each of them since recovery
 	// began. The last two take the place of the inflated window of RFC 6582:
-	// algorithms never inflate.
+	// algorithms never inflate. It changes only in OnAck, OnCNP, OnLoss and
+	// OnTimer: the NIC asks after these.
 	Window(now units.Time) units.Bytes
 }
 

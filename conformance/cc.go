@@ -14,9 +14,10 @@ import (
 
 // CongestionControl checks a congestion control: rate in (0, line], a window
 // that lets something through, Start sets everything anew, two instances agree,
-// CNPs and losses speed nothing up, the timer contract, no allocations, and a
-// rate that falls under persistent congestion where promised. One that reads
-// telemetry gets records of three hops, in the format that it asks for.
+// CNPs and losses speed nothing up, a window that stays between events, the timer
+// contract, no allocations, and a rate that falls under persistent congestion
+// where promised. One that reads telemetry gets records of three hops, in the
+// format that it asks for.
 func CongestionControl(t testing.TB, e registry.Entry[cc.New]) {
 	t.Helper()
 	factory, err := e.New(paramsOf(e))
@@ -151,6 +152,7 @@ func (d *ccDrive) play(c cc.Control, seed uint64, losses bool) []sample {
 	road := newRoad(c)
 	var out []sample
 	ack := cc.Ack{}
+	known := c.Window(now)
 	for range 4000 {
 		next := now + units.Time(r.IntN(3_000_000))
 		if timed != nil {
@@ -166,6 +168,7 @@ func (d *ccDrive) play(c cc.Control, seed uint64, losses bool) []sample {
 					d.t.Errorf("%s: timer contract: OnTimer at %s asks for %s", d.name, now, timed.NextTimer())
 					return nil
 				}
+				known = c.Window(now)
 			}
 		}
 		now = next
@@ -174,6 +177,7 @@ func (d *ccDrive) play(c cc.Control, seed uint64, losses bool) []sample {
 		case k < 8:
 			ack.Next++
 			c.OnSend(now, 1048)
+			window = c.Window(now)
 		case k < 16:
 			ack.Seq, ack.Bytes, ack.RTT = min(ack.Seq+1, ack.Next), bigPayload, f.BaseRTT+units.Time(r.IntN(5_000_000))
 			ack.CE = r.IntN(3) == 0
@@ -185,6 +189,10 @@ func (d *ccDrive) play(c cc.Control, seed uint64, losses bool) []sample {
 		case losses:
 			c.OnLoss(now, r.IntN(2) == 0)
 			worse = true
+		}
+		if window != known {
+			d.t.Errorf("%s: window contract: %d B after the last event, %d B at %s", d.name, known, window, now)
+			return nil
 		}
 		s := sample{rate: c.Rate(now), window: c.Window(now), timer: units.Never}
 		if timed != nil {
@@ -202,6 +210,7 @@ func (d *ccDrive) play(c cc.Control, seed uint64, losses bool) []sample {
 			d.t.Errorf("%s: speeds up at a CNP or loss: rate %s to %s, window %d B to %d B", d.name, rate, s.rate, window, s.window)
 			return nil
 		}
+		known = s.window
 		out = append(out, s)
 	}
 	return out

@@ -127,6 +127,7 @@ type badControl struct {
 	how   string
 	flow  cc.Flow
 	cnps  int
+	sent  units.Bytes
 	timer units.Time
 }
 
@@ -135,9 +136,10 @@ func (c *badControl) Start(now units.Time, f *cc.Flow) {
 	if c.how != "remembers" {
 		c.cnps = 0
 	}
+	c.sent = 0
 	c.timer = now + units.Microsecond
 }
-func (c *badControl) OnSend(units.Time, units.Bytes) {}
+func (c *badControl) OnSend(_ units.Time, b units.Bytes) { c.sent += b }
 func (c *badControl) OnAck(units.Time, *cc.Ack) {
 	if c.how == "allocates" {
 		garbage = new([4]int)
@@ -160,9 +162,14 @@ func (c *badControl) Rate(units.Time) units.Rate {
 	}
 	return max(units.Mbps, c.flow.Line/units.Rate(1+c.cnps))
 }
-func (c *badControl) Window(units.Time) units.Bytes {
-	if c.how == "shut" && c.cnps > 10 {
+func (c *badControl) Window(now units.Time) units.Bytes {
+	switch {
+	case c.how == "shut" && c.cnps > 10:
 		return 0
+	case c.how == "drifts":
+		return units.MB + units.Bytes(now)
+	case c.how == "spends":
+		return cc.Unlimited - c.sent
 	}
 	return cc.Unlimited
 }
@@ -174,7 +181,7 @@ func (c *badTimed) OnTimer(units.Time)    {}
 
 func TestCongestionControlRejects(t *testing.T) {
 	for _, c := range []struct{ how, about string }{
-		{"too fast", "line rate"}, {"stops", "rate 0"}, {"deaf", "reactive"}, {"shut", "window 0"}, {"remembers", "set everything anew"}, {"cheered", "speeds up"}, {"allocates", "allocations"},
+		{"too fast", "line rate"}, {"stops", "rate 0"}, {"deaf", "reactive"}, {"shut", "window 0"}, {"remembers", "set everything anew"}, {"cheered", "speeds up"}, {"drifts", "window contract"}, {"spends", "window contract"}, {"allocates", "allocations"},
 	} {
 		t.Run(c.how, func(t *testing.T) {
 			e := registry.Entry[cc.New]{Name: "mutant", Promises: registry.Reactive, New: func(any) (cc.Factory, error) {
