@@ -63,7 +63,11 @@ func (s *Switch) passStamped(now units.Time, op *port, p *packet.Packet) {
 	if p.Flags&packet.Telemetry != 0 {
 		t.passing = *p
 		t.passing.Flags |= packet.Extended
-		p, ext = &t.passing, s.stamp(now, op, append(t.ext[:0], ext...))
+		// Word by word: there are few, and how many is hard to guess for memmove.
+		for i, w := range ext {
+			t.ext[i%telemetry.MaxWords] = w
+		}
+		p, ext = &t.passing, s.stamp(now, op, t.ext[:len(ext)])
 	}
 	t.leaves(op, p)
 	s.drv.Transmit(int(op.index), p, ext, op.busy)
