@@ -105,20 +105,20 @@ func (h *hpcc) OnAck(now units.Time, a *Ack) {
 // loads of the hops, and the time over which it was measured.
 func (h *hpcc) load(a *Ack) (float64, int64) {
 	most := zeroLoad // no load is no measurement
-	format, before := h.spec.Format, h.hops.words[:]
+	format, records, before := h.spec.Format, a.Telemetry, h.hops.words[:]
 	line, w0 := float64(h.line), float64(h.w0)
-	for i := range format.Hops(a.Telemetry) {
-		d := format.Delta(a.Telemetry, before, i)
-		if d.Ticks == 0 {
+	for i := range format.Hops(records) {
+		ticks := format.Ticks(records, before, i)
+		if ticks == 0 {
 			continue // the same record again
 		}
-		b := float64(format.Rate(a.Telemetry, i))
-		sent := float64(d.Bytes*8) / float64(float64(d.Ticks)*h.tick)
+		b := float64(format.Rate(records, i))
+		sent := float64(format.Bytes(records, before, i)*8) / float64(float64(ticks)*h.tick)
 		u := sent / b
-		if q := min(d.Queue, d.Before); q > 0 { // most are empty: two divisions less
+		if q := min(format.Queue(records, i), format.Queue(before, i)); q > 0 { // most are empty: two divisions less
 			u += float64(float64(q)*line) / b / w0
 		}
-		most = most.or(u, d.Ticks)
+		most = most.or(u, ticks)
 	}
 	return most.value()
 }

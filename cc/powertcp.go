@@ -155,25 +155,26 @@ func (p *powerTCP) OnAck(now units.Time, a *Ack) {
 // arrivals are a measurement too: averages over a round trip need the zeros.
 func (p *powerTCP) power(a *Ack) (float64, int64) {
 	var most largest
-	format, before := p.spec.Format, p.hops.words[:]
-	for i := range format.Hops(a.Telemetry) {
-		d := format.Delta(a.Telemetry, before, i)
-		if d.Ticks == 0 {
+	format, records, before := p.spec.Format, a.Telemetry, p.hops.words[:]
+	for i := range format.Hops(records) {
+		ticks := format.Ticks(records, before, i)
+		if ticks == 0 {
 			continue // the same record again
 		}
-		if rate := format.Rate(a.Telemetry, i); rate != p.link.rate {
+		if rate := format.Rate(records, i); rate != p.link.rate {
 			p.link = p.linkOf(rate)
 		}
-		arrived := float64(d.Bytes)
+		queue := float64(format.Queue(records, i))
+		arrived := float64(format.Bytes(records, before, i))
 		if p.spec.Counter == telemetry.Sent {
-			arrived += float64(d.Queue) - float64(d.Before)
+			arrived += queue - float64(format.Queue(before, i))
 		}
-		current := float64(arrived*8) / float64(float64(d.Ticks)*p.tick)
+		current := float64(arrived*8) / float64(float64(ticks)*p.tick)
 		if current < p.link.least { // max of floats costs branches for NaN
 			current = p.link.least
 		}
-		voltage := float64(float64(d.Queue)*8) + p.link.full
-		most = most.or(float64(current*voltage)/p.link.base, d.Ticks)
+		voltage := float64(queue*8) + p.link.full
+		most = most.or(float64(current*voltage)/p.link.base, ticks)
 	}
 	return most.value()
 }

@@ -310,7 +310,11 @@ func (s *Switch) Forward(now units.Time, in int, p *packet.Packet) {
 	} else {
 		s.describe(a, in, out, 0, p)
 		s.charge(now, ip, a, seg)
-		slot := s.memory.put(p, s.extension(p), in)
+		ext := packet.Ext(nil)
+		if p.Flags&(packet.Extended|packet.Telemetry) != 0 {
+			ext = s.carriedBy(p)
+		}
+		slot := s.memory.put(p, ext, in)
 		s.join(now, op, slot)
 		if s.sink != nil {
 			s.sink.Queued(now, in, out, &s.memory.packets[slot], seg)

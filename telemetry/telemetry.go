@@ -229,34 +229,32 @@ func (f Format) Hops(ext packet.Ext) int {
 	return len(ext) / 2
 }
 
-// Delta is what happened at one hop between two records. It has four fields: a
-// struct of more goes through memory, which shows in the profile of a control.
-type Delta struct {
-	Ticks  int64       // time that passed, in units of Format.Tick
-	Bytes  units.Bytes // by which the counter grew
-	Queue  units.Bytes // at the later record
-	Before units.Bytes // at the earlier one
+// What follows reads the record of one hop, or compares those of two extensions:
+// both must have that hop, and SamePath tells whether it is the same one. Each is
+// short enough to be compiled into the control that calls it.
+
+// Ticks returns the time between two records, in units of Tick.
+func (f Format) Ticks(later, earlier packet.Ext, hop int) int64 {
+	if f == HPCC {
+		return int64((later[hop]>>hpccRateBits - earlier[hop]>>hpccRateBits) & hpccTimeMask)
+	}
+	return int64((later[2*hop] - earlier[2*hop]) & exactTimeMask)
 }
 
-// Delta compares the records of one hop in two extensions of this format. Both
-// must have that hop; SamePath tells whether it is the same one.
-func (f Format) Delta(later, earlier packet.Ext, hop int) Delta {
+// Bytes returns by how much the counter grew between two records.
+func (f Format) Bytes(later, earlier packet.Ext, hop int) units.Bytes {
 	if f == HPCC {
-		a, b := later[hop], earlier[hop]
-		return Delta{
-			Ticks:  int64((a>>hpccRateBits - b>>hpccRateBits) & hpccTimeMask),
-			Bytes:  units.Bytes((a>>hpccBytesShift-b>>hpccBytesShift)&hpccBytesMask) * hpccByteUnit,
-			Queue:  units.Bytes(a>>hpccQueueShift) * hpccQueueUnit,
-			Before: units.Bytes(b>>hpccQueueShift) * hpccQueueUnit,
-		}
+		return units.Bytes((later[hop]>>hpccBytesShift-earlier[hop]>>hpccBytesShift)&hpccBytesMask) * hpccByteUnit
 	}
-	a, b := later[2*hop:2*hop+2], earlier[2*hop:2*hop+2]
-	return Delta{
-		Ticks:  int64((a[0] - b[0]) & exactTimeMask),
-		Bytes:  units.Bytes((a[1] - b[1]) & exactBytesMask),
-		Queue:  units.Bytes(a[0] >> exactTimeBits),
-		Before: units.Bytes(b[0] >> exactTimeBits),
+	return units.Bytes((later[2*hop+1] - earlier[2*hop+1]) & exactBytesMask)
+}
+
+// Queue returns the length of the queue.
+func (f Format) Queue(ext packet.Ext, hop int) units.Bytes {
+	if f == HPCC {
+		return units.Bytes(ext[hop]>>hpccQueueShift) * hpccQueueUnit
 	}
+	return units.Bytes(ext[2*hop] >> exactTimeBits)
 }
 
 // Rate returns the rate of the port of a hop.

@@ -34,19 +34,29 @@ func TestLayout(t *testing.T) {
 }
 
 // Every field wraps (or, the queue of the exact format, saturates) at its width.
+// delta is all that two records of a hop say together.
+type delta struct {
+	Ticks                int64
+	Bytes, Queue, Before units.Bytes
+}
+
+func compare(f Format, later, earlier packet.Ext, hop int) delta {
+	return delta{f.Ticks(later, earlier, hop), f.Bytes(later, earlier, hop), f.Queue(later, hop), f.Queue(earlier, hop)}
+}
+
 func TestDeltaWraps(t *testing.T) {
 	for _, c := range []struct {
 		name    string
 		format  Format
 		earlier Record
 		later   Record
-		want    Delta
+		want    delta
 	}{
 		{
 			"exact", Exact,
 			Record{Time: 1<<36 - 10, Bytes: 1<<34 - 1, Queue: 7, Rate: 400 * units.Gbps},
 			Record{Time: 1<<36 + 20, Bytes: 1<<34 + 99, Queue: 1 << 30, Rate: 400 * units.Gbps},
-			Delta{Ticks: 30, Bytes: 100, Queue: 1<<28 - 1, Before: 7},
+			delta{Ticks: 30, Bytes: 100, Queue: 1<<28 - 1, Before: 7},
 		},
 		{
 			// 2^24 ns = 16.777216 ms; 2^20 x 128 B = 134,217,728 B; 2^17 x 80 B = 10,485,760 B.
@@ -54,21 +64,21 @@ func TestDeltaWraps(t *testing.T) {
 			Record{Time: 16_777_215 * units.Nanosecond, Bytes: 134_217_727, Queue: 10_485_759, Rate: 40 * units.Gbps},
 			Record{Time: 16_777_303*units.Nanosecond + 999, Bytes: 134_217_728 + 1048, Queue: 10_485_760 + 161, Rate: 40 * units.Gbps},
 			// 88 ns; from unit 2^20 - 1 to 2^20 + 8: 9 x 128 = 1152; 2 x 80; (2^17 - 1) x 80.
-			Delta{Ticks: 88, Bytes: 1152, Queue: 160, Before: 10_485_680},
+			delta{Ticks: 88, Bytes: 1152, Queue: 160, Before: 10_485_680},
 		},
 		{
 			// The queue falls through the wrap: nothing of it leaks into the bytes below.
 			"hpcc, all fields shrink", HPCC,
 			Record{Time: 5 * units.Nanosecond, Bytes: 256, Queue: 800, Rate: 25 * units.Gbps},
 			Record{Time: 4 * units.Nanosecond, Bytes: 128, Queue: 0, Rate: 25 * units.Gbps},
-			Delta{Ticks: 1<<24 - 1, Bytes: (1<<20 - 1) * 128, Queue: 0, Before: 800},
+			delta{Ticks: 1<<24 - 1, Bytes: (1<<20 - 1) * 128, Queue: 0, Before: 800},
 		},
 	} {
 		// The hop under test is the second of two.
 		first := Record{Time: 1, Queue: 2, Bytes: 3, Rate: 100 * units.Gbps}
 		a := c.format.Append(c.format.Append(nil, &first), &c.later)
 		b := c.format.Append(c.format.Append(nil, &first), &c.earlier)
-		if got := c.format.Delta(a, b, 1); got != c.want {
+		if got := compare(c.format, a, b, 1); got != c.want {
 			t.Errorf("%s: got %+v, want %+v", c.name, got, c.want)
 		}
 		if n := c.format.Hops(a); n != 2 {
@@ -96,8 +106,8 @@ func TestDeltaIsTheDifference(t *testing.T) {
 		after.Bytes += units.Bytes(rapid.Int64Range(0, bytes-129).Draw(t, "more"))
 		after.Queue = units.Bytes(rapid.Int64Range(0, 10<<20-81).Draw(t, "queue after"))
 		a, b := f.Append(nil, &after), f.Append(nil, &before)
-		got := f.Delta(a, b, 0)
-		want := Delta{
+		got := compare(f, a, b, 0)
+		want := delta{
 			Ticks: int64(after.Time/f.Tick() - before.Time/f.Tick()), Bytes: (after.Bytes/unit - before.Bytes/unit) * unit,
 			Queue: after.Queue / queueUnit * queueUnit, Before: before.Queue / queueUnit * queueUnit,
 		}
@@ -136,7 +146,7 @@ func TestMaxHops(t *testing.T) {
 		if n := f.Hops(ext); n != MaxHops {
 			t.Errorf("%s: %d hops", f, n)
 		}
-		if d := f.Delta(ext, make(packet.Ext, MaxWords), MaxHops-1); d.Bytes != MaxHops*1280 {
+		if d := compare(f, ext, make(packet.Ext, MaxWords), MaxHops-1); d.Bytes != MaxHops*1280 {
 			t.Errorf("%s: the last record has %d bytes: a later one took its place", f, d.Bytes)
 		}
 	}
@@ -148,7 +158,7 @@ func TestAppendDoesNotAllocate(t *testing.T) {
 		r := Record{Rate: 100 * units.Gbps}
 		if n := testing.AllocsPerRun(100, func() {
 			ext = f.Append(f.Append(ext[:0], &r), &r)
-			_ = f.Delta(ext, ext, 1)
+			_ = compare(f, ext, ext, 1)
 		}); n != 0 {
 			t.Errorf("%s: %v allocations", f, n)
 		}
