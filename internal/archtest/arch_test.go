@@ -55,6 +55,7 @@ var layers = map[string]int{
 	"internal/bench":     8,
 	"internal/cli":       8,
 	"internal/demofig":   8,
+	"internal/pgo":       8,
 	"internal/runreport": 8,
 	"internal/trace":     8,
 }
