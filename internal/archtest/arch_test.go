@@ -34,6 +34,7 @@ var layers = map[string]int{
 	"sched":    3,
 
 	"dataplane": 4,
+	"headroom":  4,
 
 	"internal/disk": 5,
 	"metrics":       5,
