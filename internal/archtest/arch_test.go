@@ -47,6 +47,7 @@ var layers = map[string]int{
 	"scenario": 6,
 
 	"hpcc":           7,
+	"check":          7,
 	"conformance":    7,
 	"examples":       7,
 	"internal/sweep": 7,

@@ -1,0 +1,169 @@
+package check
+
+import (
+	"slices"
+
+	"gonum.org/v1/gonum/graph/simple"
+	gonum "gonum.org/v1/gonum/graph/topo"
+)
+
+// Hop is a step of a cycle: what came from a neighbour waits at a switch for the
+// next one.
+type Hop struct {
+	Switch string `json:"switch"`
+	In     string `json:"in"`   // its port by which the frames came
+	From   string `json:"from"` // the neighbour there
+	To     string `json:"to"`   // the neighbour that they wait for
+	// Valley: down and up again, which no route of a tree does while nothing fails.
+	Valley bool  `json:"valley,omitempty"`
+	Cause  Cause `json:"traffic"` // an example
+}
+
+// Cycle is a cyclic buffer dependency: the queue of each hop can wait for that of
+// the next one, and the last for the first.
+type Cycle struct {
+	Hops []Hop `json:"hops"`
+
+	channels []int32
+}
+
+// Bounds of what is listed.
+const (
+	MaxCycles = 10  // of a group of channels that all depend on each other
+	maxStarts = 256 // channels of a group through which cycles are looked for
+)
+
+// Cycles returns the cyclic buffer dependencies of traffic without the links that
+// are down.
+func (f *Fabric) Cycles(t *Traffic, down []bool) (list []Cycle, more bool) {
+	w := newWalker(f, t)
+	copy(w.down, down)
+	w.all()
+	return w.cycles()
+}
+
+// cycles returns, for each strongly connected group of channels, the shortest
+// elementary cycles through its members, the shortest first and at most MaxCycles
+// of them; more says that there are others. The order depends on nothing but the
+// graph.
+func (w *walker) cycles() (list []Cycle, more bool) {
+	var turns []turn
+	for _, group := range w.deps.groups() {
+		found, others := w.deps.shortest(group)
+		more = more || others
+		for _, channels := range found {
+			list = append(list, Cycle{channels: channels})
+			for i, c := range channels {
+				turns = append(turns, turn{c, channels[(i+1)%len(channels)]})
+			}
+		}
+	}
+	if len(list) == 0 {
+		return nil, false
+	}
+	causes := w.causes(turns)
+	for i := range list {
+		list[i].Hops = w.f.hops(list[i].channels, causes)
+	}
+	return list, more
+}
+
+// groups returns the strongly connected groups of channels.
+func (d *Dependencies) groups() [][]int32 {
+	g := simple.NewDirectedGraph()
+	knot := d.knot()
+	for _, c := range knot {
+		g.AddNode(simple.Node(c))
+	}
+	var list []int32
+	for _, c := range knot {
+		list = d.waits(list[:0], c)
+		for _, n := range list {
+			g.SetEdge(simple.Edge{F: simple.Node(c), T: simple.Node(n)})
+		}
+	}
+	var groups [][]int32
+	for _, scc := range gonum.TarjanSCC(g) {
+		if len(scc) < 2 {
+			continue
+		}
+		var group []int32
+		for _, n := range scc {
+			group = append(group, int32(n.ID()))
+		}
+		slices.Sort(group)
+		groups = append(groups, group)
+	}
+	slices.SortFunc(groups, func(a, b []int32) int { return int(a[0] - b[0]) })
+	return groups
+}
+
+// shortest returns the shortest cycle through each channel of a group, without
+// repetitions.
+func (d *Dependencies) shortest(group []int32) (cycles [][]int32, more bool) {
+	inside := make([]bool, len(d.fabric.ends))
+	for _, c := range group {
+		inside[c] = true
+	}
+	starts := group[:min(len(group), maxStarts)]
+	for _, start := range starts {
+		cycle := d.through(start, inside)
+		if !slices.ContainsFunc(cycles, func(c []int32) bool { return slices.Equal(c, cycle) }) {
+			cycles = append(cycles, cycle)
+		}
+	}
+	slices.SortStableFunc(cycles, func(a, b []int32) int { return len(a) - len(b) })
+	if len(cycles) > MaxCycles {
+		return cycles[:MaxCycles], true
+	}
+	return cycles, len(starts) < len(group)
+}
+
+// through finds the shortest cycle through a channel, turned so that its smallest
+// channel comes first.
+func (d *Dependencies) through(start int32, inside []bool) []int32 {
+	parent := make(map[int32]int32)
+	queue := []int32{start}
+	var list []int32
+	for i := 0; i < len(queue); i++ {
+		c := queue[i]
+		list = d.waits(list[:0], c)
+		for _, n := range list {
+			if n == start {
+				cycle := []int32{c}
+				for c != start {
+					c = parent[c]
+					cycle = append(cycle, c)
+				}
+				slices.Reverse(cycle)
+				least := slices.Index(cycle, slices.Min(cycle))
+				return slices.Concat(cycle[least:], cycle[:least])
+			}
+			if _, known := parent[n]; !known && inside[n] {
+				parent[n] = c
+				queue = append(queue, n)
+			}
+		}
+	}
+	panic("check: a channel of a strongly connected group is on no cycle")
+}
+
+// hops describes a cycle.
+func (f *Fabric) hops(channels []int32, causes map[turn]Cause) []Hop {
+	var hops []Hop
+	for i, c := range channels {
+		n := channels[(i+1)%len(channels)]
+		from, here, to := f.ends[c].from, f.ends[c].to, f.ends[n].to
+		l := &f.graph.Links[c/2]
+		port, node := l.PortB, l.B
+		if c%2 == 1 {
+			port, node = l.PortA, l.A
+		}
+		in, _ := f.graph.PortNames(node, port, -1)
+		hops = append(hops, Hop{
+			Switch: f.switchName(here), In: in, From: f.switchName(from), To: f.switchName(to),
+			Valley: f.level[here] < f.level[from] && f.level[here] < f.level[to], Cause: causes[turn{c, n}],
+		})
+	}
+	return hops
+}

@@ -1,0 +1,42 @@
+//go:build deep
+
+package check
+
+import (
+	"context"
+	"testing"
+)
+
+// 1024 hosts: 16 pods of 8 x 8 links between edge and aggregation switches, and
+// 8 x 8 from there to cores. No single failure gives a cycle.
+func TestDeepFailuresOfLargeFatTree(t *testing.T) {
+	g := fatTree(t, 16)
+	f := NewFabric(g, nil, false)
+	got, err := f.Failures(context.Background(), everyone, 1, nil, nil)
+	if err != nil || g.Hosts != 1024 || got.Links != 2048 || got.Sets != 2048 || got.Cyclic != 0 {
+		t.Errorf("%d hosts: %+v, %v", g.Hosts, got, err)
+	}
+	// All pairs of failed links of a smaller one.
+	f = NewFabric(fatTree(t, 6), nil, false)
+	two, err := f.Failures(context.Background(), everyone, 2, nil, nil)
+	if err != nil || two.Sets != 108+5778 {
+		t.Fatalf("%+v, %v", two, err)
+	}
+	w := newWalker(f, everyone)
+	bad := 0
+	for i := range f.graph.Links {
+		for j := range i {
+			if f.between(i) && f.between(j) {
+				w.down[i], w.down[j] = true, true
+				w.all()
+				if len(w.deps.knot()) > 0 {
+					bad++
+				}
+				w.down[i], w.down[j] = false, false
+			}
+		}
+	}
+	if bad != two.Cyclic {
+		t.Errorf("%d pairs give cycles, %d when all routes are computed anew", two.Cyclic, bad)
+	}
+}
