@@ -22,11 +22,12 @@ type Failure struct {
 
 // Failures is what was found about failed links.
 type Failures struct {
-	AtMost int       `json:"at_most"` // links that fail together
-	Links  int       `json:"links"`   // that can fail
-	Sets   uint64    `json:"sets"`    // of failed links that were looked at
-	Cyclic int       `json:"cyclic"`  // of these that give cycles, without those that contain a smaller one
-	Listed []Failure `json:"listed,omitempty"`
+	AtMost int    `json:"at_most"` // links that fail together
+	Links  int    `json:"links"`   // that can fail
+	Sets   uint64 `json:"sets"`    // of failed links that were looked at
+	Cyclic int    `json:"cyclic"`  // of these that give cycles, without those that contain a smaller one
+
+	listed []Failure // the first of these
 }
 
 // maxListed is how many sets of failed links are described.
@@ -46,7 +47,7 @@ func (f *Fabric) Failures(ctx context.Context, t *Traffic, k int, down []bool, p
 	k = min(k, len(links))
 	all, ok := sets(len(links), k)
 	if !ok {
-		return nil, fmt.Errorf("%d links fail in more than %d ways", len(links), maxSets)
+		return nil, fmt.Errorf("%d of %d links can fail in more than %d ways; allowed: fewer failures at the same time", k, len(links), maxSets)
 	}
 	healthy := newHealthy(f, t, down)
 	out := &Failures{AtMost: k, Links: len(links), Sets: all}
@@ -76,7 +77,7 @@ func (f *Fabric) Failures(ctx context.Context, t *Traffic, k int, down []bool, p
 			b.Links = append(b.Links, f.graph.LinkName(int(l)))
 		}
 		b.Cycles, b.More = f.Cycles(t, b.down)
-		out.Listed = append(out.Listed, b)
+		out.listed = append(out.listed, b)
 	}
 	return out, nil
 }

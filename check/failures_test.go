@@ -25,10 +25,10 @@ func TestFailuresOfLeafSpine(t *testing.T) {
 		if got.AtMost != want.AtMost || got.Links != want.Links || got.Sets != want.Sets || got.Cyclic != want.Cyclic || last != want.Sets {
 			t.Errorf("%d failures: %+v, want %+v", k, got, want)
 		}
-		if len(got.Listed) != want.Cyclic {
-			t.Errorf("%d listed", len(got.Listed))
+		if len(got.listed) != want.Cyclic {
+			t.Errorf("%d listed", len(got.listed))
 		}
-		for _, b := range got.Listed {
+		for _, b := range got.listed {
 			if len(b.Links) != 2 || len(b.Cycles) == 0 {
 				t.Errorf("%v", b)
 			}

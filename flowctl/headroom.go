@@ -69,6 +69,17 @@ func (h Headroom) Of(p *PortSpec) units.Bytes {
 	}
 }
 
+// Sized is a scheme that sets headroom aside. QueueHeadroom returns how much of it
+// one queue of a port can count on, from the frame on that turns it OFF; with less
+// than Exact it can lose frames. A scheme that is not Sized is taken at its word.
+type Sized interface {
+	QueueHeadroom(p *PortSpec) units.Bytes
+}
+
+// Needed is what a queue of a port must be able to count on: Exact, in the cells of
+// its buffer.
+func Needed(p *PortSpec) units.Bytes { return Headroom{Rule: HeadroomExact}.Of(p) }
+
 // processingCap is the line time that the standard allows a device for acting
 // on a PAUSE (IEEE 802.1Qbb; DSH eq. 1).
 const processingCap units.Bytes = 3840

@@ -35,6 +35,9 @@ func (s *SIH) Reserve(p *PortSpec) units.Bytes {
 	return n * s.params.Headroom.Of(p)
 }
 
+// QueueHeadroom implements Sized.
+func (s *SIH) QueueHeadroom(p *PortSpec) units.Bytes { return s.params.Headroom.Of(p) }
+
 // Gate implements Scheme.
 func (s *SIH) Gate(p Port) Gate { return NewPauseGate(p) }
 

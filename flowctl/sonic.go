@@ -37,6 +37,9 @@ func newSONiC(params any) (Scheme, error) {
 // Reserve implements Scheme.
 func (s *SONiC) Reserve(p *PortSpec) units.Bytes { return s.sih.Reserve(p) }
 
+// QueueHeadroom implements Sized.
+func (s *SONiC) QueueHeadroom(p *PortSpec) units.Bytes { return s.sih.QueueHeadroom(p) }
+
 // Gate implements Scheme.
 func (s *SONiC) Gate(p Port) Gate { return NewPauseGate(p) }
 

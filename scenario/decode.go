@@ -19,6 +19,15 @@ import (
 // ReadFile reads a scenario file. Each set is a `path=value` that overrides a key of
 // the file, such as `switch.policy.alpha=1/8`.
 func ReadFile(path string, set ...string) (*Config, error) {
+	c, err := ReadDraft(path, set...)
+	if err != nil {
+		return nil, err
+	}
+	return validated(c)
+}
+
+// ReadDraft is ReadFile without the validation.
+func ReadDraft(path string, set ...string) (*Config, error) {
 	data, err := os.ReadFile(path)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, &InputError{File: path, Err: missingFile{}}
@@ -26,7 +35,7 @@ func ReadFile(path string, set ...string) (*Config, error) {
 	if err != nil {
 		return nil, &InputError{Err: err}
 	}
-	return Parse(path, data, set...)
+	return draft(path, data, set...)
 }
 
 // missingFile is fs.ErrNotExist in words that help.
@@ -41,6 +50,22 @@ func (missingFile) Is(target error) bool { return target == fs.ErrNotExist }
 // Parse reads a scenario, fills in the defaults and validates it. The name stands
 // for the file in messages.
 func Parse(name string, data []byte, set ...string) (*Config, error) {
+	c, err := draft(name, data, set...)
+	if err != nil {
+		return nil, err
+	}
+	return validated(c)
+}
+
+func validated(c *Config) (*Config, error) {
+	if err := Validate(c); err != nil {
+		return nil, err
+	}
+	return c, nil
+}
+
+// draft reads a scenario and fills in the defaults.
+func draft(name string, data []byte, set ...string) (*Config, error) {
 	c := Default()
 	c.source = newSource(name, data)
 	d := &decoder{src: c.source}
@@ -61,9 +86,6 @@ func Parse(name string, data []byte, set ...string) (*Config, error) {
 	}
 	c.settle()
 	c.Resolve()
-	if err := Validate(c); err != nil {
-		return nil, err
-	}
 	return c, nil
 }
 

@@ -34,7 +34,10 @@ const (
 
 // Validate checks a scenario beyond what decoding can: ranges, names that refer
 // to each other, what fits into what.
-func Validate(c *Config) error {
+func Validate(c *Config) error { return c.validate(true) }
+
+// validate is Validate; without fits, what is set aside may be more than there is.
+func (c *Config) validate(fits bool) error {
 	err := first(c.checkName(), c.checkTopology(), c.checkClasses())
 	if err == nil {
 		err = first(c.checkSwitch(), c.checkScheduler(), c.checkECN(), c.checkHosts(), c.checkTransports(), c.checkRun(), c.checkOutput(), c.checkCompat())
@@ -43,7 +46,7 @@ func Validate(c *Config) error {
 		// From here on the fabric can be generated.
 		b := newBuilder(c, BuildOptions{})
 		if err = b.checkSettings(); err == nil {
-			err = first(b.checkSchemes(), b.checkPFC(), b.checkBuffers(), b.checkDeadlock(), b.checkLinks(), b.checkRouting(), b.checkReceive())
+			err = first(b.checkSchemes(), b.checkPFC(), b.checkChips(), when(fits, b.checkBuffers()), b.checkDeadlock(), b.checkLinks(), b.checkRouting(), b.checkReceive())
 		}
 		if err == nil {
 			err = first(b.checkFaults(), b.checkWorkloads(), b.checkProbes())

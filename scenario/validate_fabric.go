@@ -127,6 +127,20 @@ func (noDriver) ArmWake(units.Time)                                   {}
 // absurd is more headroom than any buffer has; sums of it still fit 64 bits.
 const absurd units.Bytes = 1 << 48
 
+// checkChips checks that links fit the ports of every switch.
+func (b *builder) checkChips() error {
+	for node := b.graph.Hosts; node < b.graph.Nodes(); node++ {
+		s := b.switchAt(node)
+		if s.Buffer.ReserveFor == "chip" && s.Ports == 0 {
+			return b.ofSwitch(s, atf("switch.buffer.reserve_for", "the chip has no number of ports; allowed: chip together with switch.ports, or cabled"))
+		}
+		if n := len(b.portEnds()[node]); s.Ports != 0 && n > s.Ports {
+			return b.ofSwitch(s, atf("switch.ports", "%s has %d links; allowed: %d to %d", b.graph.Names[node], n, n, sim.MaxPorts))
+		}
+	}
+	return nil
+}
+
 // checkBuffers checks that private segments and headroom leave something to
 // share in every switch.
 func (b *builder) checkBuffers() error {
@@ -140,14 +154,8 @@ func (b *builder) checkBuffers() error {
 }
 
 func (b *builder) checkBuffer(cfg *Switch, node int) error {
-	if cfg.Buffer.ReserveFor == "chip" && cfg.Ports == 0 {
-		return atf("switch.buffer.reserve_for", "the chip has no number of ports; allowed: chip together with switch.ports, or cabled")
-	}
 	private := cfg.Buffer.PrivatePerQueue * units.Bytes(len(ids(maskOf(b.kinds, mmu.Lossless, mmu.Lossy))))
 	name, ports := b.graph.Names[node], b.portSpecs(node)
-	if cfg.Ports != 0 && len(ports) > cfg.Ports {
-		return atf("switch.ports", "%s has %d links; allowed: %d to %d", name, len(ports), len(ports), sim.MaxPorts)
-	}
 	taken, most := units.Bytes(0), units.Bytes(0)
 	for i := range ports {
 		scheme, err := flowScheme(b.portAt(node, i).FlowControl)

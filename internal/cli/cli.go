@@ -97,7 +97,11 @@ func (a *app) root() *cobra.Command {
 	f.BoolVar(&a.quiet, "quiet", false, "print no text but errors; what --json prints stays")
 	f.Uint64Var(&a.seed, "seed", 0, "seed of the run (default: that of the scenario)")
 	f.IntVar(&a.workers, "workers", runtime.NumCPU(), "goroutines that simulate; results never depend on it")
-	root.AddCommand(a.runCommand(), a.demoCommand(), a.sweepCommand(), a.compareCommand(), a.reportCommand(), a.benchCommand(), a.initCommand(), a.listCommand(), a.schemaCommand(), a.fidelityCommand(), a.versionCommand())
+	root.AddCommand(
+		a.runCommand(), a.demoCommand(), a.sweepCommand(), a.compareCommand(), a.reportCommand(),
+		a.checkCommand(), a.headroomCommand(), a.fidelityCommand(), a.benchCommand(),
+		a.initCommand(), a.listCommand(), a.schemaCommand(), a.versionCommand(),
+	)
 	a.manners(root)
 	return root
 }

@@ -98,8 +98,9 @@ func complete(cmd *cobra.Command) {
 	}
 	completeFlag(cmd, "invariants", []string{invariantsOff, invariantsCount, invariantsStrict})
 	completeFlag(cmd, "engine", []string{"fast", "oracle"})
+	completeFlag(cmd, "chip", chipNames())
 	switch cmd.Name() {
-	case "run", "sweep":
+	case "run", "sweep", "check":
 		cmd.ValidArgsFunction = func(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
 			return []string{"yaml", "yml"}, cobra.ShellCompDirectiveFilterFileExt
 		}

@@ -54,6 +54,12 @@ func (f *runFlags) register(cmd *cobra.Command) {
 	flags.BoolVar(&f.flowTrace, "flow-trace", false, "write flows.trace.csv, and scenario.replay.yaml, which runs the same flows again")
 	flags.IntVar(&f.divisor, "window-divisor", 1, "shorten the windows of the fast engine; results never depend on it")
 	_ = flags.MarkHidden("window-divisor")
+	f.registerChanges(cmd)
+}
+
+// registerChanges adds the flags that change a scenario.
+func (f *runFlags) registerChanges(cmd *cobra.Command) {
+	flags := cmd.Flags()
 	flags.StringArrayVar(&f.set, "set", nil, "override a key of the scenario: path=value, such as switch.policy.alpha=1/8 or workload.NAME.load.share=0.5 (repeatable)")
 	f.schemes = make([]string, len(scenario.Shorthands))
 	for i, s := range scenario.Shorthands {

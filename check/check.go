@@ -1,0 +1,360 @@
+package check
+
+import (
+	"context"
+	"fmt"
+	"slices"
+
+	"github.com/xoff-net/xoff/scenario"
+)
+
+// Level says how bad a finding is.
+type Level string
+
+// Levels. A note is worth knowing, but nothing is lost or stuck because of it.
+const (
+	Problem Level = "problem"
+	Note    Level = "note"
+)
+
+// Kind is what a finding is about.
+type Kind string
+
+// Kinds of findings.
+const (
+	OfHeadroom Kind = "headroom"
+	OfBuffer   Kind = "buffer"
+	OfClasses  Kind = "classes"
+	OfCycles   Kind = "cycles"
+	OfFailures Kind = "failures"
+)
+
+// Finding is something that a network engineer should mend, or know.
+type Finding struct {
+	Level   Level    `json:"level"`
+	Kind    Kind     `json:"kind"`
+	Where   []string `json:"where,omitempty"`   // switches, ports or cables
+	Classes []int    `json:"classes,omitempty"` // of traffic
+	What    string   `json:"what"`
+	Fix     string   `json:"fix,omitempty"`
+
+	Headroom *Gap      `json:"headroom,omitempty"`
+	Buffer   *Budget   `json:"buffer,omitempty"`
+	Links    []string  `json:"links,omitempty"` // that are down or fail
+	Cycles   []Cycle   `json:"cycles,omitempty"`
+	Failures []Failure `json:"failures,omitempty"` // the first sets of links whose failure gives cycles
+	More     bool      `json:"more_cycles,omitempty"`
+}
+
+// Report is the answer of a check.
+type Report struct {
+	Scenario string    `json:"scenario"`
+	Hosts    int       `json:"hosts"`
+	Problems int       `json:"problems"`
+	Findings []Finding `json:"findings"`
+	Budgets  []Budget  `json:"buffers"`
+	// Dependencies counts those of all lossless classes while nothing fails.
+	Dependencies int       `json:"dependencies"`
+	Failures     *Failures `json:"failures,omitempty"` // nil: not looked at; see Skipped
+	Skipped      string    `json:"failures_skipped,omitempty"`
+
+	fabric *Fabric
+	drawn  *drawing
+}
+
+// Options are what a check is asked.
+type Options struct {
+	// Failures is how many links may fail at the same time; 0: none.
+	Failures int
+	// Flows restricts traffic to the pairs of hosts, and their classes, that the
+	// flows of the scenario have; otherwise every host may send to every other in
+	// every lossless class.
+	Flows bool
+	// Progress, if not nil, hears how many sets of failed links are done.
+	Progress func(done, all uint64)
+}
+
+// Run checks a scenario.
+func Run(ctx context.Context, s *scenario.Survey, o Options) (*Report, error) {
+	r := &Report{Scenario: s.Config.Name, Hosts: s.Graph.Hosts}
+	c := &checker{Survey: s, report: r}
+	c.buffers()
+	c.headroom()
+	c.classes()
+	if err := c.cycles(ctx, o); err != nil {
+		return nil, err
+	}
+	for _, f := range r.Findings {
+		if f.Level == Problem {
+			r.Problems++
+		}
+	}
+	slices.SortStableFunc(r.Findings, func(a, b Finding) int { return rank(a.Level) - rank(b.Level) })
+	return r, nil
+}
+
+func rank(l Level) int {
+	if l == Problem {
+		return 0
+	}
+	return 1
+}
+
+// checker collects findings.
+type checker struct {
+	*scenario.Survey
+	report *Report
+}
+
+func (c *checker) add(f Finding) { c.report.Findings = append(c.report.Findings, f) }
+
+// holds tells whether a port makes its upstream wait: every flow control does, but
+// for the one that is none.
+func holds(p *scenario.SurveyedPort) bool { return p.FlowControl != "none" }
+
+// cycles looks for cyclic buffer dependencies: as the fabric is, in every state
+// that the scenario's faults bring about, and after failures.
+func (c *checker) cycles(ctx context.Context, o Options) error {
+	r := c.report
+	first := c.Config.Routing.Name == "static"
+	f := NewFabric(c.Graph, func(node, port int) bool { return holds(&c.Switches[node-c.Graph.Hosts].Ports[port]) }, first)
+	r.fabric = f
+	kinds, err := c.traffic(f, o.Flows)
+	if err != nil {
+		return err
+	}
+	for i, t := range kinds {
+		if i == 0 {
+			r.draw(t, nil, nil)
+		}
+		r.Dependencies += f.Dependencies(t, nil).Count() * len(t.Classes)
+		if list, more := f.Cycles(t, nil); len(list) > 0 {
+			c.found(t, list, more, nil, Finding{What: fmt.Sprintf("%s: pauses can close a loop: %s", classes(t.Classes), howMany(list, more))})
+			continue
+		}
+		for _, out := range c.Outages {
+			is := make([]bool, len(c.Graph.Links))
+			for _, l := range out.Links {
+				is[l] = true
+			}
+			if list, more := f.Cycles(t, is); len(list) > 0 {
+				c.found(t, list, more, is, Finding{Links: c.linkNames(out.Links), What: fmt.Sprintf("%s: pauses can close a loop while faults last that begin at %s (%s down): %s", classes(t.Classes), out.At, brief(c.linkNames(out.Links)), howMany(list, more))})
+			}
+		}
+	}
+	return c.failures(ctx, f, kinds, first, o)
+}
+
+// found adds a finding about cycles.
+func (c *checker) found(t *Traffic, list []Cycle, more bool, down []bool, f Finding) {
+	f.Level, f.Kind, f.Classes, f.Cycles, f.More = Problem, OfCycles, numbers(t.Classes), list, more
+	f.Fix = c.escape(list)
+	c.add(f)
+	c.report.draw(t, down, list)
+}
+
+// failures looks at sets of failed links.
+func (c *checker) failures(ctx context.Context, f *Fabric, kinds []*Traffic, first bool, o Options) error {
+	r := c.report
+	switch {
+	case o.Failures == 0 || len(kinds) == 0:
+		return nil
+	case first:
+		r.Skipped = "static routes do not follow failures"
+		return nil
+	case slices.ContainsFunc(r.Findings, func(f Finding) bool { return f.Kind == OfCycles && f.Links == nil }):
+		r.Skipped = "there are cycles while nothing fails"
+		return nil
+	}
+	for _, t := range kinds {
+		found, err := f.Failures(ctx, t, o.Failures, nil, o.Progress)
+		if err != nil {
+			return err
+		}
+		if r.Failures == nil || found.Cyclic > r.Failures.Cyclic {
+			r.Failures = found
+		}
+		if found.Cyclic == 0 {
+			continue
+		}
+		var all []Cycle
+		for _, b := range found.listed {
+			all = append(all, b.Cycles...)
+		}
+		c.add(Finding{
+			Level: Problem, Kind: OfFailures, Classes: numbers(t.Classes), Failures: found.listed, Fix: c.escape(all),
+			What: fmt.Sprintf("%s: once routes go around failed links, pauses can close a loop: %s", classes(t.Classes), found.summary()),
+		})
+		r.draw(t, found.listed[0].down, found.listed[0].Cycles)
+	}
+	return nil
+}
+
+// summary says how many sets of failed links give cycles.
+func (f *Failures) summary() string {
+	if f.AtMost == 1 {
+		return fmt.Sprintf("after the failure of one of %d links of %d", f.Cyclic, f.Links)
+	}
+	return fmt.Sprintf("after %d sets of up to %d failures", f.Cyclic, f.AtMost)
+}
+
+func howMany(list []Cycle, more bool) string {
+	switch {
+	case more:
+		return fmt.Sprintf("more than %d cyclic buffer dependencies", len(list))
+	case len(list) == 1:
+		return "1 cyclic buffer dependency"
+	}
+	return fmt.Sprintf("%d cyclic buffer dependencies", len(list))
+}
+
+// escape says how to get rid of cycles.
+func (c *checker) escape(cycles []Cycle) string {
+	var at, who, pins []string
+	for _, cycle := range cycles {
+		for _, h := range cycle.Hops {
+			way := h.Cause.From + " to " + h.Cause.To
+			if h.Cause.Pinned {
+				pins = append(pins, way)
+			}
+			if h.Valley {
+				at, who = append(at, h.Switch), append(who, way)
+			}
+		}
+	}
+	fix := "restrict routes to turns that cannot close a loop (one dimension after the other, or up and then down a tree), put traffic that has passed such a turn into another lossless class"
+	if len(at) > 0 {
+		fix = fmt.Sprintf("keep routes up-down: at %s frames go down and up again (such as %s); withdraw such routes even if destinations become unreachable, or repair the links that make them the shortest",
+			brief(unique(at)), brief(unique(who)))
+	}
+	if len(pins) > 0 {
+		fix += fmt.Sprintf(", change routing.pinned (%s)", brief(unique(pins)))
+	}
+	if n := c.Switches[0].Deadlock; n != "none" {
+		return fix + ", or rely on the deadlock handler " + n
+	}
+	return fix + ", or let a deadlock handler break loops (switch.deadlock)"
+}
+
+// traffic returns who may send to whom, by classes.
+func (c *checker) traffic(f *Fabric, flows bool) ([]*Traffic, error) {
+	lossless := losslessOf(c.Survey)
+	if lossless == 0 {
+		return nil, nil
+	}
+	acks := c.acksIn(lossless)
+	if !flows {
+		t := &Traffic{Classes: idsOf(lossless), pins: c.pinned(f, nil)}
+		// A host that sends only by pinned routes uses no others, except for what comes
+		// back in a lossless class.
+		if len(c.Pins) > 0 && acks == 0 {
+			t.from = c.unpinned(f)
+		}
+		return []*Traffic{t}, nil
+	}
+	all, err := c.Flows()
+	if err != nil {
+		return nil, err
+	}
+	pins := c.pairs()
+	var kinds []*Traffic
+	for _, class := range idsOf(lossless) {
+		sends := make(map[[2]int]bool)
+		t := &Traffic{Classes: []uint8{class}, from: matrix(len(f.homes))}
+		for i := range all {
+			src, dst := int(all[i].Src), int(all[i].Dst)
+			if acks>>class&1 != 0 { // what comes back is not pinned
+				t.from[f.hosts[src]][f.hosts[dst]] = true
+			}
+			if all[i].Class != class {
+				continue
+			}
+			if pair := [2]int{src, dst}; pins[pair] {
+				sends[pair] = true
+			} else {
+				t.from[f.hosts[dst]][f.hosts[src]] = true
+			}
+		}
+		t.pins = c.pinned(f, sends)
+		if same := slices.IndexFunc(kinds, t.alike); same >= 0 {
+			kinds[same].Classes = append(kinds[same].Classes, class)
+		} else {
+			kinds = append(kinds, t)
+		}
+	}
+	return kinds, nil
+}
+
+// alike tells whether two classes have the same traffic.
+func (t *Traffic) alike(o *Traffic) bool {
+	return slices.EqualFunc(t.from, o.from, slices.Equal[[]bool]) &&
+		slices.EqualFunc(t.pins, o.pins, func(a, b pinned) bool { return slices.Equal(a.channels, b.channels) })
+}
+
+// pairs returns the pairs of hosts with routes of their own.
+func (c *checker) pairs() map[[2]int]bool {
+	pairs := make(map[[2]int]bool)
+	for _, p := range c.Pins {
+		for _, src := range p.Src {
+			for _, dst := range p.Dst {
+				pairs[[2]int{src, dst}] = src != dst
+			}
+		}
+	}
+	return pairs
+}
+
+// unpinned returns between which switches some hosts have no route of their own.
+func (c *checker) unpinned(f *Fabric) [][]bool {
+	hosts := make([]int, len(f.homes))
+	for _, h := range f.hosts {
+		hosts[h]++
+	}
+	own := make([][]int, len(f.homes))
+	m := matrix(len(f.homes))
+	for to := range m {
+		own[to] = make([]int, len(f.homes))
+	}
+	for pair, is := range c.pairs() {
+		if is {
+			own[f.hosts[pair[1]]][f.hosts[pair[0]]]++
+		}
+	}
+	for to := range m {
+		for from := range m {
+			m[to][from] = own[to][from] < hosts[to]*hosts[from]
+		}
+	}
+	return m
+}
+
+// pinned returns the routes of their own that one of the pairs uses; nil: all.
+func (c *checker) pinned(f *Fabric, pairs map[[2]int]bool) []pinned {
+	var list []pinned
+	for _, p := range c.Pins {
+		used := pairs == nil || slices.ContainsFunc(p.Src, func(src int) bool {
+			return slices.ContainsFunc(p.Dst, func(dst int) bool { return pairs[[2]int{src, dst}] })
+		})
+		if used {
+			list = append(list, pinned{p.From, p.To, f.route(p.Via)})
+		}
+	}
+	return list
+}
+
+// acksIn returns the lossless classes of what comes back for data.
+func (c *checker) acksIn(lossless uint8) uint8 {
+	mask := uint8(0)
+	for _, u := range c.Uses {
+		mask |= u.Ack & lossless
+	}
+	return mask
+}
+
+func (c *checker) linkNames(links []int) []string {
+	var names []string
+	for _, l := range links {
+		names = append(names, c.Graph.LinkName(l))
+	}
+	return names
+}

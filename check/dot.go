@@ -1,0 +1,86 @@
+package check
+
+import (
+	"fmt"
+	"io"
+	"strings"
+)
+
+// drawing is the graph that is worth a picture: the first one with cycles, or the
+// healthy one.
+type drawing struct {
+	traffic *Traffic
+	down    []bool
+	cycles  []Cycle
+}
+
+func (r *Report) draw(t *Traffic, down []bool, cycles []Cycle) {
+	if r.drawn == nil || len(r.drawn.cycles) == 0 {
+		r.drawn = &drawing{t, down, cycles}
+	}
+}
+
+// WriteDot writes the buffer dependencies for Graphviz. Nodes are directions of
+// links, for the ingress queue at their end; those of cycles are red.
+func (r *Report) WriteDot(w io.Writer) error {
+	d := r.drawn
+	if d == nil {
+		_, err := fmt.Fprint(w, "digraph dependencies {\n  label=\"no lossless class\";\n}\n")
+		return err
+	}
+	deps := r.fabric.Dependencies(d.traffic, d.down)
+	red := make(map[turn]bool)
+	in := make(map[int32]bool)
+	for _, c := range d.cycles {
+		for i, ch := range c.channels {
+			red[turn{ch, c.channels[(i+1)%len(c.channels)]}] = true
+			in[ch] = true
+		}
+	}
+	var b strings.Builder
+	fmt.Fprintf(&b, "digraph dependencies {\n  label=%q;\n  node [shape=box, fontname=\"sans-serif\"];\n", r.title(d))
+	name := func(c int32) string {
+		e := r.fabric.ends[c]
+		return fmt.Sprintf("%s > %s%s", r.fabric.switchName(e.from), r.fabric.switchName(e.to), r.fabric.lane(c))
+	}
+	const mark = " [color=red, penwidth=2]"
+	var list []int32
+	for c := range int32(len(r.fabric.ends)) {
+		list = deps.waits(list[:0], c)
+		if in[c] {
+			fmt.Fprintf(&b, "  %q%s;\n", name(c), mark)
+		}
+		for _, n := range list {
+			colour := ""
+			if red[turn{c, n}] {
+				colour = mark
+			}
+			fmt.Fprintf(&b, "  %q -> %q%s;\n", name(c), name(n), colour)
+		}
+	}
+	b.WriteString("}\n")
+	_, err := io.WriteString(w, b.String())
+	return err
+}
+
+// lane tells parallel cables apart.
+func (f *Fabric) lane(c int32) string {
+	if l := &f.graph.Links[c/2]; l.Lanes > 1 {
+		return fmt.Sprintf("#%d", l.Lane)
+	}
+	return ""
+}
+
+func (r *Report) title(d *drawing) string {
+	title := fmt.Sprintf("%s: buffer dependencies of %s", r.Scenario, classes(d.traffic.Classes))
+	var off []string
+	for i, is := range d.down {
+		if is {
+			off = append(off, r.fabric.graph.LinkName(i))
+		}
+	}
+	if len(off) > 0 {
+		title += fmt.Sprintf(" with %s down", list(off))
+	}
+	return title
+}
