@@ -186,8 +186,8 @@ func (b *builder) outages() []Outage {
 	times := map[units.Time]bool{}
 	for _, f := range b.cfg.Faults {
 		for k := range max(1, f.Times) {
-			if f.DownFor > 0 {
-				times[f.At+units.Time(k)*f.Every] = true
+			if from := f.At + units.Time(k)*f.Every; f.DownFor > 0 {
+				times[from], times[from+f.DownFor] = true, true
 			}
 		}
 	}
@@ -203,7 +203,7 @@ func (b *builder) outages() []Outage {
 			}
 		}
 		slices.Sort(o.Links)
-		if !slices.ContainsFunc(list, func(x Outage) bool { return slices.Equal(x.Links, o.Links) }) {
+		if o.Links != nil && !slices.ContainsFunc(list, func(x Outage) bool { return slices.Equal(x.Links, o.Links) }) {
 			list = append(list, o)
 		}
 	}

@@ -125,7 +125,7 @@ func (a *app) printCheck(cfg *scenario.Config, r *check.Report) error {
 	w.line("%s: %s", color.New(color.Bold).Sprint(cfg.Name), verdict)
 	for i := range r.Findings {
 		w.line("")
-		w.finding(&r.Findings[i])
+		w.finding(&r.Findings[i], isTerminal(a.out))
 	}
 	w.line("")
 	w.budgets(r.Budgets)
@@ -135,13 +135,13 @@ func (a *app) printCheck(cfg *scenario.Config, r *check.Report) error {
 }
 
 // finding prints one of them.
-func (w *sheet) finding(f *check.Finding) {
+func (w *sheet) finding(f *check.Finding, wrapped bool) {
 	level := color.YellowString("note")
 	if f.Level == check.Problem {
 		level = color.RedString("PROBLEM")
 	}
 	w.line("%s (%s)", level, f.Kind)
-	w.text("  ", f.What)
+	w.text("  ", f.What, wrapped)
 	w.cycles("  ", f.Cycles, f.More, detailed)
 	for i, b := range f.Failures {
 		if i == shown {
@@ -152,7 +152,7 @@ func (w *sheet) finding(f *check.Finding) {
 		w.cycles("    ", b.Cycles[:1], len(b.Cycles) > 1, 1-min(i, 1))
 	}
 	if f.Fix != "" {
-		w.text("  ", "mend: "+f.Fix)
+		w.text("  ", "mend: "+f.Fix, wrapped)
 	}
 }
 
@@ -218,14 +218,14 @@ func (w *sheet) looked(r *check.Report) {
 	}
 }
 
-// width of text that is broken into lines.
+// width of text on a terminal.
 const width = 100
 
-// text prints words in lines of readable length.
-func (w *sheet) text(indent, words string) {
+// text prints words: on a terminal in lines of readable length, elsewhere in one.
+func (w *sheet) text(indent, words string, wrapped bool) {
 	line := indent
 	for _, word := range strings.Fields(words) {
-		if len(line)+1+len(word) > width && line != indent {
+		if wrapped && len(line)+1+len(word) > width && line != indent {
 			w.line("%s", line)
 			line = indent
 		}
