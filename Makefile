@@ -10,5 +10,5 @@ lint: ; $(LINT) run ./...
 bench: ; go run ./cmd/xoff bench
 profile: ; go test -trimpath ./internal/bench -run ^$$ -bench Fabric -benchtime 3x -o /dev/null -cpuprofile cmd/xoff/raw.pgo && go run ./internal/pgo < cmd/xoff/raw.pgo > cmd/xoff/default.pgo && rm cmd/xoff/raw.pgo
 figures: ; .ci/figures docs/img
-docs: ; go test ./scenario -run KeyDocs -rewrite && go test ./scenario -run DocsReference -rewrite
+docs: ; go test ./scenario -run KeyDocs -rewrite && go test ./scenario -run DocsReference -rewrite && go test ./internal/cli -run DocsOutputs -rewrite
 ci: ; .ci/run

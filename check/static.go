@@ -144,7 +144,9 @@ func (c *checker) smaller(s *scenario.SurveyedSwitch, b *Budget, lossless uint8)
 	if fewer != 0 {
 		fix += fmt.Sprintf(", or at most %d lossless classes", bits.OnesCount8(fewer))
 	}
-	if s.Buffer.ReserveFor == "chip" && b.Ports > len(s.Ports) {
+	cabled := *s
+	cabled.Buffer.ReserveFor = "cabled"
+	if b.Ports > len(s.Ports) && c.budget(&cabled, lossless).Shared > 0 {
 		fix += ", or switch.buffer.reserve_for: cabled"
 	}
 	return fix
