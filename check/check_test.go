@@ -2,8 +2,6 @@ package check
 
 import (
 	"context"
-	"os"
-	"path/filepath"
 	"reflect"
 	"strings"
 	"testing"
@@ -16,11 +14,7 @@ import (
 // read checks a scenario given as text.
 func read(t *testing.T, text string, o Options) *Report {
 	t.Helper()
-	file := filepath.Join(t.TempDir(), "a.yaml")
-	if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	c, err := scenario.ReadDraft(file)
+	c, err := scenario.ParseDraft("a.yaml", []byte(text))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -35,7 +35,7 @@ func ReadDraft(path string, set ...string) (*Config, error) {
 	if err != nil {
 		return nil, &InputError{Err: err}
 	}
-	return draft(path, data, set...)
+	return ParseDraft(path, data, set...)
 }
 
 // missingFile is fs.ErrNotExist in words that help.
@@ -50,7 +50,7 @@ func (missingFile) Is(target error) bool { return target == fs.ErrNotExist }
 // Parse reads a scenario, fills in the defaults and validates it. The name stands
 // for the file in messages.
 func Parse(name string, data []byte, set ...string) (*Config, error) {
-	c, err := draft(name, data, set...)
+	c, err := ParseDraft(name, data, set...)
 	if err != nil {
 		return nil, err
 	}
@@ -64,8 +64,8 @@ func validated(c *Config) (*Config, error) {
 	return c, nil
 }
 
-// draft reads a scenario and fills in the defaults.
-func draft(name string, data []byte, set ...string) (*Config, error) {
+// ParseDraft is Parse without the validation.
+func ParseDraft(name string, data []byte, set ...string) (*Config, error) {
 	c := Default()
 	c.source = newSource(name, data)
 	d := &decoder{src: c.source}

@@ -11,7 +11,7 @@ import (
 
 func survey(t *testing.T, text string) *Survey {
 	t.Helper()
-	c, err := draft("a.yaml", []byte(text))
+	c, err := ParseDraft("a.yaml", []byte(text))
 	if err != nil {
 		t.Fatal(err)
 	}
