@@ -70,7 +70,8 @@ type Options struct {
 	// flows of the scenario have; otherwise every host may send to every other in
 	// every lossless class.
 	Flows bool
-	// Progress, if not nil, hears how many sets of failed links are done.
+	// Progress, if not nil, hears how many sets of failed links are done, from
+	// several goroutines at once.
 	Progress func(done, all uint64)
 }
 

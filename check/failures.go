@@ -35,8 +35,8 @@ const maxListed = 100
 
 // Failures looks at every set of at most k failed links between switches, on top of
 // those that are down already, with routes around them. A set is not looked at when
-// part of it is enough for a cycle. Progress, if not nil, is called now and then
-// with the number of sets done and that of all. The fabric itself has no cycle.
+// part of it is enough for a cycle. Progress, if not nil, is called
+// from several goroutines with the number of sets done and that of all. The fabric itself has no cycle.
 func (f *Fabric) Failures(ctx context.Context, t *Traffic, k int, down []bool, progress func(done, all uint64)) (*Failures, error) {
 	var links []int32
 	for i := range f.graph.Links {

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"sync/atomic"
 	"testing"
 
 	"pgregory.net/rapid"
@@ -17,12 +18,16 @@ import (
 func TestFailuresOfLeafSpine(t *testing.T) {
 	f := NewFabric(topo.LeafSpine(4, 2, 2, cable, cable), nil, false)
 	for k, want := range map[int]Failures{1: {AtMost: 1, Links: 8, Sets: 8}, 2: {AtMost: 2, Links: 8, Sets: 8 + 28, Cyclic: 12}} {
-		last := uint64(0)
-		got, err := f.Failures(context.Background(), everyone, k, nil, func(_, all uint64) { last = all })
+		var last atomic.Uint64
+		got, err := f.Failures(context.Background(), everyone, k, nil, func(done, all uint64) {
+			if done == all {
+				last.Store(all)
+			}
+		})
 		if err != nil {
 			t.Fatal(err)
 		}
-		if got.AtMost != want.AtMost || got.Links != want.Links || got.Sets != want.Sets || got.Cyclic != want.Cyclic || last != want.Sets {
+		if got.AtMost != want.AtMost || got.Links != want.Links || got.Sets != want.Sets || got.Cyclic != want.Cyclic || last.Load() != want.Sets {
 			t.Errorf("%d failures: %+v, want %+v", k, got, want)
 		}
 		if len(got.listed) != want.Cyclic {
