@@ -231,8 +231,10 @@ func (c *checker) escape(cycles []Cycle) string {
 	if len(pins) > 0 {
 		fix += fmt.Sprintf(", change routing.pinned (%s)", brief(unique(pins)))
 	}
-	if n := c.Switches[0].Deadlock; n != "none" {
-		return fix + ", or rely on the deadlock handler " + n
+	for i := range c.Switches {
+		if n := c.Switches[i].Deadlock; n != "none" {
+			return fix + ", or rely on the deadlock handler " + n
+		}
 	}
 	return fix + ", or let a deadlock handler break loops (switch.deadlock)"
 }

@@ -69,9 +69,9 @@ switch:
 		where []string
 		gap   Gap
 	}{
-		{[]string{"leaf0.port0", "leaf0.port1", "leaf1.port0", "leaf1.port1"}, Gap{28207, 28208, 1, "100Gbps", "1us", 1048}},
-		{[]string{"leaf0.port2", "leaf1.port2"}, Gap{28207, 103208, 75001, "400Gbps", "1us", 1048}},
-		{[]string{"spine0.port0", "spine0.port1"}, Gap{28207, 103208, 75001, "400Gbps", "1us", 1048}},
+		{[]string{"leaf0.port0", "leaf0.port1", "leaf1.port0", "leaf1.port1"}, Gap{28207, 28208, 1, "100Gbps", "1us", "1us", "0ps", 1048}},
+		{[]string{"leaf0.port2", "leaf1.port2"}, Gap{28207, 103208, 75001, "400Gbps", "1us", "1us", "0ps", 1048}},
+		{[]string{"spine0.port0", "spine0.port1"}, Gap{28207, 103208, 75001, "400Gbps", "1us", "1us", "0ps", 1048}},
 	}
 	if len(got) != len(want) || r.Problems != len(want) {
 		t.Fatalf("%d findings: %+v", len(got), r.Findings)
@@ -123,7 +123,7 @@ switch:
 		t.Fatalf("%+v", r.Findings)
 	}
 	for _, f := range got {
-		if f.Headroom.Short != 1112 {
+		if f.Headroom.Short != 1112 || !strings.Contains(f.What, "ns to act on a pause") {
 			t.Errorf("%s: %d B short, want 1112", f.Where, f.Headroom.Short)
 		}
 	}

@@ -30,8 +30,33 @@ type Gap struct {
 	Need  units.Bytes `json:"need_bytes"`
 	Short units.Bytes `json:"short_bytes"`
 	Rate  string      `json:"rate"`
-	Delay string      `json:"delay"`
-	MTU   units.Bytes `json:"mtu_bytes"`
+	Delay string      `json:"delay"` // from the neighbour, pipeline included
+	Back  string      `json:"delay_back"`
+	// Processing is how long the neighbour takes to act on a PAUSE.
+	Processing string      `json:"processing"`
+	MTU        units.Bytes `json:"mtu_bytes"`
+}
+
+// journey says what makes frames arrive after a pause is due.
+func (g *Gap) journey() string {
+	way := g.Delay + " each way"
+	if g.Back != g.Delay {
+		way = fmt.Sprintf("%s there and %s back", g.Back, g.Delay)
+	}
+	if g.Processing != units.Time(0).String() {
+		way += ", " + g.Processing + " to act on a pause"
+	}
+	return fmt.Sprintf("%s, %s, frames of %d B", g.Rate, way, g.MTU)
+}
+
+// gap holds the headroom of a queue against what it needs.
+func gap(p *scenario.SurveyedPort, have units.Bytes) Gap {
+	processing := p.Spec.PFC.Processing
+	if p.Spec.Peer != nil {
+		processing = p.Spec.Peer.Processing
+	}
+	need := flowctl.Needed(&p.Spec)
+	return Gap{have, need, need - have, p.Spec.Rate.String(), p.Spec.DelayIn.String(), p.Spec.DelayOut.String(), processing.String(), p.Spec.MTU}
 }
 
 // queues is the number of classes that have private segments.
@@ -156,12 +181,8 @@ func (c *checker) smaller(s *scenario.SurveyedSwitch, b *Budget, lossless uint8)
 // paused.
 func (c *checker) headroom() {
 	type kind struct {
-		scheme     string
-		have, need units.Bytes
-		rate       units.Rate
-		delay      units.Time
-		mtu        units.Bytes
-		pattern    string
+		gap     Gap
+		pattern string
 	}
 	var order []kind
 	groups := make(map[kind][]*scenario.SurveyedPort)
@@ -170,8 +191,8 @@ func (c *checker) headroom() {
 		if !ok || p.Spec.Lossless == 0 {
 			return
 		}
-		k := kind{p.FlowControl, sized.QueueHeadroom(&p.Spec), flowctl.Needed(&p.Spec), p.Spec.Rate, p.Spec.DelayIn, p.Spec.MTU, family(c.Graph.Names[p.Node]) + family(c.Graph.Names[p.Peer])}
-		if k.have >= k.need {
+		k := kind{gap(p, sized.QueueHeadroom(&p.Spec)), family(c.Graph.Names[p.Node]) + family(c.Graph.Names[p.Peer])}
+		if k.gap.Short <= 0 {
 			return
 		}
 		if groups[k] == nil {
@@ -192,10 +213,10 @@ func (c *checker) headroom() {
 		lossless := idsOf(ports[0].Spec.Lossless)
 		c.add(Finding{
 			Level: Problem, Kind: OfHeadroom, Where: c.where(ports), Classes: numbers(lossless),
-			Headroom: &Gap{k.have, k.need, k.need - k.have, k.rate.String(), k.delay.String(), k.mtu},
-			What: fmt.Sprintf("%s: %d B of headroom per queue of %s, but %d B can arrive after a pause is due (%s, %s each way, frames of %d B): %d B short, frames can be lost",
-				c.ports(ports), k.have, classes(lossless), k.need, k.rate, k.delay, k.mtu, k.need-k.have),
-			Fix: c.enough(ports, k.need),
+			Headroom: &k.gap,
+			What: fmt.Sprintf("%s: %d B of headroom per queue of %s, but %d B can arrive after a pause is due (%s): %d B short, frames can be lost",
+				c.ports(ports), k.gap.Have, classes(lossless), k.gap.Need, k.gap.journey(), k.gap.Short),
+			Fix: c.enough(ports, k.gap.Need),
 		})
 	}
 }
