@@ -129,6 +129,15 @@ switch:
 	}
 }
 
+// The pipeline of a switch delays what comes in, and not what goes to a host:
+// 2 x 12,500 + 1250 + 3 x 1048 + 64.
+func TestHeadroomWithLatency(t *testing.T) {
+	f := about(read(t, small+"switch: {latency: 100ns, flow_control: {name: pfc, headroom: 28208B}}\n", Options{}), OfHeadroom)
+	if len(f) == 0 || f[0].Headroom.Need != 29458 || !strings.Contains(f[0].What, "(100Gbps, 1us there and 1.1us back, frames") {
+		t.Errorf("%+v", f)
+	}
+}
+
 // A host that takes frames slowly pauses too.
 func TestHeadroomOfSlowHosts(t *testing.T) {
 	const slow = `
