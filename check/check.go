@@ -70,6 +70,8 @@ type Options struct {
 	// flows of the scenario have; otherwise every host may send to every other in
 	// every lossless class.
 	Flows bool
+	// Workers is how many goroutines look at failures; 0: one.
+	Workers int
 	// Progress, if not nil, hears how many sets of failed links are done, from
 	// several goroutines at once.
 	Progress func(done, all uint64)
@@ -168,7 +170,7 @@ func (c *checker) failures(ctx context.Context, f *Fabric, kinds []*Traffic, fir
 		return nil
 	}
 	for _, t := range kinds {
-		found, err := f.Failures(ctx, t, o.Failures, nil, o.Progress)
+		found, err := f.Failures(ctx, t, o.Failures, max(1, o.Workers), nil, o.Progress)
 		if err != nil {
 			return err
 		}

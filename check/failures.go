@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"math"
-	"runtime"
 	"slices"
 	"sync"
 	"sync/atomic"
@@ -37,7 +36,7 @@ const maxListed = 100
 // those that are down already, with routes around them. A set is not looked at when
 // part of it is enough for a cycle. Progress, if not nil, is called
 // from several goroutines with the number of sets done and that of all. The fabric itself has no cycle.
-func (f *Fabric) Failures(ctx context.Context, t *Traffic, k int, down []bool, progress func(done, all uint64)) (*Failures, error) {
+func (f *Fabric) Failures(ctx context.Context, t *Traffic, k, workers int, down []bool, progress func(done, all uint64)) (*Failures, error) {
 	var links []int32
 	for i := range f.graph.Links {
 		if f.between(i) && (down == nil || !down[i]) {
@@ -55,7 +54,7 @@ func (f *Fabric) Failures(ctx context.Context, t *Traffic, k int, down []bool, p
 	var bad [][]int32
 	known := make(map[string]bool)
 	for size := 1; size <= k; size++ {
-		found, err := healthy.search(ctx, links, size, known, func(n uint64) {
+		found, err := healthy.search(ctx, links, size, workers, known, func(n uint64) {
 			if n = done.Add(n); progress != nil {
 				progress(n, all)
 			}
@@ -210,12 +209,12 @@ func (h *healthy) cyclic(w *walker, s *sorter, set []int32) bool {
 }
 
 // search returns the sets of a size that give cycles, in order.
-func (h *healthy) search(ctx context.Context, links []int32, size int, known map[string]bool, step func(n uint64)) ([][]int32, error) {
+func (h *healthy) search(ctx context.Context, links []int32, size, workers int, known map[string]bool, step func(n uint64)) ([][]int32, error) {
 	var mu sync.Mutex
 	var bad [][]int32
 	first := make(chan int) // place of the first link of the set: one task each
 	var wg sync.WaitGroup
-	for range runtime.GOMAXPROCS(0) {
+	for range workers {
 		wg.Go(func() {
 			w, s := newWalker(h.f, h.t), &sorter{}
 			copy(w.down, h.down)

@@ -12,13 +12,13 @@ import (
 func TestDeepFailuresOfLargeFatTree(t *testing.T) {
 	g := fatTree(t, 16)
 	f := NewFabric(g, nil, false)
-	got, err := f.Failures(context.Background(), everyone, 1, nil, nil)
+	got, err := f.Failures(context.Background(), everyone, 1, 2, nil, nil)
 	if err != nil || g.Hosts != 1024 || got.Links != 2048 || got.Sets != 2048 || got.Cyclic != 0 {
 		t.Errorf("%d hosts: %+v, %v", g.Hosts, got, err)
 	}
 	// All pairs of failed links of a smaller one.
 	f = NewFabric(fatTree(t, 6), nil, false)
-	two, err := f.Failures(context.Background(), everyone, 2, nil, nil)
+	two, err := f.Failures(context.Background(), everyone, 2, 2, nil, nil)
 	if err != nil || two.Sets != 108+5778 {
 		t.Fatalf("%+v, %v", two, err)
 	}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"reflect"
 	"slices"
 	"sync/atomic"
 	"testing"
@@ -19,7 +20,7 @@ func TestFailuresOfLeafSpine(t *testing.T) {
 	f := NewFabric(topo.LeafSpine(4, 2, 2, cable, cable), nil, false)
 	for k, want := range map[int]Failures{1: {AtMost: 1, Links: 8, Sets: 8}, 2: {AtMost: 2, Links: 8, Sets: 8 + 28, Cyclic: 12}} {
 		var last atomic.Uint64
-		got, err := f.Failures(context.Background(), everyone, k, nil, func(done, all uint64) {
+		got, err := f.Failures(context.Background(), everyone, k, 2, nil, func(done, all uint64) {
 			if done == all {
 				last.Store(all)
 			}
@@ -41,9 +42,23 @@ func TestFailuresOfLeafSpine(t *testing.T) {
 	}
 	// Sets that contain a smaller one are left out: of three failed links, each of
 	// which two that close a loop, none is new here.
-	three, err := f.Failures(context.Background(), everyone, 3, nil, nil)
+	three, err := f.Failures(context.Background(), everyone, 3, 2, nil, nil)
 	if err != nil || three.Cyclic != 12 || three.Sets != 8+28+56 {
 		t.Errorf("three failures: %+v, %v", three, err)
+	}
+}
+
+// What is found does not depend on how many look for it.
+func TestFailuresByWorkers(t *testing.T) {
+	f := NewFabric(topo.LeafSpine(4, 2, 2, cable, cable), nil, false)
+	one, err := f.Failures(context.Background(), everyone, 2, 1, nil, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, workers := range []int{2, 7} {
+		if got, err := f.Failures(context.Background(), everyone, 2, workers, nil, nil); err != nil || !reflect.DeepEqual(got, one) {
+			t.Errorf("%d workers: %+v, %v", workers, got, err)
+		}
 	}
 }
 
@@ -51,7 +66,7 @@ func TestFailuresOfLeafSpine(t *testing.T) {
 func TestFailuresOnTop(t *testing.T) {
 	g := topo.LeafSpine(4, 2, 2, cable, cable)
 	f := NewFabric(g, nil, false)
-	got, err := f.Failures(context.Background(), everyone, 1, down(t, g, "leaf3-spine0"), nil)
+	got, err := f.Failures(context.Background(), everyone, 1, 2, down(t, g, "leaf3-spine0"), nil)
 	if err != nil || got.Links != 7 || got.Cyclic != 3 { // leaf0, leaf1 or leaf2 from spine1
 		t.Errorf("%+v, %v", got, err)
 	}
@@ -61,7 +76,7 @@ func TestFailuresEndWithTheContext(t *testing.T) {
 	ctx, cancel := context.WithCancel(context.Background())
 	cancel()
 	f := NewFabric(fatTree(t, 4), nil, false)
-	if _, err := f.Failures(ctx, everyone, 2, nil, nil); !errors.Is(err, context.Canceled) {
+	if _, err := f.Failures(ctx, everyone, 2, 2, nil, nil); !errors.Is(err, context.Canceled) {
 		t.Errorf("%v", err)
 	}
 }
@@ -82,7 +97,7 @@ func TestSets(t *testing.T) {
 // that has lost its way down.
 func TestFailuresOfFatTree(t *testing.T) {
 	f := NewFabric(fatTree(t, 4), nil, false)
-	got, err := f.Failures(context.Background(), everyone, 1, nil, nil)
+	got, err := f.Failures(context.Background(), everyone, 1, 2, nil, nil)
 	if err != nil || got.Sets != 32 || got.Cyclic != 0 {
 		t.Errorf("%+v, %v", got, err)
 	}
@@ -156,7 +171,7 @@ func BenchmarkFailures(b *testing.B) {
 		f := NewFabric(fatTree(b, k), nil, false)
 		b.Run(fmt.Sprintf("fat-tree-%d", k), func(b *testing.B) {
 			for b.Loop() {
-				got, err := f.Failures(context.Background(), everyone, 1, nil, nil)
+				got, err := f.Failures(context.Background(), everyone, 1, 2, nil, nil)
 				if err != nil || got.Cyclic != 0 {
 					b.Fatal(got, err)
 				}

@@ -54,6 +54,9 @@ docs/check.md.
 }
 
 func (a *app) check(cmd *cobra.Command, file string, f *checkFlags) error {
+	if err := a.checkWorkers(); err != nil {
+		return err
+	}
 	if f.failures < 0 {
 		return failf(exitInput, "--failures is %d; allowed: 0 or more", f.failures)
 	}
@@ -69,7 +72,7 @@ func (a *app) check(cmd *cobra.Command, file string, f *checkFlags) error {
 		return wrap(exitInput, err)
 	}
 	m := a.newMeter()
-	report, err := check.Run(cmd.Context(), survey, check.Options{Failures: f.failures, Flows: f.flows, Progress: func(done, all uint64) {
+	report, err := check.Run(cmd.Context(), survey, check.Options{Failures: f.failures, Flows: f.flows, Workers: a.workers, Progress: func(done, all uint64) {
 		m.show(func(passed time.Duration) string {
 			return fmt.Sprintf("%s of %s sets of failed links%s", count(done), count(all), timeLeft(float64(done)/float64(all), passed))
 		})
@@ -198,7 +201,7 @@ func (w *sheet) cycles(indent string, list []check.Cycle, more bool, hops int) {
 
 // budgets prints what becomes of buffers. Cells have no spaces.
 func (w *sheet) budgets(list []check.Budget) {
-	w.line("buffer of\tswitches\tports\tbytes\theadroom\tprivate\tshared\tshared_%%")
+	w.line("buffer_of\tswitches\tports\tbytes\theadroom\tprivate\tshared\tshared_%%")
 	for _, b := range list {
 		w.line("%s\t%d\t%d\t%d\t%d\t%d\t%d\t%.1f", b.Switches[0], len(b.Switches), b.Ports, int64(b.Size), int64(b.Headroom), int64(b.Private), int64(b.Shared), 100*float64(b.Shared)/float64(b.Size))
 	}
