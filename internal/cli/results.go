@@ -60,9 +60,9 @@ func (r *results) write(o *metrics.Outcome, s *metrics.Summary, cfg *scenario.Co
 	return r.file("summary.json", "the numbers above, and more", s.Write)
 }
 
-// maxReportRows is up to how many rows the report of a run draws a probe: a
-// second or so is what a run may take longer. `xoff report` has no limit.
-const maxReportRows = 200_000
+// maxReportRows is up to how many rows the report of a run draws a probe: some
+// tenths of a second is what a run may take longer. `xoff report` has no limit.
+const maxReportRows = 50_000
 
 // report makes the report from the files that were written. Results do not get
 // lost because there is none.

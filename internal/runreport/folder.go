@@ -4,6 +4,7 @@
 package runreport
 
 import (
+	"errors"
 	"fmt"
 	"io"
 	"math"
@@ -49,35 +50,106 @@ type Slowdowns struct {
 // ReadSlowdowns reads them from the results in a folder, workloads in order of
 // their first flow.
 func ReadSlowdowns(folder string) ([]Slowdowns, error) {
-	type flow struct {
-		Workload string  `parquet:"workload"`
-		Slowdown float64 `parquet:"slowdown,optional"`
-		Measured bool    `parquet:"measured"`
-		Finished bool    `parquet:"finished"`
-	}
-	flows, err := rows[flow](folder, "flows.parquet")
+	path := filepath.Join(folder, "flows.parquet")
+	f, err := openTable(path)
 	if err != nil {
 		return nil, err
 	}
+	defer f.close()
+	// By column: there may be a great many flows, and rows take ten times as long.
+	n := f.NumRows()
+	values := make([]float64, 0, n)
+	counts := make([]bool, 0, n)
+	err = errors.Join(
+		f.column("measured", func(v parquet.Value) { counts = append(counts, v.Boolean()) }),
+		f.column("slowdown", func(v parquet.Value) {
+			if v.IsNull() {
+				values = append(values, math.Inf(1))
+				return
+			}
+			values = append(values, v.Double())
+		}),
+	)
 	var list []Slowdowns
 	at := make(map[string]int)
-	for i := range flows {
-		f := &flows[i]
-		if !f.Measured {
-			continue
+	row := 0
+	err = errors.Join(err, f.column("workload", func(v parquet.Value) {
+		i := row
+		if row++; i >= len(values) || i >= len(counts) || !counts[i] {
+			return
 		}
-		k, ok := at[f.Workload]
+		k, ok := at[string(v.ByteArray())]
 		if !ok {
 			k = len(list)
-			at[f.Workload] = k
-			list = append(list, Slowdowns{Workload: f.Workload})
+			list = append(list, Slowdowns{Workload: string(v.ByteArray())})
+			at[list[k].Workload] = k
 		}
-		if !f.Finished {
-			f.Slowdown = math.Inf(1)
-		}
-		list[k].Values = append(list[k].Values, f.Slowdown)
+		list[k].Values = append(list[k].Values, values[i])
+	}))
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", path, err)
 	}
 	return list, nil
+}
+
+// tableFile is a parquet file that is open.
+type tableFile struct {
+	*parquet.File
+	close func()
+}
+
+func openTable(path string) (*tableFile, error) {
+	f, err := os.Open(path)
+	if err != nil {
+		return nil, err
+	}
+	info, err := f.Stat()
+	if err == nil {
+		var t *parquet.File
+		if t, err = parquet.OpenFile(f, info.Size()); err == nil {
+			return &tableFile{t, func() { _ = f.Close() }}, nil
+		}
+	}
+	_ = f.Close()
+	return nil, fmt.Errorf("%s: %w", path, err)
+}
+
+// column calls use with every value of a column, in order.
+func (t *tableFile) column(name string, use func(parquet.Value)) error {
+	leaf, ok := t.Schema().Lookup(name)
+	if !ok {
+		return fmt.Errorf("there is no column %s", name)
+	}
+	var buf [1024]parquet.Value
+	for _, group := range t.RowGroups() {
+		pages := group.ColumnChunks()[leaf.ColumnIndex].Pages()
+		for {
+			page, err := pages.ReadPage()
+			if err == io.EOF {
+				break
+			}
+			if err != nil {
+				return errors.Join(err, pages.Close())
+			}
+			for values := page.Values(); ; {
+				n, err := values.ReadValues(buf[:])
+				for _, v := range buf[:n] {
+					use(v)
+				}
+				if err == io.EOF {
+					break
+				}
+				if err != nil {
+					return errors.Join(err, pages.Close())
+				}
+			}
+			parquet.Release(page)
+		}
+		if err := pages.Close(); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // port is a row of ports.parquet: a class of a port.
@@ -191,19 +263,11 @@ type table struct {
 // readProbe reads the file of a probe.
 func (r *Run) readProbe(file string) (*table, error) {
 	path := filepath.Join(r.Folder, file)
-	f, err := os.Open(path)
+	from, err := openTable(path)
 	if err != nil {
 		return nil, err
 	}
-	defer func() { _ = f.Close() }()
-	info, err := f.Stat()
-	if err != nil {
-		return nil, err
-	}
-	from, err := parquet.OpenFile(f, info.Size())
-	if err != nil {
-		return nil, fmt.Errorf("%s: %w", path, err)
-	}
+	defer from.close()
 	t := &table{name: strings.TrimSuffix(strings.TrimPrefix(file, "probe-"), ".parquet"), columns: make(map[string]bool), count: from.NumRows()}
 	for _, c := range from.Schema().Columns() {
 		t.columns[c[0]] = true
@@ -211,7 +275,7 @@ func (r *Run) readProbe(file string) (*table, error) {
 	if r.MaxRows > 0 && t.count > r.MaxRows {
 		return t, nil
 	}
-	reader := parquet.NewGenericReader[sample](from)
+	reader := parquet.NewGenericReader[sample](from.File)
 	defer func() { _ = reader.Close() }()
 	t.rows = make([]sample, t.count)
 	for done := 0; done < len(t.rows); {
