@@ -180,7 +180,7 @@ func (n *fastNode) announce(port uint16) { n.news[port>>6].Or(1 << (port & 63)) 
 func (n *fastNode) arriveSpecial(port int, in *input, p *packet.Packet) {
 	ext := packet.Ext(nil)
 	if p.Flags&packet.Extended != 0 {
-		ext = in.extOf(p)
+		ext = in.ext(p)
 		if p.Control() { // who gets it may append to it
 			n.ext = append(n.ext[:0], ext...)
 			ext = n.ext

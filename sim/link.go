@@ -24,21 +24,17 @@ type link struct {
 	tail    uint32     // frames ever appended, plus one
 	flushed uint32     // tail at the last publication
 	toPort  uint16
-	ext     *extRing // extensions; nil when unused
-
-	in *input // where tail is published
-
-	// Published by the producer and by the consumer where there are extensions.
-	pubWHead atomic.Uint32
-	pubWords atomic.Pointer[[]uint64]
-	_        [48]byte
+	in      *input  // where tail is published
+	words   uint32  // of extensions in the last chunk
+	_       [4]byte // to a whole cache line
 }
 
 // chunk is a piece of a wire. Frame number i is at i % chunkFrames.
 type chunk struct {
 	frames [chunkFrames]packet.Packet
 	next   *chunk
-	_      [56]byte // chunks begin at a cache line
+	ext    *extensions // nil until a frame has one
+	_      [48]byte    // chunks begin at a cache line
 }
 
 // chunkFrames is a power of two: about as many frames as a busy wire carries in
@@ -93,11 +89,20 @@ func level(workers []*worker) {
 	}
 }
 
-// extRing holds the extensions of the frames on a wire.
-type extRing struct {
-	words      []uint64 // length is a power of two
-	tail, head uint32
+// extensions are those of the frames of a chunk, one after the other; what does
+// not fit has a slice of its own. Packet.Link says where: the first word and the
+// number of words, or longExt.
+type extensions struct {
+	words [chunkFrames * extWords]uint64
+	long  [chunkFrames]packet.Ext
 }
+
+// extWords is the room of a frame on average: five records of two words and a
+// selective ACK.
+const extWords = 14
+
+// longExt is above all places: a number of words fits eight bits.
+const longExt = 1 << 16
 
 // connect makes in the receiving end of the link.
 func (l *link) connect(in *input, c *chunk) {
@@ -127,37 +132,24 @@ func (l *link) grow(c *chunks) {
 	k := c.take()
 	l.last.next = k
 	l.last = k
+	l.words = 0
 }
 
-// pushExt appends an extension, its length before it, and returns its place.
+// pushExt puts the extension of the last frame beside it and returns its place.
 func (l *link) pushExt(ext packet.Ext) uint32 {
-	if l.ext == nil {
-		l.ext = &extRing{}
+	k := l.last
+	if k.ext == nil {
+		k.ext = new(extensions)
 	}
-	x := l.ext
-	need := uint32(len(ext) + 1)
-	if size := uint32(len(x.words)); x.tail-x.head+2*need > size { // twice: see below
-		x.head = l.pubWHead.Load()
-		for x.tail-x.head+2*need > uint32(len(x.words)) {
-			bigger := make([]uint64, max(64, 2*len(x.words)))
-			for i := x.head; i != x.tail; i++ {
-				bigger[i&uint32(len(bigger)-1)] = x.words[i&uint32(len(x.words)-1)]
-			}
-			x.words = bigger
-			l.pubWords.Store(&bigger)
-		}
+	at, end := l.words, l.words+uint32(len(ext))
+	if end > uint32(len(k.ext.words)) {
+		x := &k.ext.long[(l.tail-1)%chunkFrames]
+		*x = append((*x)[:0], ext...)
+		return longExt
 	}
-	// An extension does not go around the end: the receiver reads it in its place.
-	at := x.tail
-	size := uint32(len(x.words))
-	if left := size - at&(size-1); left < need {
-		at += left
-	}
-	place := x.words[at&(size-1):]
-	place[0] = uint64(len(ext))
-	copy(place[1:], ext)
-	x.tail = at + need
-	return at
+	copy(k.ext.words[at:end], ext)
+	l.words = end
+	return at<<8 | uint32(len(ext))
 }
 
 // flush publishes what was appended and returns when the first of it arrives.
@@ -179,7 +171,7 @@ type input struct {
 	// published is written by the sender, once per window at most: the one line
 	// that both ends share.
 	published atomic.Uint32
-	_         [20]byte // to a whole cache line
+	_         [28]byte // to a whole cache line
 }
 
 // pop takes the first frame off the wire. It stays valid until the next pop.
@@ -192,22 +184,19 @@ func (in *input) pop(c *chunks) *packet.Packet {
 	return &in.chunk.frames[i]
 }
 
-// step gives back a chunk that has been read, and the extensions of its frames.
+// step gives back a chunk that has been read.
 func (in *input) step(c *chunks) {
 	k := in.chunk
 	in.chunk = k.next
 	c.put(k)
-	if in.words != in.told {
-		in.told = in.words
-		in.link.pubWHead.Store(in.words)
-	}
 }
 
-// extOf returns the extension of a frame, which stays valid as long as the frame.
-func (in *input) extOf(p *packet.Packet) packet.Ext {
-	words := *in.link.pubWords.Load()
-	place := words[p.Link&uint32(len(words)-1):]
-	n := uint32(place[0])
-	in.words = p.Link + 1 + n
-	return place[1 : 1+n : 1+n]
+// ext returns the extension of the frame that was taken last. It stays valid as
+// long as the frame.
+func (in *input) ext(p *packet.Packet) packet.Ext {
+	if p.Link == longExt {
+		return in.chunk.ext.long[(in.head-1)%chunkFrames]
+	}
+	at, end := p.Link>>8, p.Link>>8+p.Link&0xff
+	return in.chunk.ext.words[at:end:end]
 }
