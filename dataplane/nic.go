@@ -91,6 +91,7 @@ type NICSpec struct {
 	Starts     []uint32 // flows of this host that wait for no other, in order of their start
 	Sink       probe.Sink
 	Checks     *Checks
+	Log        *PauseLog
 	Scan       bool // choose queue pairs as the public simulators do (see scanner)
 }
 
@@ -140,7 +141,7 @@ func NewNIC(spec *NICSpec, drv NICDriver) (*NIC, error) {
 		drv: drv, id: spec.Node, kinds: spec.Kinds, ways: slices.Clone(spec.Transports), rtt: spec.BaseRTT, flows: spec.Flows,
 		starts: spec.Starts, idle: make([][]int32, len(spec.Transports)), bdp: spec.Port.Rate.In(spec.BaseRTT),
 	}
-	n.node = node{drv: drv, ports: make([]port, 1), wakes: newWakes(components), sink: spec.Sink, checks: spec.Checks, watched: spec.Sink != nil || spec.Checks != nil, serve: n.serveNIC}
+	n.node = node{drv: drv, ports: make([]port, 1), wakes: newWakes(components), sink: spec.Sink, checks: spec.Checks, watched: spec.Sink != nil || spec.Checks != nil, serve: n.serveNIC, log: spec.Log}
 	if spec.Scan {
 		n.scan, n.serve = &scanner{wake: units.Never}, n.serveScan
 	}

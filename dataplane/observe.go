@@ -106,38 +106,61 @@ type Depths [packet.MaxPauseDepth + 1]uint64
 // Depths returns how deep the pauses were that the node sent.
 func (n *node) Depths() *Depths { return &n.depths }
 
+// heldBy is a pause that holds frames of a switch: its depth, 0 for none, and the
+// egress queue that it holds.
+type heldBy struct {
+	depth int
+	port  uint16
+	class uint8
+}
+
 // deepen computes the depth of a PAUSE that is about to be sent: one more than
 // that of the deepest pause that holds an egress queue in which frames of the
 // pausing ingress queue wait, or one when there is none. It stays the depth of
 // this pause, refreshes included, until a RESUME ends it.
-func (n *node) deepen(p *port, class uint8) {
-	depth := 1
+func (n *node) deepen(now units.Time, p *port, class uint8) {
+	var by heldBy
 	if n.beyond != nil {
-		depth = min(1+n.beyond(p, class), packet.MaxPauseDepth)
+		by = n.beyond(p, class)
 	}
+	depth := min(1+by.depth, packet.MaxPauseDepth)
 	p.sentDepth[class] = uint8(depth)
 	n.depths[depth]++
+	if n.log != nil {
+		n.log.sent(now, p, class, depth, by)
+	}
 }
 
 // deepestPause looks for frames that came in by a port in the egress queues that
 // are held. Pauses are rare and held queues few, so it walks them; a matrix of
-// bytes per ingress and egress would cost every frame.
-func (s *Switch) deepestPause(in *port, class uint8) int {
-	deepest := 0
-	bit := uint8(1) << class
+// bytes per ingress and egress would cost every frame. A queue that is empty and
+// yet OFF was paused because of its port (DSH): then frames of all classes count.
+func (s *Switch) deepestPause(in *port, class uint8) heldBy {
+	mask := uint8(1) << class
+	if q := s.view.Ingress(int(in.index), class); q.Total() == 0 && s.OffClasses(int(in.index))&mask != 0 {
+		mask = in.spec.Lossless
+	}
+	var deepest heldBy
 	for i := range s.ports {
 		op := &s.ports[i]
-		if op.gateSays&op.nonEmpty&bit == 0 || int(op.heldDepth[class]) <= deepest {
-			continue
-		}
-		for slot := op.queues[class&7].head; slot != 0; {
-			f := &s.memory.packets[slot]
-			if f.Port == in.index {
-				deepest = int(op.heldDepth[class])
-				break
+		for m := op.gateSays & op.nonEmpty & mask; m != 0; m &= m - 1 {
+			c := uint8(bits.TrailingZeros8(m))
+			if int(op.heldDepth[c]) > deepest.depth && s.waitsFor(in, op, c) {
+				deepest = heldBy{int(op.heldDepth[c]), op.index, c}
 			}
-			slot = f.Link
 		}
 	}
 	return deepest
+}
+
+// waitsFor reports whether a frame that came in by one port waits for another.
+func (s *Switch) waitsFor(in, op *port, class uint8) bool {
+	for slot := op.queues[class&7].head; slot != 0; {
+		f := &s.memory.packets[slot]
+		if f.Port == in.index {
+			return true
+		}
+		slot = f.Link
+	}
+	return false
 }

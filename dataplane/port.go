@@ -87,7 +87,7 @@ type port struct {
 	pausing   flowctl.Pausing    // nil unless recv has queues that are ON or OFF
 
 	Stats PortStats
-	since [mmu.Classes]units.Time // start of the current block, per class
+	since [mmu.Classes]units.Time // start of the current block, per class; of a metered one also its last departure
 	tally units.Bytes             // what telemetry counts; see stamps
 	_     [104]byte
 }
@@ -155,12 +155,16 @@ type node struct {
 	watched bool // there is a sink, or there are checks
 	tallies bool // ports count what they send, for telemetry
 	serve   func(now units.Time, p *port)
-	// beyond returns the depth of the deepest pause that holds frames which came
-	// in by a port; nil at a host.
-	beyond func(p *port, class uint8) int
+	// beyond returns the deepest pause that holds frames which came in by a port;
+	// nil at a host.
+	beyond func(p *port, class uint8) heldBy
 	depths Depths
-	frame  packet.Packet // scratch for control frames
-	ext    packet.Ext    // scratch for their extensions
+	log    *PauseLog // nil: pauses are not kept
+	// resumed is when the last bit of the last RESUME left, by port and class; nil at
+	// a host.
+	resumed []units.Time
+	frame   packet.Packet // scratch for control frames
+	ext     packet.Ext    // scratch for their extensions
 }
 
 // initPort wires a port to its flow control.
@@ -350,6 +354,9 @@ func (n *node) control(now units.Time, in int, f *packet.Packet, ext packet.Ext)
 	case packet.PFC:
 		p.Stats.PFCReceived++
 		p.noteDepths(f)
+		if n.log != nil {
+			n.log.received(now, p, f)
+		}
 		if n.handler != nil && len(ext) > 0 {
 			n.handler.Control(now, in, f, ext)
 		}
@@ -419,7 +426,7 @@ func (n *node) pfcLeaves(now units.Time, p *port, f *packet.Packet, ext packet.E
 		}
 		f.SetPFC(enable, pause, quanta)
 	}
-	n.countPFC(p, f, enable, pause)
+	n.countPFC(now, p, f, enable, pause)
 	if n.handler != nil {
 		ext = n.handler.OnPFC(now, int(p.index), f, ext)
 	}
@@ -433,14 +440,14 @@ func (n *node) heldResume(now units.Time, p *port, f *packet.Packet, ext packet.
 		return ext, false
 	}
 	f.SetPFC(free, 0, 0)
-	n.countPFC(p, f, free, 0)
+	n.countPFC(now, p, f, free, 0)
 	if n.handler != nil {
 		ext = n.handler.OnPFC(now, int(p.index), f, ext)
 	}
 	return ext, true
 }
 
-func (n *node) countPFC(p *port, f *packet.Packet, enable, pause uint8) {
+func (n *node) countPFC(now units.Time, p *port, f *packet.Packet, enable, pause uint8) {
 	fresh, resumed := pause&^p.sent, enable&^pause&p.sent
 	if fresh|resumed == 0 {
 		p.Stats.Refreshes++
@@ -448,14 +455,21 @@ func (n *node) countPFC(p *port, f *packet.Packet, enable, pause uint8) {
 	for m := fresh; m != 0; m &= m - 1 {
 		c := uint8(bits.TrailingZeros8(m))
 		p.Stats.Pauses[c]++
-		n.deepen(p, c)
+		n.deepen(now, p, c)
 	}
 	for m := pause; m != 0; m &= m - 1 {
 		c := uint8(bits.TrailingZeros8(m))
 		f.SetPauseDepth(c, int(p.sentDepth[c]))
 	}
 	for m := resumed; m != 0; m &= m - 1 {
-		p.Stats.Resumes[bits.TrailingZeros8(m)]++
+		c := uint8(bits.TrailingZeros8(m))
+		p.Stats.Resumes[c]++
+		if n.resumed != nil {
+			n.resumed[p.queueID(c)] = now + p.txTime(f.Size)
+		}
+	}
+	if n.log != nil {
+		n.log.resumed(now, p, resumed)
 	}
 	p.sent = p.sent&^enable | pause
 }
@@ -487,6 +501,9 @@ func (n *node) depart(now units.Time, p *port, f *packet.Packet) {
 func (n *node) LinkChanged(now units.Time, port int, up bool) {
 	p := &n.ports[port]
 	n.tell(now, p, 0)
+	if n.log != nil {
+		n.log.reset(now, p)
+	}
 	p.sent = 0
 	p.gate.Reset(now, up)
 	p.recv.Reset(now, up)

@@ -38,6 +38,8 @@ type SwitchSpec struct {
 	Sink      probe.Sink
 	Checks    *Checks
 	Peaks     bool // keep the highest count of every queue
+	Pairs     bool // count bytes per ingress, egress and class
+	Log       *PauseLog
 	// Telemetry is what is written into packets that ask for records; nil: nothing.
 	Telemetry *telemetry.Spec
 }
@@ -130,7 +132,7 @@ func NewSwitch(spec *SwitchSpec, drv Driver) (*Switch, error) {
 		rand:   rand.NewPCG(spec.Seed, 0),
 		memory: memory{packets: make([]packet.Packet, 1, 64)},
 	}
-	s.node = node{drv: drv, ports: make([]port, n), wakes: newWakes(2*n + 2), sink: spec.Sink, checks: spec.Checks, watched: spec.Sink != nil || spec.Checks != nil, serve: s.serveData, beyond: s.deepestPause}
+	s.node = node{drv: drv, ports: make([]port, n), wakes: newWakes(2*n + 2), sink: spec.Sink, checks: spec.Checks, watched: spec.Sink != nil || spec.Checks != nil, serve: s.serveData, beyond: s.deepestPause, log: spec.Log, resumed: make([]units.Time, n*mmu.Classes)}
 
 	layout := spec.Buffer
 	layout.Ports = n
@@ -141,6 +143,9 @@ func NewSwitch(spec *SwitchSpec, drv Driver) (*Switch, error) {
 	s.view = s.ledger.View()
 	if spec.Peaks {
 		s.ledger.KeepPeaks()
+	}
+	if spec.Pairs {
+		s.ledger.KeepPairs()
 	}
 	rates := make([]units.Rate, n)
 	for i := range spec.Ports {
@@ -570,6 +575,7 @@ func (s *Switch) send(now units.Time, p *port, class uint8, slot uint32) {
 		s.leaves(now, p, f)
 	}
 	if p.metered&(1<<class) != 0 {
+		p.since[class] = now
 		p.meter.Sent(now, class, units.Bytes(f.Size))
 	}
 	p.busy = now + p.txTime(f.Size)

@@ -39,3 +39,9 @@ func (noneReceiver) Reset(units.Time, bool)                         {}
 func (noneReceiver) Frame(_ units.Time, _ *packet.Packet, ext packet.Ext) (packet.Ext, bool) {
 	return ext, false
 }
+
+// Resumes implements Resuming: nobody is ever held.
+func (noneReceiver) Resumes(units.Time, *Rest) bool { return true }
+
+// Quiet implements Resuming.
+func (noneReceiver) Quiet(uint8) units.Time { return 0 }

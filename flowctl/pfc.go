@@ -131,6 +131,12 @@ func NewPauseSender(p Port) PauseSender { return PauseSender{port: p} }
 // Paused returns the classes that the queues want paused.
 func (s *PauseSender) Paused() uint8 { return s.want }
 
+// holds reports whether the peer is told to hold a class and nothing else is on its
+// way out.
+func (s *PauseSender) holds(class uint8) bool {
+	return s.want&(1<<class) != 0 && len(s.changes) == 0
+}
+
 // Want sets the classes that the queues want paused.
 func (s *PauseSender) Want(now units.Time, mask uint8) { s.set(now, mask, s.storm) }
 

@@ -58,6 +58,7 @@ type sihReceiver struct {
 	headroom units.Bytes // PHI
 	PauseSender
 	delta units.Bytes
+	quiet
 }
 
 // Place is DSH Algorithm 1: private, shared, headroom, drop.
@@ -102,13 +103,33 @@ func (r *sihReceiver) Released(now units.Time, a *mmu.Arrival) {
 	bit := uint8(1) << a.Class
 	if r.want&bit == 0 {
 		if q > xoff {
+			r.quiet[a.Class&7] = now
 			r.Want(now, r.want|bit)
 		}
 		return
 	}
-	// A reserve may stand in for headroom, which must be free again before an ON.
+	r.quiet[a.Class&7] = now
 	in := r.view.Ingress(r.index, a.Class)
-	if in.Headroom|in.Reserve == 0 && q < max(0, xoff-r.delta) || in.Total() == 0 {
+	if r.goesOn(&in, q, xoff) {
 		r.Want(now, r.want&^bit)
 	}
+}
+
+// goesOn reports whether a queue that is OFF turns ON. A reserve may stand in for
+// headroom, which must be free again before that.
+func (r *sihReceiver) goesOn(in *mmu.Ingress, q, xoff units.Bytes) bool {
+	return in.Headroom|in.Reserve == 0 && q < max(0, xoff-r.delta) || in.Total() == 0
+}
+
+// Resumes implements Resuming.
+func (r *sihReceiver) Resumes(now units.Time, rest *Rest) bool {
+	if !r.holds(rest.Class) {
+		return true
+	}
+	if rest.Moves&(1<<rest.Class) == 0 {
+		return false
+	}
+	q, xoff := r.policy.Level(now, rest.View, r.index, rest.Class)
+	in := rest.View.Ingress(r.index, rest.Class)
+	return r.goesOn(&in, q, xoff)
 }

@@ -62,6 +62,7 @@ type sonicReceiver struct {
 	headroom units.Bytes
 	xon      units.Bytes
 	offset   units.Bytes
+	quiet
 }
 
 // Place implements Receiver.
@@ -94,12 +95,23 @@ func (r *sonicReceiver) Released(now units.Time, a *mmu.Arrival) {
 	if r.want&bit == 0 {
 		return
 	}
-	in := r.view.Ingress(r.index, a.Class)
-	if in.Headroom|in.Reserve != 0 {
-		return
-	}
-	q, xoff := r.policy.Level(now, r.view, r.index, a.Class)
-	if q < r.xon || q+r.offset <= xoff || in.Total() == 0 {
+	r.quiet[a.Class&7] = now
+	if r.goesOn(now, r.view, a.Class) {
 		r.Want(now, r.want&^bit)
 	}
+}
+
+// goesOn reports whether a queue that is OFF turns ON.
+func (r *sonicReceiver) goesOn(now units.Time, v mmu.View, class uint8) bool {
+	in := v.Ingress(r.index, class)
+	if in.Headroom|in.Reserve != 0 {
+		return false
+	}
+	q, xoff := r.policy.Level(now, v, r.index, class)
+	return q < r.xon || q+r.offset <= xoff || in.Total() == 0
+}
+
+// Resumes implements Resuming.
+func (r *sonicReceiver) Resumes(now units.Time, rest *Rest) bool {
+	return !r.holds(rest.Class) || rest.Moves&(1<<rest.Class) != 0 && r.goesOn(now, rest.View, rest.Class)
 }

@@ -31,6 +31,8 @@ type Outcome struct {
 	Nodes     []string         // names, by node number
 	Hosts     []string         // the first of them
 	Checks    []*dataplane.Checks
+	Watched   bool // for deadlocks, while it went
+	Trees     bool // pauses were kept
 	Grouping  Grouping
 }
 
@@ -77,13 +79,20 @@ type File struct {
 	write   func(*Table) error
 }
 
-// Tables lists the tables that every run has.
+// Tables lists the tables of a run.
 func (o *Outcome) Tables() []File {
-	return []File{
+	files := []File{
 		{"flows", "one row per flow", o.flowColumns(), o.writeFlows},
 		{"ports", "one row per port and class: pauses, blocked time, drops, marks, watermarks", o.portColumns(), o.writePorts},
 		{"pools", "one row per switch and pool of its buffer: size and watermark", o.poolColumns(), o.writePools},
 	}
+	if o.Watched {
+		files = append(files, File{"deadlocks", "one row per deadlock and queue that was stuck in it", o.deadlockColumns(), o.writeDeadlocks})
+	}
+	if o.Trees {
+		files = append(files, File{"pause_tree", "one row per pause, with the one that caused it", o.pauseColumns(), o.writePauses})
+	}
+	return files
 }
 
 // Write writes the table as parquet, and as CSV when there is a writer for that.

@@ -16,24 +16,26 @@ const SchemaVersion = 2
 // Summary is summary.json. Times are in picoseconds of simulated time, sizes in
 // bytes. It holds nothing about the machine or how long the run took there.
 type Summary struct {
-	Schema     int        `json:"schema"`
-	Scenario   string     `json:"scenario"`
-	Seed       uint64     `json:"seed"`
-	End        units.Time `json:"end_ps"`  // simulated time at which the run ended
-	Partial    bool       `json:"partial"` // the run was interrupted
-	Flows      Counts     `json:"flows"`
-	FCT        *Times     `json:"fct_ps"`   // of measured finished flows, start to last ACK; null for none
-	Slowdown   *Ratios    `json:"slowdown"` // FCT over that in an empty network
-	GroupBy    string     `json:"group_by"` // which parts are told apart by size, too: workload, class, none
-	Workloads  []Part     `json:"workloads"`
-	Classes    []Part     `json:"classes,omitempty"` // by traffic class, when group_by says so
-	Sizes      []Part     `json:"sizes"`             // by flow size
-	Pauses     Pauses     `json:"pauses"`
-	Drops      Drops      `json:"drops"`
-	Transport  Transport  `json:"transport"`
-	Network    Network    `json:"network"`
-	Buffer     Buffer     `json:"buffer"`
-	Invariants Invariants `json:"invariants"`
+	Schema     int         `json:"schema"`
+	Scenario   string      `json:"scenario"`
+	Seed       uint64      `json:"seed"`
+	End        units.Time  `json:"end_ps"`  // simulated time at which the run ended
+	Partial    bool        `json:"partial"` // the run was interrupted
+	Flows      Counts      `json:"flows"`
+	FCT        *Times      `json:"fct_ps"`   // of measured finished flows, start to last ACK; null for none
+	Slowdown   *Ratios     `json:"slowdown"` // FCT over that in an empty network
+	GroupBy    string      `json:"group_by"` // which parts are told apart by size, too: workload, class, none
+	Workloads  []Part      `json:"workloads"`
+	Classes    []Part      `json:"classes,omitempty"` // by traffic class, when group_by says so
+	Sizes      []Part      `json:"sizes"`             // by flow size
+	Pauses     Pauses      `json:"pauses"`
+	Deadlock   Deadlock    `json:"deadlock"`
+	PauseTrees *PauseTrees `json:"pause_trees,omitempty"` // with output.pause_tree
+	Drops      Drops       `json:"drops"`
+	Transport  Transport   `json:"transport"`
+	Network    Network     `json:"network"`
+	Buffer     Buffer      `json:"buffer"`
+	Invariants Invariants  `json:"invariants"`
 }
 
 // Counts are numbers of flows.
@@ -122,7 +124,7 @@ func (o *Outcome) Summarize() *Summary {
 	t := &o.Totals
 	s := &Summary{
 		Schema: SchemaVersion, Scenario: o.Scenario, Seed: o.Seed, End: o.End, Partial: o.Partial,
-		Pauses: pausesOf(t),
+		Pauses: pausesOf(t), Deadlock: o.deadlock(), PauseTrees: o.pauseTrees(),
 		Drops: Drops{
 			Lossless: t.Drops[probe.Lossless], Broken: t.Broken, Overflow: t.Drops[probe.Overflow], NoRoute: t.Drops[probe.NoRoute],
 			Handler: t.Drops[probe.Handler], Link: t.Drops[probe.Corrupt],

@@ -97,6 +97,9 @@ func (v View) Pair(in, out int, class uint8) Pair {
 	return v.l.pairs[(in*v.l.spec.Ports+out)*Classes+int(class)]
 }
 
+// HasPairs reports whether the ledger keeps pairs.
+func (v View) HasPairs() bool { return v.l.pairs != nil }
+
 // Peak returns the highest use of a segment so far.
 func (v View) Peak(s Segment) units.Bytes { return v.l.peak[s] }
 

@@ -110,6 +110,7 @@ func (b *builder) build() error {
 		return err
 	}
 	spec := &sim.Spec{Flows: b.out.Flows, Seed: cfg.Seed, MinFrame: b.minFrame(), InsertionOrder: cfg.Compat.Ties == "insertion", Until: cfg.Run.Stop.AtMost}
+	spec.WatchDeadlocks, spec.StopAtDeadlock, spec.LogPauses = cfg.Output.Deadlocks, cfg.Run.Stop.Deadlock, cfg.Output.PauseTree
 	b.out.Spec = spec
 	b.cables(spec)
 	if err := b.probes(spec); err != nil {

@@ -252,6 +252,8 @@ type Measure struct {
 type Stop struct {
 	When   string     `yaml:"when" allowed:"measured_flows_done,all_flows_done,time"` // what must have happened
 	AtMost units.Time `yaml:"at_most"`                                                // end of the run at the latest
+	// Deadlock ends the run at the first deadlock, too: at the next multiple of 10 us.
+	Deadlock bool `yaml:"deadlock"`
 }
 
 // Compat is what other simulators do otherwise. The zero value does nothing.
@@ -271,4 +273,6 @@ type Output struct {
 	CSV         bool          `yaml:"csv"`          // every table as text, too
 	Watermarks  bool          `yaml:"watermarks"`   // of every queue, in ports.parquet; costs a few per cent of speed
 	FlowTrace   bool          `yaml:"flow_trace"`   // the flows as a trace, and a scenario that replays it
+	Deadlocks   bool          `yaml:"deadlocks"`    // look for deadlocks while the run goes, not only at its end, and write deadlocks.parquet; costs a few per cent of speed
+	PauseTree   bool          `yaml:"pause_tree"`   // keep every pause with its cause, and write pause_tree.parquet
 }

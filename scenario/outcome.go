@@ -15,6 +15,7 @@ func (b *Built) Outcome(end units.Time, totals sim.Totals, fabric sim.Fabric, pa
 		Scenario: b.Config.Name, Seed: b.Config.Seed, End: end, Partial: partial, Totals: totals, Fabric: fabric,
 		Flows: b.Flows, Ideal: b.Ideal, Origin: b.Origin, Groups: b.Groups, Workloads: b.Workloads, Measured: b.measured,
 		Nodes: b.Graph.Names, Hosts: b.Graph.Names[:b.Graph.Hosts], Checks: b.Checks,
+		Watched: b.Spec.WatchDeadlocks || b.Spec.StopAtDeadlock, Trees: b.Spec.LogPauses,
 		Grouping: metrics.Grouping{By: b.Config.Output.GroupBy, Sizes: b.Config.Output.SizeBuckets},
 	}
 }

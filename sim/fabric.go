@@ -10,6 +10,11 @@ import (
 type Fabric struct {
 	Ports []PortResult // hosts first
 	Pools []PoolResult // of the switches
+	// Deadlocks that were found, in order of time: the last one, if its End is
+	// Never, stands at the end of the run. Those before it are known only if the run
+	// was watched.
+	Deadlocks []Deadlock
+	Pauses    []Pause // with Spec.LogPauses
 }
 
 // PortResult is a port after the run.
@@ -30,12 +35,12 @@ type PoolResult struct {
 }
 
 // Fabric returns the counters of all nodes up to now.
-func (f *Fast) Fabric() Fabric { return fabric(f.spec, f.nics, f.switches, f.now) }
+func (f *Fast) Fabric() Fabric { return fabric(f.spec, f.nics, f.switches, f.deadlocks, f.now) }
 
 // Fabric returns the counters of all nodes up to now.
-func (o *Oracle) Fabric() Fabric { return fabric(o.spec, o.nics, o.switches, o.now) }
+func (o *Oracle) Fabric() Fabric { return fabric(o.spec, o.nics, o.switches, o.deadlocks, o.now) }
 
-func fabric(spec *Spec, nics []*dataplane.NIC, switches []*dataplane.Switch, now units.Time) Fabric {
+func fabric(spec *Spec, nics []*dataplane.NIC, switches []*dataplane.Switch, d *deadlocks, now units.Time) Fabric {
 	peers := make(map[End]int)
 	for i := range spec.Cables {
 		c := &spec.Cables[i]
@@ -55,6 +60,13 @@ func fabric(spec *Spec, nics []*dataplane.NIC, switches []*dataplane.Switch, now
 			})
 		}
 		all.Pools = append(all.Pools, pool(node, spec.Switches[i], s))
+	}
+	if d.truth == nil {
+		d.truth = newTruth(spec, nics, switches)
+	}
+	all.Deadlocks = d.all(now)
+	if spec.LogPauses {
+		all.Pauses = pauses(d.truth, nics, switches)
 	}
 	return all
 }

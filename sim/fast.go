@@ -26,17 +26,18 @@ type Options struct {
 // runs its whole window alone, from the frames on its wires and its own timers:
 // cache-warm, without a global queue, and in parallel for free.
 type Fast struct {
-	spec     *Spec
-	opts     Options
-	nodes    []*fastNode // switches first: they are the larger pieces of work
-	hosts    []*fastNode
-	links    []link
-	nics     []*dataplane.NIC
-	switches []*dataplane.Switch
-	window   units.Time
-	workers  []*worker
-	gate     gate
-	planner  *planner // not nil in runs in the order of insertion
+	spec      *Spec
+	opts      Options
+	nodes     []*fastNode // switches first: they are the larger pieces of work
+	hosts     []*fastNode
+	links     []link
+	nics      []*dataplane.NIC
+	switches  []*dataplane.Switch
+	window    units.Time
+	workers   []*worker
+	gate      gate
+	deadlocks *deadlocks
+	planner   *planner // not nil in runs in the order of insertion
 
 	now    units.Time // start of the current window
 	end    units.Time
@@ -77,7 +78,7 @@ func NewFast(spec *Spec, opts Options) (*Fast, error) {
 		f.planner = newPlanner(byNumber)
 		driver = func(i int) dataplane.NICDriver { return byNumber[i].ordered }
 	}
-	f.nics, f.switches, err = spec.nodes(driver)
+	f.nics, f.switches, f.deadlocks, err = spec.nodes(driver)
 	if err != nil {
 		return nil, err
 	}
@@ -233,7 +234,7 @@ func (f *Fast) plan(ctx context.Context) {
 // every window of the bitmaps has been found empty: then only the heaps of far
 // wakes know of events. It reports whether there was anything to skip.
 func (f *Fast) skip() bool {
-	next := min(f.until, f.pause, f.spec.nextAsk(f.now))
+	next := min(f.until, f.pause, f.spec.nextAsk(f.now), f.deadlocks.next())
 	for _, w := range f.workers {
 		if len(w.far) > 0 {
 			next = min(next, units.Time(w.far[0]>>farNodeBits)*f.window)
@@ -272,6 +273,9 @@ func (f *Fast) ends(ctx context.Context) bool {
 		return true
 	}
 	f.until = f.spec.lastUntil(f.now, f.until)
+	if f.deadlocks.look(f.now) {
+		f.until = f.now
+	}
 	return f.now >= f.until || f.now >= f.pause
 }
 

@@ -22,14 +22,15 @@ type OracleOptions struct {
 // the data planes, the description of the run and the rules of insertions, so that
 // one checks the other.
 type Oracle struct {
-	spec     *Spec
-	opts     OracleOptions
-	queue    oracleQueue
-	inserted uint64
-	nodes    []*oracleNode // hosts first
-	nics     []*dataplane.NIC
-	switches []*dataplane.Switch
-	now      units.Time
+	spec      *Spec
+	opts      OracleOptions
+	queue     oracleQueue
+	inserted  uint64
+	nodes     []*oracleNode // hosts first
+	nics      []*dataplane.NIC
+	switches  []*dataplane.Switch
+	deadlocks *deadlocks
+	now       units.Time
 }
 
 // oracleKind is what an event is. At the same time and node, lower kinds happen
@@ -156,7 +157,7 @@ func NewOracle(spec *Spec, opts OracleOptions) (*Oracle, error) {
 		}
 	}
 	var err error
-	o.nics, o.switches, err = spec.nodes(func(i int) dataplane.NICDriver { return o.nodes[i] })
+	o.nics, o.switches, o.deadlocks, err = spec.nodes(func(i int) dataplane.NICDriver { return o.nodes[i] })
 	if err != nil {
 		return nil, err
 	}
@@ -196,11 +197,12 @@ func (o *Oracle) Run(ctx context.Context) (units.Time, error) {
 		if err = ctx.Err(); err != nil {
 			break
 		}
-		if until = o.spec.lastUntil(o.now, until); o.now >= until {
+		until = o.spec.lastUntil(o.now, until)
+		if o.deadlocks.look(o.now) || o.now >= until {
 			break
 		}
 		check += CheckPeriod
-		if next := min(o.next(), until, o.spec.nextAsk(o.now)); next > check+slots*CheckPeriod {
+		if next := min(o.next(), until, o.spec.nextAsk(o.now), o.deadlocks.next()); next > check+slots*CheckPeriod {
 			check = next - next%CheckPeriod // nothing happens until then
 		}
 	}

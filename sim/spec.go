@@ -37,6 +37,11 @@ type Spec struct {
 	Done   func(now units.Time) bool
 	DoneAt []units.Time
 	Linger units.Time
+	// WatchDeadlocks looks for deadlocks at every multiple of CheckPeriod;
+	// StopAtDeadlock also ends the run at the first that is found. Otherwise they are
+	// looked for once, at the end.
+	WatchDeadlocks, StopAtDeadlock bool
+	LogPauses                      bool // keep every pause, with its cause
 }
 
 // CheckPeriod is how often, in simulated time, a run looks whether it may stop.
@@ -162,7 +167,16 @@ type node interface {
 }
 
 // nodes builds the data planes of a run, each with its driver.
-func (s *Spec) nodes(driver func(node int) dataplane.NICDriver) ([]*dataplane.NIC, []*dataplane.Switch, error) {
+func (s *Spec) nodes(driver func(node int) dataplane.NICDriver) ([]*dataplane.NIC, []*dataplane.Switch, *deadlocks, error) {
+	spec, d := s.watched()
+	nics, switches, err := spec.build(driver)
+	if err == nil && d.stirs != nil {
+		d.truth = newTruth(s, nics, switches)
+	}
+	return nics, switches, d, err
+}
+
+func (s *Spec) build(driver func(node int) dataplane.NICDriver) ([]*dataplane.NIC, []*dataplane.Switch, error) {
 	var nics []*dataplane.NIC
 	var switches []*dataplane.Switch
 	for i, h := range s.Hosts {

@@ -177,6 +177,7 @@ func depth(p *metrics.Pauses) string {
 
 func (w *sheet) network(b *scenario.Built, s *metrics.Summary) {
 	w.line("pauses\t%s sent, %s withdrawn, %s refreshed; queues stood still for %s in total%s", count(s.Pauses.Pauses), count(s.Pauses.Resumes), count(s.Pauses.Refreshes), human(s.Pauses.Blocked), depth(&s.Pauses))
+	w.deadlock(&s.Deadlock)
 	w.line("drops\t%s", drops(&s.Drops))
 	w.line("transport\t%s ECN marks, %s CNPs, %s packets sent again, %s timeouts", count(s.Network.Marks), count(s.Transport.CNPs), count(s.Transport.Retransmissions), count(s.Transport.Timeouts))
 	w.line("buffer\tat most %s of %s in one switch, %s of it headroom", human(s.Buffer.Peak), bufferSizes(b), human(s.Buffer.PeakHeadroom))
@@ -186,6 +187,41 @@ func (w *sheet) network(b *scenario.Built, s *metrics.Summary) {
 			state = color.RedString("broken %d times; first: %s", s.Invariants.Broken, s.Invariants.First)
 		}
 		w.line("invariants\t%s", state)
+	}
+	w.line("")
+	if t := s.PauseTrees; t != nil && t.Trees > 0 {
+		w.trees(t)
+	}
+}
+
+// deadlock says whether there was one. A run that nobody watched says nothing when
+// there is none at its end.
+func (w *sheet) deadlock(d *metrics.Deadlock) {
+	switch {
+	case d.Found == 0:
+		if d.Watched {
+			w.line("deadlock\tnone")
+		}
+		return
+	case d.Found == 1 && d.Standing == 1:
+		w.line("deadlock\t%s", color.RedString("since %s, to the end of the run: %d queues are stuck, %d hosts cannot send", human(*d.Onset), d.Queues, d.Hosts))
+	default:
+		w.line("deadlock\t%s", color.RedString("%d, the first at %s, %s in all; up to %d queues were stuck, %d hosts could not send; at the end: %s",
+			d.Found, human(*d.Onset), human(d.Stuck), d.Queues, d.Hosts, map[int]string{0: "none", 1: "one"}[d.Standing]))
+	}
+	w.line("\t%s -> back to the first", strings.Join(d.Loop, " -> "))
+}
+
+// trees shows how pauses spread.
+func (w *sheet) trees(t *metrics.PauseTrees) {
+	w.line("pause trees\t%s; the largest:", count(uint64(t.Trees)))
+	w.line("  root\tstart\tduration\tpauses\tports held\tof hosts\tdepth")
+	for _, x := range t.Largest {
+		w.line("  %s\t%s\t%s\t%d\t%d\t%d\t%d", x.Root, human(x.Start), human(x.Duration), x.Pauses, x.Ports, x.Hosts, x.Depth)
+	}
+	w.line("  the first of them:")
+	for _, text := range t.Drawn {
+		w.line("    %s", text)
 	}
 	w.line("")
 }

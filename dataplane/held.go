@@ -1,0 +1,98 @@
+package dataplane
+
+import (
+	"math/bits"
+
+	"github.com/xoff-net/xoff/flowctl"
+	"github.com/xoff-net/xoff/mmu"
+	"github.com/xoff-net/xoff/units"
+)
+
+// This file is what the search for deadlock sees of a node. Nothing else uses it.
+
+// Held is an egress queue that its peer holds back.
+type Held struct {
+	Port  int
+	Class uint8
+	Since units.Time
+	// Sent is when the last bit of what it sent before has left at the latest.
+	Sent units.Time
+	// Takes is how long the peer's word takes from its arrival to its effect.
+	Takes units.Time
+	Waits bool        // there is something to send
+	Next  units.Bytes // size of the first frame that waits; of a NIC an estimate
+}
+
+// HeldQueues lists the lossless egress queues that may not send: paused, or short
+// of credit for their first frame. A queue that a deadlock handler opens is not
+// held.
+func (n *node) HeldQueues(now units.Time, list []Held) []Held { return n.heldQueues(now, list, nil) }
+
+// HeldQueues is that of a switch, which knows its frames.
+func (s *Switch) HeldQueues(now units.Time, list []Held) []Held {
+	return s.heldQueues(now, list, func(p *port, class uint8) (units.Bytes, units.Time) {
+		f := &s.memory.packets[p.queues[class&7].head]
+		return units.Bytes(f.Size), f.At
+	})
+}
+
+func (n *node) heldQueues(now units.Time, list []Held, first func(*port, uint8) (units.Bytes, units.Time)) []Held {
+	for i := range n.ports {
+		p := &n.ports[i]
+		paused := p.blocked & p.gateSays
+		for m := (paused | p.metered&p.nonEmpty) & p.spec.Lossless; m != 0; m &= m - 1 {
+			c := uint8(bits.TrailingZeros8(m))
+			bit := uint8(1) << c
+			longest := max(p.spec.MTU, p.spec.MTUOut)
+			h := Held{Port: i, Class: c, Since: p.since[c], Takes: p.spec.PFC.Processing, Waits: p.nonEmpty&bit != 0, Next: longest}
+			came := units.Time(0)
+			if h.Waits && first != nil {
+				h.Next, came = first(p, c)
+			}
+			if paused&bit == 0 {
+				if p.meter.May(now, c, h.Next) {
+					continue
+				}
+				h.Since = max(h.Since, came)
+			}
+			h.Sent = h.Since + p.txTime(uint16(longest))
+			list = append(list, h)
+		}
+	}
+	return list
+}
+
+// EachWaiting calls use for every frame that waits for an egress queue: where it
+// came in, when, and what it takes of the buffer.
+func (s *Switch) EachWaiting(port int, class uint8, use func(in int, came units.Time, b units.Bytes)) {
+	for _, q := range [2]fifo{s.ports[port].queues[class&7], s.aside[port*mmu.Classes+int(class)]} {
+		for slot := q.head; slot != 0; {
+			f := &s.memory.packets[slot]
+			use(int(f.Port), f.At, s.ledger.Cells(units.Bytes(f.Size)))
+			slot = f.Link
+		}
+	}
+}
+
+// Rest returns a rest of the switch's buffer.
+func (s *Switch) Rest() *mmu.Rest { return s.ledger.Rest() }
+
+// Resumes asks the receiver of a port (see flowctl.Resuming).
+func (s *Switch) Resumes(now units.Time, port int, r *flowctl.Rest) bool {
+	recv, ok := s.ports[port].recv.(flowctl.Resuming)
+	return !ok || recv.Resumes(now, r)
+}
+
+// Quiet returns when a frame that came in by a port last left (see
+// flowctl.Resuming).
+func (s *Switch) Quiet(port int, class uint8) units.Time {
+	if recv, ok := s.ports[port].recv.(flowctl.Resuming); ok {
+		return recv.Quiet(class)
+	}
+	return 0
+}
+
+// Resumed returns when the last bit of the last RESUME of a class left by a port.
+func (s *Switch) Resumed(port int, class uint8) units.Time {
+	return s.resumed[port*mmu.Classes+int(class)]
+}

@@ -1,0 +1,80 @@
+package dataplane
+
+import (
+	"math/bits"
+
+	"github.com/xoff-net/xoff/mmu"
+	"github.com/xoff-net/xoff/packet"
+	"github.com/xoff-net/xoff/units"
+)
+
+// PauseLog keeps every pause that a node sends, and because of which pause it did.
+// Nodes without one pay a nil check per PFC frame.
+type PauseLog struct {
+	Pauses []PauseRecord // in order of Sent
+	open   []int32       // by ingress port and class: 1 + index of the pause that holds there
+	held   []units.Time  // by egress port and class: arrival of the frame that began the pause there
+	paused []uint8       // by egress port: classes that the peer holds
+}
+
+// PauseRecord is one pause of one class, from the PAUSE to the RESUME.
+type PauseRecord struct {
+	Sent  units.Time // first bit of the PAUSE
+	Ended units.Time // first bit of the RESUME, or the link changed; Never
+	Port  uint16
+	Class uint8
+	Depth uint8
+	// Caused: frames of the paused queue wait for an egress queue, (ByPort,
+	// ByClass), that its own peer has paused by a frame that came at Since.
+	Caused  bool
+	ByClass uint8
+	ByPort  uint16
+	Since   units.Time
+}
+
+// NewPauseLog returns the empty log of a node.
+func NewPauseLog(ports int) *PauseLog {
+	n := ports * mmu.Classes
+	return &PauseLog{open: make([]int32, n), held: make([]units.Time, n), paused: make([]uint8, ports)}
+}
+
+// received notes the pauses that a PFC frame from the peer begins and ends.
+func (l *PauseLog) received(now units.Time, p *port, f *packet.Packet) {
+	enable, pause, quanta := f.PFC()
+	if quanta == 0 {
+		pause = 0
+	}
+	for m := pause &^ l.paused[p.index]; m != 0; m &= m - 1 {
+		l.held[p.queueID(uint8(bits.TrailingZeros8(m)))] = now
+	}
+	l.paused[p.index] = l.paused[p.index]&^enable | pause
+}
+
+func (l *PauseLog) sent(now units.Time, p *port, class uint8, depth int, by heldBy) {
+	r := PauseRecord{Sent: now, Ended: units.Never, Port: p.index, Class: class, Depth: uint8(depth)}
+	if by.depth > 0 {
+		r.Caused, r.ByPort, r.ByClass = true, by.port, by.class
+		r.Since = l.held[int(by.port)*mmu.Classes+int(by.class)]
+	}
+	l.Pauses = append(l.Pauses, r)
+	l.open[p.queueID(class)] = int32(len(l.Pauses))
+}
+
+func (l *PauseLog) resumed(now units.Time, p *port, mask uint8) {
+	for ; mask != 0; mask &= mask - 1 {
+		q := p.queueID(uint8(bits.TrailingZeros8(mask)))
+		if i := l.open[q]; i != 0 {
+			l.Pauses[i-1].Ended = now
+			l.open[q] = 0
+		}
+	}
+}
+
+// reset follows a change of the link: both ends forget their pauses.
+func (l *PauseLog) reset(now units.Time, p *port) {
+	l.resumed(now, p, 1<<mmu.Classes-1)
+	l.paused[p.index] = 0
+}
+
+// PauseLog returns the log of a node; nil when it has none.
+func (n *node) PauseLog() *PauseLog { return n.log }

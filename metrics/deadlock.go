@@ -1,0 +1,99 @@
+package metrics
+
+import (
+	"fmt"
+
+	"github.com/xoff-net/xoff/probe"
+	"github.com/xoff-net/xoff/sim"
+	"github.com/xoff-net/xoff/units"
+)
+
+// Deadlock is what the search for deadlocks found; docs/deadlock.md says what one
+// is.
+type Deadlock struct {
+	Watched  bool        `json:"watched"`  // looked for while the run went; otherwise only at its end
+	Found    int         `json:"found"`    // how many; one that is not watched is seen only if it stands at the end
+	Standing int         `json:"standing"` // 1: the last one stands at the end of the run
+	Onset    *units.Time `json:"onset_ps"` // when the first one closed; null: there was none
+	Stuck    units.Time  `json:"stuck_ps"` // how long they lasted, in all
+	Queues   int         `json:"queues"`   // egress queues of switches that were stuck in the largest one
+	Hosts    int         `json:"hosts"`    // hosts that could not send because of the one that stopped most
+	Loop     []string    `json:"loop"`     // of the first one: each queue waits for the next, the last for the first
+}
+
+func (o *Outcome) deadlock() Deadlock {
+	s := Deadlock{Watched: o.Watched, Found: len(o.Fabric.Deadlocks), Loop: []string{}}
+	for i := range o.Fabric.Deadlocks {
+		d := &o.Fabric.Deadlocks[i]
+		end := d.End
+		if end == units.Never {
+			s.Standing, end = 1, o.End
+		}
+		s.Stuck += end - d.Onset
+		s.Queues, s.Hosts = max(s.Queues, len(d.Queues)), max(s.Hosts, d.Hosts)
+		if s.Onset != nil && *s.Onset <= d.Onset {
+			continue
+		}
+		s.Onset, s.Loop = &d.Onset, s.Loop[:0]
+		for _, at := range d.Loop {
+			s.Loop = append(s.Loop, o.queueName(&d.Queues[at]))
+		}
+	}
+	return s
+}
+
+// queueName names an egress queue for people.
+func (o *Outcome) queueName(q *sim.StuckQueue) string {
+	return fmt.Sprintf("%s port %d class %d", o.Nodes[q.Node], q.Port, q.Class)
+}
+
+// deadlockColumns is the layout of deadlocks.parquet: one row per deadlock and
+// stuck queue, in order of deadlocks, nodes, ports and classes.
+func (o *Outcome) deadlockColumns() []probe.Column {
+	return []probe.Column{
+		{Name: "deadlock", Doc: "number of the deadlock, from 0"},
+		{Name: "onset_ps", Doc: "when its first loop closed"},
+		{Name: "end_ps", May: true, Doc: "when a frame of that loop left or was dropped; null: it stands at the end of the run"},
+		{Name: "node", Type: probe.Text, Texts: o.Nodes, Doc: "name of the switch"},
+		{Name: "port", Doc: "port of the stuck egress queue"},
+		{Name: "peer", Type: probe.Text, Texts: o.Nodes, Doc: "node that holds it"},
+		{Name: "class", Doc: "traffic class"},
+		{Name: "paused_ps", Doc: "since when it is held"},
+		{Name: "stuck_ps", Doc: "since when it is part of a deadlock"},
+		{Name: "bytes", Doc: "bytes that wait in it"},
+		{Name: "hop", May: true, Doc: "place in the loop that closed first, from 0: each waits for the next; null for the other queues"},
+	}
+}
+
+func (o *Outcome) writeDeadlocks(t *Table) error {
+	for n := range o.Fabric.Deadlocks {
+		d := &o.Fabric.Deadlocks[n]
+		hops := make(map[int]int64)
+		for hop, at := range d.Loop {
+			hops[at] = int64(hop)
+		}
+		for i := range d.Queues {
+			q := &d.Queues[i]
+			hop, ok := hops[i]
+			if !ok {
+				hop = probe.Null
+			}
+			err := t.Row([]int64{
+				int64(n), int64(d.Onset), orNull(d.End), int64(q.Node), int64(q.Port), int64(q.Peer.Node), int64(q.Class),
+				int64(q.Paused), int64(q.Stuck), int64(q.Bytes), hop,
+			})
+			if err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// orNull is a time, or no value for never.
+func orNull(t units.Time) int64 {
+	if t == units.Never {
+		return probe.Null
+	}
+	return int64(t)
+}

@@ -1,0 +1,183 @@
+package metrics
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/xoff-net/xoff/probe"
+	"github.com/xoff-net/xoff/sim"
+	"github.com/xoff-net/xoff/units"
+)
+
+// PauseTrees says how pauses spread: each tree has a first pause, and all that were
+// sent because of it.
+type PauseTrees struct {
+	Trees       int         `json:"trees"`           // pauses that no other pause caused
+	MaxPorts    int         `json:"max_ports"`       // egress ports that one tree held, at most
+	MaxHosts    int         `json:"max_hosts"`       // of these, ports of hosts
+	MaxDepth    int         `json:"max_depth"`       // longest chain
+	MaxDuration units.Time  `json:"max_duration_ps"` // longest life of a tree
+	Largest     []PauseTree `json:"largest"`         // those that held most ports, the largest first
+	Drawn       []string    `json:"drawn"`           // the largest, line by line: who paused whom
+}
+
+// PauseTree is one tree of pauses.
+type PauseTree struct {
+	Root     string     `json:"root"`        // where it started
+	Start    units.Time `json:"start_ps"`    // when
+	Duration units.Time `json:"duration_ps"` // until the last of its pauses ended, or the run did
+	Pauses   int        `json:"pauses"`      // of which it consists
+	Ports    int        `json:"ports"`       // egress ports that it held
+	Hosts    int        `json:"hosts"`       // of these, ports of hosts
+	Depth    int        `json:"depth"`       // longest chain
+	root     int
+}
+
+// maxTrees is how many trees a summary describes one by one, maxLines how long the
+// drawing of the largest one gets.
+const (
+	maxTrees = 5
+	maxLines = 20
+)
+
+func (o *Outcome) pauseTrees() *PauseTrees {
+	if !o.Trees {
+		return nil
+	}
+	list := o.Fabric.Pauses
+	trees := make(map[int]*PauseTree)
+	held := make(map[[3]int]bool) // root, node and port of an egress
+	depths := make([]int, len(list))
+	var all []*PauseTree
+	for i := range list {
+		p := &list[i]
+		t := trees[p.Root]
+		if t == nil {
+			t = &PauseTree{Root: o.ingressName(p), Start: p.Sent, root: i}
+			trees[i], all = t, append(all, t)
+		}
+		depths[i] = 1
+		if p.Parent >= 0 {
+			depths[i] = depths[p.Parent] + 1
+		}
+		t.Pauses++
+		t.Depth = max(t.Depth, depths[i])
+		t.Duration = max(t.Duration, min(p.Ended, o.End)-t.Start)
+		if at := [3]int{p.Root, p.Peer.Node, p.Peer.Port}; !held[at] {
+			held[at] = true
+			t.Ports++
+			if p.Peer.Node < len(o.Hosts) {
+				t.Hosts++
+			}
+		}
+	}
+	s := &PauseTrees{Trees: len(all), Largest: []PauseTree{}, Drawn: []string{}}
+	for _, t := range all {
+		s.MaxPorts, s.MaxHosts, s.MaxDepth = max(s.MaxPorts, t.Ports), max(s.MaxHosts, t.Hosts), max(s.MaxDepth, t.Depth)
+		s.MaxDuration = max(s.MaxDuration, t.Duration)
+	}
+	slices.SortStableFunc(all, func(a, b *PauseTree) int {
+		return cmp.Or(cmp.Compare(b.Ports, a.Ports), cmp.Compare(b.Pauses, a.Pauses))
+	})
+	for _, t := range all[:min(maxTrees, len(all))] {
+		s.Largest = append(s.Largest, *t)
+	}
+	if len(all) > 0 {
+		s.Drawn = o.drawTree(all[0].root, maxLines)
+	}
+	return s
+}
+
+// ingressName names the queue that sends a pause.
+func (o *Outcome) ingressName(p *sim.Pause) string {
+	return fmt.Sprintf("%s port %d class %d", o.Nodes[p.Node], p.Port, p.Class)
+}
+
+// drawTree draws a tree, at most so many lines of it: who paused whom, from the
+// root on. Pauses that one queue sent because of the same queue are one line.
+func (o *Outcome) drawTree(from, most int) []string {
+	list := o.Fabric.Pauses
+	type branch struct {
+		first    int
+		pauses   int
+		children []*branch
+	}
+	at := make(map[int]*branch) // by pause
+	var root *branch
+	for i := from; i < len(list); i++ {
+		p := &list[i]
+		if p.Root != from {
+			continue
+		}
+		if p.Parent < 0 {
+			root = &branch{first: i, pauses: 1}
+			at[i] = root
+			continue
+		}
+		above := at[p.Parent]
+		n := slices.IndexFunc(above.children, func(b *branch) bool {
+			return list[b.first].End == p.End && list[b.first].Class == p.Class
+		})
+		if n < 0 {
+			n = len(above.children)
+			above.children = append(above.children, &branch{first: i})
+		}
+		above.children[n].pauses++
+		at[i] = above.children[n]
+	}
+	var lines []string
+	var draw func(b *branch, depth int)
+	draw = func(b *branch, depth int) {
+		p := &list[b.first]
+		times := ""
+		if b.pauses > 1 {
+			times = fmt.Sprintf(", %d times", b.pauses)
+		}
+		lines = append(lines, fmt.Sprintf("%s%s paused %s (class %d) at %s%s", strings.Repeat("  ", depth), o.Nodes[p.Node], o.Nodes[p.Peer.Node],
+			p.Class, units.Human(float64(p.Sent), "ps", "ns", "us", "ms", "s"), times))
+		for _, c := range b.children {
+			draw(c, depth+1)
+		}
+	}
+	draw(root, 0)
+	if left := len(lines) - most; left > 0 {
+		lines = append(lines[:most], fmt.Sprintf("... and %d more", left))
+	}
+	return lines
+}
+
+// pauseColumns is the layout of pause_tree.parquet: one row per pause, in order of
+// time, then of nodes.
+func (o *Outcome) pauseColumns() []probe.Column {
+	return []probe.Column{
+		{Name: "id", Doc: "number of the pause, from 0"},
+		{Name: "parent", May: true, Doc: "pause because of which it was sent; null: none"},
+		{Name: "root", Doc: "first pause of its tree"},
+		{Name: "sent_ps", Doc: "when the PAUSE was sent"},
+		{Name: "end_ps", May: true, Doc: "when it was withdrawn, or the link changed; null: not before the end of the run"},
+		{Name: "node", Type: probe.Text, Texts: o.Nodes, Doc: "node that sent it"},
+		{Name: "port", Doc: "port that sent it"},
+		{Name: "peer", Type: probe.Text, Texts: o.Nodes, Doc: "node that was held"},
+		{Name: "class", Doc: "traffic class that was held"},
+		{Name: "depth", Doc: "depth of the pause"},
+	}
+}
+
+func (o *Outcome) writePauses(t *Table) error {
+	for i := range o.Fabric.Pauses {
+		p := &o.Fabric.Pauses[i]
+		parent := int64(p.Parent)
+		if parent < 0 {
+			parent = probe.Null
+		}
+		err := t.Row([]int64{
+			int64(i), parent, int64(p.Root), int64(p.Sent), orNull(p.Ended), int64(p.Node), int64(p.Port), int64(p.Peer.Node), int64(p.Class), int64(p.Depth),
+		})
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
