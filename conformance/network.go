@@ -49,6 +49,7 @@ type Network struct {
 	Timeout units.Time       // of go-back-N
 	Until   units.Time
 	Options sim.Options // of the engine: they change no result
+	Watch   bool        // look for deadlocks while it runs, not only at the end
 }
 
 // Payload of a full packet of transports 0 and 1, and the header of both.
@@ -136,10 +137,12 @@ type Result struct {
 	End    units.Time
 	Totals sim.Totals
 	Flows  *dataplane.Flows
-	Nodes  []*Record // hosts, then switches
-	Views  []mmu.View
-	Broken []string // the first broken invariant of each node that broke one
-	Allocs uint64
+	// Deadlocks that were found.
+	Deadlocks []sim.Deadlock
+	Nodes     []*Record // hosts, then switches
+	Views     []mmu.View
+	Broken    []string // the first broken invariant of each node that broke one
+	Allocs    uint64
 }
 
 // Digest sums up everything that any node did, in order.
@@ -179,7 +182,7 @@ func (n *Network) Run() *Result { return n.run(true) }
 func (n *Network) run(watch bool) (out *Result) {
 	flows := append([]dataplane.Flow(nil), n.Flows...)
 	out = &Result{Flows: dataplane.NewFlows(flows)}
-	spec := &sim.Spec{Flows: out.Flows, Seed: 1, MinFrame: header + 1 + n.Overhead, Until: n.Until}
+	spec := &sim.Spec{Flows: out.Flows, Seed: 1, MinFrame: header + 1 + n.Overhead, Until: n.Until, WatchDeadlocks: n.Watch}
 	spec.Done = func(units.Time) bool { return out.Unfinished() == 0 }
 	for i, l := range n.Graph.Links {
 		spec.Cables = append(spec.Cables, sim.Cable{
@@ -227,6 +230,7 @@ func (n *Network) run(watch bool) (out *Result) {
 	runtime.ReadMemStats(&after)
 	out.Allocs = after.Mallocs - before.Mallocs
 	out.Totals = f.Totals()
+	out.Deadlocks = f.Fabric().Deadlocks
 	for _, c := range checks {
 		if c.Broken > 0 {
 			out.Broken = append(out.Broken, c.First)

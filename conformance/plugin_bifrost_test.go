@@ -90,6 +90,16 @@ func (r *bifrostReceiver) Charged(units.Time, *mmu.Arrival, mmu.Segment)  {}
 func (r *bifrostReceiver) Released(units.Time, *mmu.Arrival)              {}
 func (r *bifrostReceiver) Control(units.Time, *packet.Packet, packet.Ext) {}
 
+// Resumes implements flowctl.Resuming: grants that nobody uses expire, so there will
+// be one for the next frame when H has room for it.
+func (r *bifrostReceiver) Resumes(_ units.Time, rest *flowctl.Rest) bool {
+	port := rest.View.IngressPort(r.port.Index(), r.port.Spec().Lossless)
+	return (r.limit-port.Total())/perByte(r.port.Spec()) >= rest.Next
+}
+
+// Quiet implements flowctl.Resuming: it looks at its queues in every slot.
+func (r *bifrostReceiver) Quiet(uint8) units.Time { return 0 }
+
 // Frame grants for one slot: c_max and the c_i.
 func (r *bifrostReceiver) Frame(_ units.Time, f *packet.Packet, ext packet.Ext) (packet.Ext, bool) {
 	if !r.due {

@@ -74,8 +74,9 @@ type cbfcReceiver struct {
 	period units.Time
 	lane   units.Bytes
 	due    bool
-	abr    [mmu.Classes]uint64 // blocks that came
-	held   [mmu.Classes]uint64 // blocks in store
+	abr    [mmu.Classes]uint64     // blocks that came
+	held   [mmu.Classes]uint64     // blocks in store
+	left   [mmu.Classes]units.Time // last departures
 }
 
 func (r *cbfcReceiver) Place(_ units.Time, a *mmu.Arrival) mmu.Segment {
@@ -91,9 +92,24 @@ func (r *cbfcReceiver) Charged(_ units.Time, a *mmu.Arrival, _ mmu.Segment) {
 	r.held[a.Class] += n
 }
 
-func (r *cbfcReceiver) Released(_ units.Time, a *mmu.Arrival) {
+func (r *cbfcReceiver) Released(now units.Time, a *mmu.Arrival) {
+	r.left[a.Class] = now
 	r.held[a.Class] -= blocks(r.port.Spec(), a.Bytes)
 }
+
+// Resumes implements flowctl.Resuming: there is credit for the next frame, sooner or
+// later. What is left takes no more blocks than its bytes fill.
+func (r *cbfcReceiver) Resumes(_ units.Time, rest *flowctl.Rest) bool {
+	held := r.held[rest.Class]
+	if rest.Moves&(1<<rest.Class) != 0 {
+		in := rest.View.Ingress(r.port.Index(), rest.Class)
+		held = uint64((in.Total() + block - 1) / block)
+	}
+	return units.Bytes(held+blocks(r.port.Spec(), rest.Next))*block <= r.lane
+}
+
+// Quiet implements flowctl.Resuming.
+func (r *cbfcReceiver) Quiet(class uint8) units.Time { return r.left[class] }
 
 // Control takes FCTBS: what was sent before it and did not come is lost.
 func (r *cbfcReceiver) Control(_ units.Time, _ *packet.Packet, ext packet.Ext) { copy(r.abr[:], ext) }

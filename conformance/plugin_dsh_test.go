@@ -47,6 +47,7 @@ type dshReceiver struct {
 	insurance units.Bytes // PHI
 	off       uint8       // queues that are OFF
 	portOff   bool
+	left      [mmu.Classes]units.Time // last departures
 }
 
 // levels returns the port's occupancy and T.
@@ -80,7 +81,25 @@ func (r *dshReceiver) Charged(now units.Time, a *mmu.Arrival, s mmu.Segment) {
 	r.update(now, a.Class)
 }
 
-func (r *dshReceiver) Released(now units.Time, a *mmu.Arrival) { r.update(now, a.Class) }
+func (r *dshReceiver) Released(now units.Time, a *mmu.Arrival) {
+	r.left[a.Class] = now
+	r.update(now, a.Class)
+}
+
+// Resumes implements flowctl.Resuming. The port is looked at whenever a frame of any
+// of its queues leaves, a queue only for its own.
+func (r *dshReceiver) Resumes(now units.Time, rest *flowctl.Rest) bool {
+	_, t := r.port.Policy().Level(now, rest.View, r.port.Index(), rest.Class)
+	port := rest.View.IngressPort(r.port.Index(), r.all)
+	q := rest.View.Ingress(r.port.Index(), rest.Class)
+	bit := uint8(1) << rest.Class
+	portOn := !r.portOff || rest.Moves != 0 && (port.Headroom == 0 && port.Shared < r.queues*t || port.Shared+port.Headroom == 0)
+	queueOn := r.off&bit == 0 || rest.Moves&bit != 0 && (q.Shared < t || q.Shared+q.Headroom == 0)
+	return portOn && queueOn
+}
+
+// Quiet implements flowctl.Resuming.
+func (r *dshReceiver) Quiet(class uint8) units.Time { return r.left[class] }
 
 // update runs both state machines and tells the union.
 func (r *dshReceiver) update(now units.Time, class uint8) {

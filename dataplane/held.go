@@ -24,8 +24,8 @@ type Held struct {
 }
 
 // HeldQueues lists the lossless egress queues that may not send: paused, or short
-// of credit for their first frame. A queue that a deadlock handler opens is not
-// held.
+// of credit for their first frame. A queue that a deadlock handler has armed or
+// opens is in its hands, not held.
 func (n *node) HeldQueues(now units.Time, list []Held) []Held { return n.heldQueues(now, list, nil) }
 
 // HeldQueues is that of a switch, which knows its frames.
@@ -40,7 +40,7 @@ func (n *node) heldQueues(now units.Time, list []Held, first func(*port, uint8) 
 	for i := range n.ports {
 		p := &n.ports[i]
 		paused := p.blocked & p.gateSays
-		for m := (paused | p.metered&p.nonEmpty) & p.spec.Lossless; m != 0; m &= m - 1 {
+		for m := (paused | p.metered&p.nonEmpty) & p.spec.Lossless &^ p.hookOut; m != 0; m &= m - 1 {
 			c := uint8(bits.TrailingZeros8(m))
 			bit := uint8(1) << c
 			longest := max(p.spec.MTU, p.spec.MTUOut)

@@ -131,10 +131,14 @@ func NewPauseSender(p Port) PauseSender { return PauseSender{port: p} }
 // Paused returns the classes that the queues want paused.
 func (s *PauseSender) Paused() uint8 { return s.want }
 
-// holds reports whether the peer is told to hold a class and nothing else is on its
-// way out.
+// holds reports whether the peer is to hold a class, with no RESUME of it waiting
+// to be sent.
 func (s *PauseSender) holds(class uint8) bool {
-	return s.want&(1<<class) != 0 && len(s.changes) == 0
+	all := s.want
+	for _, c := range s.changes {
+		all &= c
+	}
+	return all&(1<<class) != 0
 }
 
 // Want sets the classes that the queues want paused.

@@ -144,8 +144,9 @@ func (d *deadlocks) over(now units.Time) bool {
 		if t := at.first[q.Port*mmu.Classes+int(q.Class)]; t != 0 {
 			end = min(end, t)
 		}
-		held, v := d.at(q.End, q.Class), d.sw(q.Node).View()
-		if held == nil || held.since != q.Paused || v.Egress(q.Port, q.Class) < q.Bytes {
+		// A queue that is no longer held, but has not sent yet, will.
+		held := d.at(q.End, q.Class)
+		if held != nil && held.since != q.Paused || d.sw(q.Node).View().Egress(q.Port, q.Class) < q.Bytes {
 			changed = true
 			if at.dropped != 0 {
 				end = min(end, at.dropped)
@@ -155,7 +156,7 @@ func (d *deadlocks) over(now units.Time) bool {
 	switch {
 	case end != units.Never:
 		last.End = end
-	case changed: // frames went elsewhere, or will leave at once
+	case changed: // frames went to another port
 		last.End = now
 	default:
 		return false
@@ -166,18 +167,15 @@ func (d *deadlocks) over(now units.Time) bool {
 
 // all returns the deadlocks of a run that is at now.
 func (d *deadlocks) all(now units.Time) []Deadlock {
-	if d.open && d.over(now) || !d.open {
-		if d.search(now) {
-			d.date()
-			return append(slices.Clip(d.found), d.describe())
-		}
+	before := len(d.found)
+	if d.open && !d.over(now) {
+		before-- // more queues may wait for the last one than when it was found
+	}
+	if !d.search(now) {
 		return d.found
 	}
-	// More queues may wait for the last one than when it was found.
-	d.search(now)
 	d.date()
-	last := len(d.found) - 1
-	return append(slices.Clip(d.found[:last]), d.describe())
+	return append(slices.Clip(d.found[:before]), d.describe())
 }
 
 // describe makes a Deadlock of a set that is dated.

@@ -1,0 +1,128 @@
+package conformance_test
+
+import (
+	"reflect"
+	"testing"
+
+	"github.com/xoff-net/xoff/buffer"
+	"github.com/xoff-net/xoff/conformance"
+	"github.com/xoff-net/xoff/deadlock"
+	"github.com/xoff-net/xoff/flowctl"
+	"github.com/xoff-net/xoff/sim"
+	"github.com/xoff-net/xoff/units"
+)
+
+// A ring that every scheme brings to a standstill: what waits in it at the end is a
+// deadlock, with the same dates however it is looked for, and no frame moves after
+// it.
+func TestDeadlockUnderEveryScheme(t *testing.T) {
+	pfc, err := flowctl.Schemes.Get("pfc")
+	if err != nil {
+		t.Fatal(err)
+	}
+	sonic, err := flowctl.Schemes.Get("sonic")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, scheme := range map[string]func(int, int) flowctl.Scheme{
+		"pfc": always(pfc), "sonic": always(sonic), "dsh": always(dshEntry), "cbfc": always(cbfcEntry), "bifrost": always(bifrostEntry),
+	} {
+		var first []sim.Deadlock
+		for _, o := range []sim.Options{{}, {WindowDivisor: 2}, {WindowDivisor: 3, Workers: 2}} {
+			for _, watch := range []bool{false, true} {
+				n := conformance.Ring(4, 3, 400*units.KB)
+				n.Until, n.Flow, n.Options, n.Watch = 2*units.Millisecond, scheme, o, watch
+				r := n.Run()
+				if r.Err != nil || r.Unfinished() == 0 {
+					t.Fatalf("%s: %v, %d unfinished", name, r.Err, r.Unfinished())
+				}
+				if len(r.Deadlocks) != 1 || len(r.Deadlocks[0].Loop) != 4 || r.Deadlocks[0].End != units.Never {
+					t.Fatalf("%s, %+v, watch %v: %+v", name, o, watch, r.Deadlocks)
+				}
+				if first == nil {
+					first = r.Deadlocks
+				}
+				if !reflect.DeepEqual(first, r.Deadlocks) {
+					t.Errorf("%s, %+v, watch %v:\n%+v\nbut\n%+v", name, o, watch, r.Deadlocks, first)
+				}
+			}
+		}
+	}
+}
+
+// Two flows of different classes share a port under DSH. The loop closes by pauses
+// of whole ports: the second class has no loop of its own, and is stuck all the
+// same.
+func TestDeadlockByPortPause(t *testing.T) {
+	n := conformance.Ring(4, 3, 400*units.KB)
+	n.Until, n.Flow, n.Watch = 2*units.Millisecond, always(dshEntry), true
+	// N_q T is 7/8 of what is free: ports stop before queues do when classes differ.
+	n.Policy = func(_ int, e buffer.Env) (buffer.Policy, error) {
+		dt, err := buffer.Policies.Get("dt")
+		if err != nil {
+			return nil, err
+		}
+		return dt.New(&buffer.DTParams{Alpha: buffer.Ratio{Num: 1, Den: 8}, AlphaLossy: buffer.Ratio{Num: 1, Den: 1}}, e)
+	}
+	for i := range n.Flows {
+		n.Flows[i].Class = uint8(1 + i%2)
+	}
+	r := n.Run()
+	if r.Err != nil || len(r.Deadlocks) != 1 || r.Deadlocks[0].End != units.Never {
+		t.Fatalf("%v %+v", r.Err, r.Deadlocks)
+	}
+	classes := make(map[uint8]int)
+	for _, q := range r.Deadlocks[0].Queues {
+		classes[q.Class]++
+	}
+	if classes[1] == 0 || classes[2] == 0 {
+		t.Errorf("stuck queues by class: %v", classes)
+	}
+}
+
+// A handler that resolves a deadlock ends it: it is on record with both ends, and
+// none is left when all flows are done.
+func TestDeadlockIsResolved(t *testing.T) {
+	n := conformance.Ring(4, 3, 400*units.KB)
+	n.Watch = true
+	n.Deadlock = func(_ int, s deadlock.Switch) (deadlock.Handler, error) { return roundaboutEntry.New(nil, s) }
+	r := n.Run()
+	if r.Err != nil || r.Unfinished() != 0 {
+		t.Fatalf("%v, %d unfinished", r.Err, r.Unfinished())
+	}
+	if len(r.Deadlocks) == 0 {
+		t.Fatal("no deadlock was seen")
+	}
+	for _, d := range r.Deadlocks {
+		// The handler waits 50 us before it acts.
+		if d.End == units.Never || d.End-d.Onset < 50*units.Microsecond {
+			t.Errorf("from %s to %s", d.Onset, d.End)
+		}
+	}
+}
+
+// Every flow control that can hold its upstream says when it would let go.
+func TestEverySchemeResumes(t *testing.T) {
+	for _, e := range flowctl.Schemes.All() {
+		n := conformance.Ring(3, 1, 10*units.KB)
+		n.Flow = func(int, int) flowctl.Scheme { return resumes{always(e)(0, 0), t, e.Name} }
+		if r := n.Run(); r.Err != nil {
+			t.Errorf("%s: %v", e.Name, r.Err)
+		}
+	}
+}
+
+// resumes looks at the receivers of a scheme.
+type resumes struct {
+	flowctl.Scheme
+	t    *testing.T
+	name string
+}
+
+func (s resumes) Receiver(p flowctl.Port) flowctl.Receiver {
+	r := s.Scheme.Receiver(p)
+	if _, ok := r.(flowctl.Resuming); !ok {
+		s.t.Errorf("%s is not flowctl.Resuming: its queues would never be found in a deadlock (docs/deadlock.md)", s.name)
+	}
+	return r
+}
