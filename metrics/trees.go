@@ -130,15 +130,29 @@ func (o *Outcome) drawTree(from, most int) []string {
 	var lines []string
 	var draw func(b *branch, depth int)
 	draw = func(b *branch, depth int) {
-		p := &list[b.first]
-		times := ""
-		if b.pauses > 1 {
-			times = fmt.Sprintf(", %d times", b.pauses)
-		}
-		lines = append(lines, fmt.Sprintf("%s%s paused %s (class %d) at %s%s", strings.Repeat("  ", depth), o.Nodes[p.Node], o.Nodes[p.Peer.Node],
-			p.Class, units.Human(float64(p.Sent), "ps", "ns", "us", "ms", "s"), times))
+		indent := strings.Repeat("  ", depth)
+		lines = append(lines, indent+o.pauseText(&list[b.first], o.Nodes[list[b.first].Peer.Node], b.pauses))
+		// Hosts are where a tree ends: those that one switch stopped are one line.
+		var ends []*branch
 		for _, c := range b.children {
-			draw(c, depth+1)
+			if list[c.first].Peer.Node < len(o.Hosts) {
+				ends = append(ends, c)
+			}
+		}
+		for _, c := range b.children {
+			switch {
+			case list[c.first].Peer.Node >= len(o.Hosts) || len(ends) == 1:
+				draw(c, depth+1)
+			case c == ends[0]:
+				pauses := 0
+				for _, e := range ends {
+					pauses += e.pauses
+				}
+				if pauses == len(ends) {
+					pauses = 1 // each once
+				}
+				lines = append(lines, indent+"  "+o.pauseText(&list[c.first], fmt.Sprintf("%d hosts", len(ends)), pauses))
+			}
 		}
 	}
 	draw(root, 0)
@@ -146,6 +160,15 @@ func (o *Outcome) drawTree(from, most int) []string {
 		lines = append(lines[:most], fmt.Sprintf("... and %d more", left))
 	}
 	return lines
+}
+
+// pauseText says who paused whom, and when first.
+func (o *Outcome) pauseText(p *sim.Pause, whom string, times int) string {
+	text := fmt.Sprintf("%s paused %s (class %d) at %s", o.Nodes[p.Node], whom, p.Class, units.Human(float64(p.Sent), "ps", "ns", "us", "ms", "s"))
+	if times > 1 {
+		text += fmt.Sprintf(", %d times", times)
+	}
+	return text
 }
 
 // pauseColumns is the layout of pause_tree.parquet: one row per pause, in order of
