@@ -114,7 +114,7 @@ func checkLoop(t *testing.T, index int) (found bool) {
 			t.Errorf("watched, %+v:\n%+v\nat the end:\n%+v", o, w.fabric.Deadlocks, list)
 		}
 	}
-	searchOften(t, text, list)
+	searchOften(t, text, list, searchEvery)
 	if t.Failed() {
 		t.Fatalf("case %d:\n%s", index, text)
 	}
@@ -123,7 +123,7 @@ func checkLoop(t *testing.T, index int) (found bool) {
 
 // searchOften looks for deadlocks again and again: each time those must be found
 // that had closed by then, with the same dates as at the end, and no others.
-func searchOften(t *testing.T, text string, want []sim.Deadlock) {
+func searchOften(t *testing.T, text string, want []sim.Deadlock, every int) {
 	t.Helper()
 	cfg, err := scenario.Parse("test.yaml", []byte(text), "run.stop={when: time, at_most: 500us}")
 	if err != nil {
@@ -148,7 +148,7 @@ func searchOften(t *testing.T, text string, want []sim.Deadlock) {
 			stuck[q.End][q.Class] = q.Stuck
 		}
 	}
-	o.RunSearching(searchEvery, func(now units.Time, list []sim.Deadlock) {
+	o.RunSearching(every, func(now units.Time, list []sim.Deadlock) {
 		if t.Failed() {
 			return // once is enough
 		}
@@ -166,10 +166,10 @@ func searchOften(t *testing.T, text string, want []sim.Deadlock) {
 }
 
 // searchEvery is after how many events deadlocks are looked for.
-var searchEvery = 31
+var searchEvery = 41
 
 // loopCases is how many random rings are tried; the deep tier tries more.
-var loopCases = 40
+var loopCases = 24
 
 func TestRandomLoops(t *testing.T) {
 	found := 0
