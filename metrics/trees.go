@@ -32,7 +32,12 @@ type PauseTree struct {
 	Ports    int        `json:"ports"`       // egress ports that it held
 	Hosts    int        `json:"hosts"`       // of these, ports of hosts
 	Depth    int        `json:"depth"`       // longest chain
-	root     int
+}
+
+// tree is one of which the first pause is known.
+type tree struct {
+	PauseTree
+	root int
 }
 
 // maxTrees is how many trees a summary describes one by one, maxLines how long the
@@ -47,15 +52,15 @@ func (o *Outcome) pauseTrees() *PauseTrees {
 		return nil
 	}
 	list := o.Fabric.Pauses
-	trees := make(map[int]*PauseTree)
+	trees := make(map[int]*tree)
 	held := make(map[[3]int]bool) // root, node and port of an egress
 	depths := make([]int, len(list))
-	var all []*PauseTree
+	var all []*tree
 	for i := range list {
 		p := &list[i]
 		t := trees[p.Root]
 		if t == nil {
-			t = &PauseTree{Root: o.ingressName(p), Start: p.Sent, root: i}
+			t = &tree{PauseTree{Root: o.ingressName(p), Start: p.Sent}, i}
 			trees[i], all = t, append(all, t)
 		}
 		depths[i] = 1
@@ -78,11 +83,11 @@ func (o *Outcome) pauseTrees() *PauseTrees {
 		s.MaxPorts, s.MaxHosts, s.MaxDepth = max(s.MaxPorts, t.Ports), max(s.MaxHosts, t.Hosts), max(s.MaxDepth, t.Depth)
 		s.MaxDuration = max(s.MaxDuration, t.Duration)
 	}
-	slices.SortStableFunc(all, func(a, b *PauseTree) int {
+	slices.SortStableFunc(all, func(a, b *tree) int {
 		return cmp.Or(cmp.Compare(b.Ports, a.Ports), cmp.Compare(b.Pauses, a.Pauses))
 	})
 	for _, t := range all[:min(maxTrees, len(all))] {
-		s.Largest = append(s.Largest, *t)
+		s.Largest = append(s.Largest, t.PauseTree)
 	}
 	if len(all) > 0 {
 		s.Drawn = o.drawTree(all[0].root, maxLines)
