@@ -54,7 +54,7 @@ var Kinds = registry.NewTable("probe",
 	registry.Entry[New]{Name: "pause", Doc: "events: every PAUSE, RESUME and refresh, sent and received", New: newPause},
 	registry.Entry[New]{
 		Name: "off_intervals", Doc: "events: each time an ingress queue was OFF, with what came and went meanwhile",
-		Paper: "DSH Fig. 8-10", New: newOffIntervals,
+		Paper: "DSH Fig. 8-10", Params: func() any { return new(OffParams) }, New: newOffIntervals,
 	},
 	registry.Entry[New]{
 		Name: "headroom_peaks", Doc: "events: local maxima of headroom occupancy, with the number of OFF queues",

@@ -1,12 +1,24 @@
 package probe
 
 import (
+	"fmt"
+
 	"github.com/xoff-net/xoff/mmu"
 	"github.com/xoff-net/xoff/packet"
 	"github.com/xoff-net/xoff/units"
 )
 
-func newOffIntervals(any) (*Kind, error) {
+// OffParams are the parameters of off_intervals.
+type OffParams struct {
+	// First part of each interval that is also reported apart, for example the time until a pause can take effect; 0s: none.
+	Head units.Time `yaml:"head"`
+}
+
+func newOffIntervals(params any) (*Kind, error) {
+	head := params.(*OffParams).Head
+	if head < 0 {
+		return nil, fmt.Errorf("head cannot be %s; allowed: 0s or more", head)
+	}
 	return &Kind{
 		Columns: []Column{
 			colPort, colClass,
@@ -20,10 +32,12 @@ func newOffIntervals(any) (*Kind, error) {
 			{Name: "start_bytes", Doc: "what the queue held when it turned OFF"},
 			{Name: "end_bytes", Doc: "what the queue held when it turned ON"},
 			{Name: "headroom_bytes", Doc: "most headroom that the queue held in the interval"},
+			{Name: "head_arrival_bps", May: true, Doc: "arrival_bps of the first part of the interval, as long as head says; null for shorter intervals"},
+			{Name: "head_departure_bps", May: true, Doc: "departure_bps of that part"},
 		},
 		Events: true, At: Anywhere,
 		Watch: func(p *Place) Watcher {
-			return &offIntervals{Place: p, off: make([]uint8, len(p.Ports)), open: make([]offInterval, mmu.Classes*len(p.Ports))}
+			return &offIntervals{Place: p, length: head, off: make([]uint8, len(p.Ports)), open: make([]offInterval, mmu.Classes*len(p.Ports))}
 		},
 	}, nil
 }
@@ -34,8 +48,9 @@ func newOffIntervals(any) (*Kind, error) {
 type offIntervals struct {
 	Ignore
 	*Place
-	off  []uint8 // by port
-	open []offInterval
+	length units.Time // of the head
+	off    []uint8    // by port
+	open   []offInterval
 }
 
 type offInterval struct {
@@ -43,6 +58,7 @@ type offInterval struct {
 	held             units.Bytes // at the start
 	arrived, dropped units.Bytes
 	headroom         units.Bytes
+	head             struct{ arrived, departed units.Bytes } // of its first part
 }
 
 // Off implements Sink.
@@ -63,9 +79,25 @@ func (w *offIntervals) Off(now units.Time, port int, from, to uint8) {
 }
 
 // Arrive implements Sink.
-func (w *offIntervals) Arrive(_ units.Time, port int, p *packet.Packet) {
+func (w *offIntervals) Arrive(now units.Time, port int, p *packet.Packet) {
 	if w.off[port]&(1<<p.Class()) != 0 && !p.Control() {
-		w.open[port*mmu.Classes+int(p.Class())].arrived += w.Node.View().Cells(units.Bytes(p.Size))
+		i, size := &w.open[port*mmu.Classes+int(p.Class())], w.Node.View().Cells(units.Bytes(p.Size))
+		i.arrived += size
+		if now-i.start <= w.length {
+			i.head.arrived += size
+		}
+	}
+}
+
+// Depart implements Sink. An interval that is longer than its head has seen every
+// departure of it here. What a host sends does not leave an ingress queue.
+func (w *offIntervals) Depart(now units.Time, _ int, p *packet.Packet) {
+	in := int(p.Port)
+	if w.Host || p.Control() || w.off[in]&(1<<p.Class()) == 0 {
+		return
+	}
+	if i := &w.open[in*mmu.Classes+int(p.Class())]; now-i.start <= w.length {
+		i.head.departed += w.Node.View().Cells(units.Bytes(p.Size))
 	}
 }
 
@@ -97,6 +129,10 @@ func (w *offIntervals) close(now units.Time, port int, class uint8, closed bool)
 	held := in.Total()
 	departed := i.held + i.arrived - i.dropped - held
 	span := now - i.start
+	headIn, headOut := int64(Null), int64(Null)
+	if w.length > 0 && span > w.length {
+		headIn, headOut = rateOf(i.head.arrived, w.length), rateOf(i.head.departed, w.length)
+	}
 	w.Out.Add(now, int64(port), int64(class), int64(i.start), truth(closed), int64(i.arrived), int64(departed), int64(i.dropped),
-		rateOf(i.arrived, span), rateOf(departed, span), int64(i.held), int64(held), int64(i.headroom))
+		rateOf(i.arrived, span), rateOf(departed, span), int64(i.held), int64(held), int64(i.headroom), headIn, headOut)
 }

@@ -178,8 +178,29 @@ func TestOffIntervals(t *testing.T) {
 	// 1000 ps: 1 stored + 1 passing + 1 dropped = 3000 B arrived, 24 Tbps; 3 stored
 	// + 1 passing = 4000 B departed, 32 Tbps.
 	b.want(t,
-		"1100 1 1 100 1 3000 4000 1000 24000000000000 32000000000000 2000 0 2000",
-		"1200 1 2 1200 0 0 0 0 - - 1000 1000 0",
+		"1100 1 1 100 1 3000 4000 1000 24000000000000 32000000000000 2000 0 2000 - -",
+		"1200 1 2 1200 0 0 0 0 - - 1000 1000 0 - -",
+	)
+}
+
+// The first 200 ps of OFF intervals, apart.
+func TestHeadOfOffIntervals(t *testing.T) {
+	b := place(t, "off_intervals", &OffParams{Head: 200}, 1)
+	b.store(0, 1, 2, 1, mmu.Headroom)
+	b.turn(0, 1, 0b010)
+	b.store(100, 1, 2, 1, mmu.Headroom)
+	b.store(200, 1, 2, 1, mmu.Headroom) // still within
+	b.release(200, 1, 2, 1)
+	b.store(201, 1, 2, 1, mmu.Headroom)
+	b.release(300, 1, 2, 1)
+	b.turn(500, 1, 0)
+	b.turn(600, 1, 0b010)
+	b.turn(800, 1, 0) // as long as the head: not longer
+	// 3000 B in 500 ps: 48 Tbps, 2000 B: 32 Tbps. Head: 2000 B in 200 ps, 80 Tbps;
+	// 1000 B, 40 Tbps.
+	b.want(t,
+		"500 1 1 0 1 3000 2000 0 48000000000000 32000000000000 1000 2000 3000 80000000000000 40000000000000",
+		"800 1 1 600 1 0 0 0 0 0 2000 2000 2000 - -",
 	)
 }
 

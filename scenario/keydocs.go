@@ -86,6 +86,7 @@ var keyDocs = map[string]string{
 	"mark.REDParams.Per":                    "rate for which kmin and kmax are stated; 0bps: do not scale",
 	"mark.StepParams.K":                     "queue above which every frame is marked",
 	"mark.StepParams.Per":                   "rate for which k is stated; 0bps: do not scale",
+	"probe.OffParams.Head":                  "First part of each interval that is also reported apart, for example the time until a pause can take effect; 0s: none",
 	"probe.PeakParams.By":                   "queue | port",
 	"probe.SampleParams.By":                 "what rows are told apart by, besides the node",
 	"probe.SampleParams.Every":              "period",
