@@ -20,8 +20,9 @@ import (
 // own rather than the library's so that every message has a place, says what is
 // allowed, and reads alike.
 type decoder struct {
-	src *source
-	set string // the --set that is decoded; empty: the file
+	src    *source
+	set    string  // the --set that is decoded; empty: the file
+	strict *strict // another file than a scenario; nil: a scenario
 	// again holds the places of keys that are read a second time (see patcher).
 	again []place
 }
@@ -169,7 +170,7 @@ func (d *decoder) mismatch(n ast.Node, path, want string) error {
 		}
 	}
 	if path == "" {
-		path = "scenario"
+		path = d.strict.what()
 	}
 	return d.fail(placeOf(n), path, "%s; allowed: %s", what, want)
 }
@@ -179,8 +180,8 @@ const maxWord = 500
 
 // value decodes a node into v.
 func (d *decoder) value(n ast.Node, path string, v reflect.Value) error {
-	if text, _, ok := scalar(n); ok && len(text) > maxWord {
-		return d.fail(placeOf(n), path, "the value has %d characters; allowed: at most %d", len(text), maxWord)
+	if text, _, ok := scalar(n); ok && len(text) > d.strict.longest() {
+		return d.fail(placeOf(n), path, "the value has %d characters; allowed: at most %d", len(text), d.strict.longest())
 	}
 	switch t := v.Addr().Interface().(type) {
 	case nodeDecoder:
@@ -393,7 +394,7 @@ func keyOf(f reflect.StructField) string {
 
 func (d *decoder) unknown(e entry, path string, known []string) error {
 	if path == "" {
-		path = "scenario"
+		path = d.strict.what()
 	}
 	return d.fail(e.place, path, "%w", registry.Unknown("key", e.key, known))
 }

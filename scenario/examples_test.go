@@ -43,6 +43,7 @@ var shortened = map[string]short{
 	"dsh-fig23":          {arrivals: 20 * units.Microsecond, flows: 100},
 	"dsh-fig25":          {arrivals: 20 * units.Microsecond, flows: 20},
 	"dsh-leaf-spine":     {arrivals: 20 * units.Microsecond, flows: 100},
+	"dsh-motivation":     {arrivals: 20 * units.Microsecond, flows: 20},
 	"fanin":              {arrivals: 100 * units.Microsecond, flows: 50},
 	"hybrid":             {arrivals: 500 * units.Microsecond, flows: 50},
 	"incast":             {flows: 100},

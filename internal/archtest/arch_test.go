@@ -50,6 +50,7 @@ var layers = map[string]int{
 	"check":          7,
 	"conformance":    7,
 	"examples":       7,
+	"experiments":    7,
 	"internal/sweep": 7,
 
 	"cmd/xoff":           8,
@@ -58,6 +59,7 @@ var layers = map[string]int{
 	"internal/cli":       8,
 	"internal/demofig":   8,
 	"internal/pgo":       8,
+	"internal/reproduce": 8,
 	"internal/runreport": 8,
 	"internal/trace":     8,
 }
@@ -77,6 +79,7 @@ var siblings = map[string]string{
 	"internal/cli -> internal/trace":         "a flag of runs",
 	"internal/demofig -> internal/runreport": "the picture is made of results",
 	"internal/cli -> internal/runreport":     "a command, and a file of every run",
+	"internal/cli -> internal/reproduce":     "a command",
 	"cmd/xoff -> internal/cli":               "main is one line",
 }
 

@@ -3,11 +3,13 @@ package cli
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
+	"github.com/xoff-net/xoff/internal/reproduce"
 	"github.com/xoff-net/xoff/registry"
 	"github.com/xoff-net/xoff/scenario"
 )
@@ -99,10 +101,15 @@ func complete(cmd *cobra.Command) {
 	completeFlag(cmd, "invariants", []string{invariantsOff, invariantsCount, invariantsStrict})
 	completeFlag(cmd, "engine", []string{"fast", "oracle"})
 	completeFlag(cmd, "chip", chipNames())
+	completeFlag(cmd, "scale", []string{reproduce.Quick, reproduce.Full})
 	switch cmd.Name() {
 	case "run", "sweep", "check":
 		cmd.ValidArgsFunction = func(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
 			return []string{"yaml", "yml"}, cobra.ShellCompDirectiveFilterFileExt
+		}
+	case "reproduce":
+		cmd.ValidArgsFunction = func(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
+			return experimentNames(), cobra.ShellCompDirectiveNoFileComp
 		}
 	case "list":
 		cmd.ValidArgsFunction = func(_ *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
@@ -127,6 +134,22 @@ func completeFlag(cmd *cobra.Command, flag string, values []string) {
 	if err != nil {
 		panic(fmt.Sprintf("cli: %v", err)) // registered twice
 	}
+}
+
+// experimentNames lists papers and figures with their titles.
+func experimentNames() []string {
+	all, err := reproduce.Built()
+	if err != nil {
+		return nil
+	}
+	var names []string
+	for _, e := range all {
+		if paper := e.Paper.Name + "\t" + e.Paper.Title; !slices.Contains(names, paper) {
+			names = append(names, paper)
+		}
+		names = append(names, e.ID+"\t"+e.Title)
+	}
+	return names
 }
 
 // schemeNames lists the schemes of a kind, or with "" the kinds, each with its

@@ -36,6 +36,9 @@ func TestScripts(t *testing.T) {
 			if err != nil {
 				return err
 			}
+			if err := os.CopyFS(env.WorkDir+"/experiments", os.DirFS(toyExperiments)); err != nil {
+				return err
+			}
 			return os.WriteFile(env.WorkDir+"/busy.yaml", data, 0o644)
 		},
 	})

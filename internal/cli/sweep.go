@@ -143,7 +143,7 @@ func (a *app) sweep(cmd *cobra.Command, file string, f *sweepFlags, kind string)
 	rows, err := r.Sweep(cmd.Context(), points)
 	m.clear()
 	if err != nil {
-		return nil, sweepError(cmd.Context(), err, rows, folder)
+		return nil, sweepError(cmd.Context(), err, rows, folder, "the same command with --resume goes on")
 	}
 	t := sweep.NewTable(g, rows)
 	if err := r.Store.Save(t); err != nil {
@@ -152,14 +152,14 @@ func (a *app) sweep(cmd *cobra.Command, file string, f *sweepFlags, kind string)
 	return &swept{t, folder}, nil
 }
 
-func sweepError(ctx context.Context, err error, rows []sweep.Row, folder string) error {
+func sweepError(ctx context.Context, err error, rows []sweep.Row, folder, again string) error {
 	done := 0
 	for _, r := range rows {
 		if r.Summary != nil {
 			done++
 		}
 	}
-	kept := fmt.Sprintf("%d of %d points are finished and kept in %s; the same command with --resume goes on", done, len(rows), folder)
+	kept := fmt.Sprintf("%d of %d points are finished and kept in %s; %s", done, len(rows), folder, again)
 	if ctx.Err() != nil {
 		return failf(exitInterrupted, "interrupted: %s", kept)
 	}

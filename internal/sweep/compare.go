@@ -136,7 +136,7 @@ func compare(variants []*Variant, metric string) (Compared, bool) {
 		}
 		d := differenceOf(variants[c.Best].values[metric], v.values[metric])
 		c.Versus[i] = &d
-		c.Better = c.Better && d.excludesZero()
+		c.Better = c.Better && d.ExcludesZero()
 	}
 	return c, true
 }

@@ -100,6 +100,9 @@ func namesOf(list []Measure) []string {
 	return names
 }
 
+// CheckNames finds the first name that is not a known metric.
+func CheckNames(names, known []string) error { return checkNames(names, known) }
+
 func checkNames(names, known []string) error {
 	for _, n := range names {
 		if slices.Contains(known, n) {

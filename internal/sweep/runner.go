@@ -63,6 +63,20 @@ func (r *Runner) Prepare(ctx context.Context, g *Grid, options string, metrics [
 	if err != nil {
 		return nil, err
 	}
+	names, err := r.Ready(ctx, points, options)
+	if err != nil {
+		return nil, err
+	}
+	if err := checkNames(metrics, names); err != nil {
+		return nil, err
+	}
+	assign(g.Axes, points)
+	return points, nil
+}
+
+// Ready builds points and gives them their keys, not their folders. It returns the
+// names of the metrics that they will have.
+func (r *Runner) Ready(ctx context.Context, points []*Point, options string) ([]string, error) {
 	program, err := Executable()
 	if err != nil {
 		return nil, err
@@ -82,11 +96,7 @@ func (r *Runner) Prepare(ctx context.Context, g *Grid, options string, metrics [
 			return nil, fmt.Errorf("%w (at %s)", err, points[i].Label)
 		}
 	}
-	if err := checkNames(metrics, union(names)); err != nil {
-		return nil, err
-	}
-	assign(g.Axes, points)
-	return points, nil
+	return union(names), nil
 }
 
 // prepare returns the metrics that the point will have.

@@ -33,6 +33,15 @@ func sampleOf(v []float64) (Sample, bool) {
 	return s, true
 }
 
+// SampleOf sums up the values of a metric over seeds; it returns false when there
+// are none.
+func SampleOf(v []float64) (Sample, bool) { return sampleOf(v) }
+
+// Paired compares two samples seed by seed: value i of both has the same seed.
+func Paired(a, b []float64) Difference {
+	return differenceOf(seeded{values: a}, seeded{values: b})
+}
+
 // studentT is the quantile that 95 % of a Student's t distribution lie within, on
 // both sides of zero.
 func studentT(freedom float64) float64 {
@@ -87,5 +96,5 @@ func differenceOf(a, b seeded) Difference {
 	return d
 }
 
-// excludesZero reports whether the difference is more than chance.
-func (d *Difference) excludesZero() bool { return d.Known && (d.Low > 0 || d.High < 0) }
+// ExcludesZero reports whether the difference is more than chance.
+func (d *Difference) ExcludesZero() bool { return d.Known && (d.Low > 0 || d.High < 0) }

@@ -54,7 +54,7 @@ func TestDifference(t *testing.T) {
 		{"one seed", seeded{seeds[:1], []float64{1}}, seeded{seeds[:1], []float64{2}}, -1, 0, 0, false, false},
 	} {
 		d := differenceOf(c.a, c.b)
-		if !near(d.Mean, c.mean) || !near(d.Low, c.low) || !near(d.High, c.high) || d.Known != c.known || d.excludesZero() != c.excludes {
+		if !near(d.Mean, c.mean) || !near(d.Low, c.low) || !near(d.High, c.high) || d.Known != c.known || d.ExcludesZero() != c.excludes {
 			t.Errorf("%s: %+v", c.name, d)
 		}
 	}

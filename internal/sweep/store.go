@@ -76,6 +76,20 @@ func (s *Store) Open(g *Grid, points []*Point, resume bool) error {
 	if _, err := os.Stat(filepath.Join(s.Folder, manifestFile)); err == nil && !resume {
 		return fmt.Errorf("%s %w; allowed: --resume to continue it, or another folder with -o", s.Folder, ErrExists)
 	}
+	if err := s.Lock(); err != nil {
+		return err
+	}
+	m := Manifest{Schema: SchemaVersion, Axes: append([]Axis{}, g.Axes...), Seeds: append([]uint64{}, g.Seeds...)}
+	for _, p := range points {
+		m.Scenario, m.Executable, m.Options = p.Config.Name, p.Key.Executable, p.Key.Options
+		m.Points = append(m.Points, ManifestPoint{Values: append([]string{}, p.Values...), Seed: p.Seed, Folder: p.Folder, Scenario: p.Key.Scenario})
+	}
+	return s.json(manifestFile, &m)
+}
+
+// Lock makes the folder ready for points, and keeps other processes from it until
+// Close. A store without a manifest holds points of several grids.
+func (s *Store) Lock() error {
 	below := filepath.Join(s.Folder, pointsFolder)
 	if err := disk.Prepare(below); err != nil {
 		return err
@@ -88,15 +102,7 @@ func (s *Store) Open(g *Grid, points []*Point, resume bool) error {
 	if err := removeTemps(s.Folder); err != nil {
 		return err
 	}
-	if err := removeTemps(below); err != nil {
-		return err
-	}
-	m := Manifest{Schema: SchemaVersion, Axes: append([]Axis{}, g.Axes...), Seeds: append([]uint64{}, g.Seeds...)}
-	for _, p := range points {
-		m.Scenario, m.Executable, m.Options = p.Config.Name, p.Key.Executable, p.Key.Options
-		m.Points = append(m.Points, ManifestPoint{Values: append([]string{}, p.Values...), Seed: p.Seed, Folder: p.Folder, Scenario: p.Key.Scenario})
-	}
-	return s.json(manifestFile, &m)
+	return removeTemps(below)
 }
 
 // Close gives the folder free for other processes.
@@ -138,7 +144,8 @@ func encode(w io.Writer, v any) error {
 	return e.Encode(v)
 }
 
-func (s *Store) path(p *Point) string { return filepath.Join(s.Folder, pointsFolder, p.Folder) }
+// Path is the folder of a point's results.
+func (s *Store) Path(p *Point) string { return filepath.Join(s.Folder, pointsFolder, p.Folder) }
 
 func (s *Store) temp(p *Point) string {
 	return filepath.Join(s.Folder, pointsFolder, disk.TempPrefix+p.Folder)
@@ -155,7 +162,7 @@ func (s *Store) abandon(p *Point) { _ = os.RemoveAll(s.temp(p)) }
 // commit gives the folder of a finished point its name, in place of results that
 // no longer fit.
 func (s *Store) commit(p *Point, v Verdict) (Row, error) {
-	temp, path := s.temp(p), s.path(p)
+	temp, path := s.temp(p), s.Path(p)
 	record := pointRecord{Schema: SchemaVersion, Key: p.Key, Verdict: v}
 	err := disk.WriteFile(filepath.Join(temp, pointFile), func(w io.Writer) error { return encode(w, &record) })
 	if err == nil {
@@ -180,10 +187,10 @@ func (s *Store) commit(p *Point, v Verdict) (Row, error) {
 // load returns the row of a point whose results are there and fit.
 func (s *Store) load(p *Point) (Row, bool) {
 	var record pointRecord
-	if readJSON(filepath.Join(s.path(p), pointFile), &record) != nil || record.Schema != SchemaVersion || record.Key != p.Key {
+	if readJSON(filepath.Join(s.Path(p), pointFile), &record) != nil || record.Schema != SchemaVersion || record.Key != p.Key {
 		return Row{}, false
 	}
-	summary, err := ReadSummary(s.path(p))
+	summary, err := ReadSummary(s.Path(p))
 	if err != nil {
 		return Row{}, false
 	}

@@ -1,0 +1,206 @@
+package reproduce
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"math"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/parquet-go/parquet-go"
+
+	"github.com/xoff-net/xoff/internal/sweep"
+)
+
+// extract reads the metrics and counts of an experiment from the results of a run.
+func (e *Experiment) extract(row *sweep.Row, folder string) (map[string]float64, map[string]*Distribution, error) {
+	numbers := make(map[string]float64)
+	for _, m := range sweep.Measures(row.Summary) {
+		if m.Known {
+			numbers[m.Name] = m.Value
+		}
+	}
+	values, spreads := make(map[string]float64), make(map[string]*Distribution)
+	for i := range e.Metrics {
+		m := &e.Metrics[i]
+		if !m.Distribution() {
+			if v, ok := numbers[m.Summary]; ok {
+				values[m.Name] = float64(v * m.factor())
+			}
+			continue
+		}
+		rows, err := columns(folder, m.Table, m.Value, m.Over)
+		if err != nil {
+			return nil, nil, err
+		}
+		if spreads[m.Name], err = describe(m.ratios(rows), e.statistics(m.Name)); err != nil {
+			return nil, nil, err
+		}
+	}
+	for _, c := range e.Counts {
+		if c.Summary != "" {
+			if v, ok := numbers[c.Summary]; ok {
+				values[c.Name] = v
+			}
+			continue
+		}
+		rows, err := columns(folder, c.Table, c.Distinct)
+		if err != nil {
+			return nil, nil, err
+		}
+		values[c.Name] = distinct(rows[0])
+	}
+	return values, spreads, nil
+}
+
+func (m *Metric) factor() float64 {
+	if m.Times == 0 {
+		return 1
+	}
+	return m.Times
+}
+
+// ratios turns columns into the values of the metric. Rows without a value, or
+// that would be divided by nothing, do not count.
+func (m *Metric) ratios(columns [][]float64) []float64 {
+	values := make([]float64, 0, len(columns[0]))
+	for i, v := range columns[0] {
+		if m.Over != "" {
+			if columns[1][i] == 0 {
+				continue
+			}
+			v /= columns[1][i]
+		}
+		if !math.IsNaN(v) {
+			values = append(values, float64(v*m.factor()))
+		}
+	}
+	return values
+}
+
+// distinct counts the different values that are not negative.
+func distinct(column []float64) float64 {
+	seen := make(map[float64]bool)
+	for _, v := range column {
+		if v >= 0 {
+			seen[v] = true
+		}
+	}
+	return float64(len(seen))
+}
+
+// statistics are those that claims and panels want of a metric.
+func (e *Experiment) statistics(metric string) []string {
+	var names []string
+	add := func(m, s string) {
+		if m == metric && s != "" && !slices.Contains(names, s) {
+			names = append(names, s)
+		}
+	}
+	for _, c := range e.Claims {
+		add(c.Metric, c.Statistic)
+	}
+	for _, p := range e.Panels {
+		for _, m := range p.Metrics {
+			add(m, p.Statistic)
+		}
+	}
+	slices.Sort(names)
+	return names
+}
+
+// columns reads columns of a table of numbers; an empty name is left out, and NaN
+// stands for no value.
+func columns(folder, table string, names ...string) ([][]float64, error) {
+	path := filepath.Join(folder, table+".parquet")
+	file, err := os.Open(path)
+	if err != nil {
+		return nil, fmt.Errorf("the run has no table %s: %w", table, err)
+	}
+	defer func() { _ = file.Close() }()
+	info, err := file.Stat()
+	if err != nil {
+		return nil, err
+	}
+	open, err := parquet.OpenFile(file, info.Size())
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", path, err)
+	}
+	var list [][]float64
+	for _, name := range names {
+		if name == "" {
+			continue
+		}
+		leaf, ok := open.Schema().Lookup(name)
+		if !ok {
+			var known []string
+			for _, c := range open.Schema().Columns() {
+				known = append(known, strings.Join(c, "."))
+			}
+			return nil, fmt.Errorf("%s has no column %s; allowed: %s", table, name, strings.Join(known, ", "))
+		}
+		if k := leaf.Node.Type().Kind(); k != parquet.Int64 && k != parquet.Int32 && k != parquet.Double && k != parquet.Boolean {
+			return nil, fmt.Errorf("column %s of %s holds no numbers; allowed: a column that does", name, table)
+		}
+		column, err := readColumn(open, leaf.ColumnIndex)
+		if err != nil {
+			return nil, fmt.Errorf("%s: %w", path, err)
+		}
+		list = append(list, column)
+	}
+	return list, nil
+}
+
+func readColumn(file *parquet.File, index int) ([]float64, error) {
+	column := make([]float64, 0, file.NumRows())
+	batch := make([]parquet.Value, 4096)
+	for _, group := range file.RowGroups() {
+		pages := group.ColumnChunks()[index].Pages()
+		for {
+			page, err := pages.ReadPage()
+			if errors.Is(err, io.EOF) {
+				break
+			}
+			if err != nil {
+				return nil, errors.Join(err, pages.Close())
+			}
+			values := page.Values()
+			for {
+				n, err := values.ReadValues(batch)
+				for _, v := range batch[:n] {
+					column = append(column, number(v))
+				}
+				if errors.Is(err, io.EOF) {
+					break
+				}
+				if err != nil {
+					return nil, errors.Join(err, pages.Close())
+				}
+			}
+			parquet.Release(page)
+		}
+		if err := pages.Close(); err != nil {
+			return nil, err
+		}
+	}
+	return column, nil
+}
+
+// number is a value of a table; NaN stands for none.
+func number(v parquet.Value) float64 {
+	switch {
+	case v.IsNull():
+		return math.NaN()
+	case v.Kind() == parquet.Double:
+		return v.Double()
+	case v.Kind() == parquet.Boolean:
+		if v.Boolean() {
+			return 1
+		}
+		return 0
+	}
+	return float64(v.Int64())
+}

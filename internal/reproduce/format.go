@@ -1,0 +1,235 @@
+// Package reproduce turns experiments, which are data (package experiments), into
+// points to run, results to keep, verdicts on the claims of papers, and documents.
+// It does not know how a point is simulated: package sweep and the command do.
+package reproduce
+
+import "github.com/xoff-net/xoff/units"
+
+// Paper is what all experiments of a paper have in common.
+type Paper struct {
+	Name string // of its folder
+	PaperSpec
+}
+
+// PaperSpec is paper.yaml.
+type PaperSpec struct {
+	Title     string     `yaml:"title"`     // as published
+	Source    string     `yaml:"source"`    // where
+	About     string     `yaml:"about"`     // a paragraph
+	Decisions []Decision `yaml:"decisions"` // about what the paper leaves open
+}
+
+// Decision is the one value that something has in all figures of a paper which
+// does not state it.
+type Decision struct {
+	What  string `yaml:"what"`
+	Value string `yaml:"value"`
+	Why   string `yaml:"why"`
+}
+
+// Experiment is one figure of a paper.
+type Experiment struct {
+	ID    string // dsh/17, from its folder and file
+	Paper *Paper
+	Spec
+
+	scenario string // text of the base
+}
+
+// Spec is the file of an experiment.
+type Spec struct {
+	Title  string `yaml:"title"`
+	Figure string `yaml:"figure"` // where in the paper: Fig. 17
+	About  string `yaml:"about"`  // what is run and measured, a paragraph
+
+	// Like is an experiment whose base, compute, cases, schemes, x, scales and counts
+	// this one has where it says nothing else; set of both applies.
+	Like    string    `yaml:"like"`
+	Base    string    `yaml:"base"`    // an example that every point starts from, or a scenario below the paper's folder: scenarios/mine.yaml
+	Compute Compute   `yaml:"compute"` // or a function: nothing is simulated
+	Set     []string  `yaml:"set"`     // changes to it, as after --set
+	Cases   []Variant `yaml:"cases"`   // panels of a figure that are runs of their own
+	Schemes []Variant `yaml:"schemes"` // series, named as in the paper
+	X       Sweep     `yaml:"x"`       // horizontal axis
+	Scales  Scales    `yaml:"scales"`
+
+	Metrics    []Metric    `yaml:"metrics"`
+	Counts     []Count     `yaml:"counts"`
+	Panels     []Panel     `yaml:"panels"`
+	Claims     []Claim     `yaml:"claims"`
+	Deviations []Deviation `yaml:"deviations"`
+}
+
+// Compute is a function of package headroom over chips: x names the chips.
+type Compute struct {
+	Function string      `yaml:"function"` // chips; empty: the experiment is simulated
+	MTU      units.Bytes `yaml:"mtu"`
+	Delay    units.Time  `yaml:"delay"`
+	Classes  int         `yaml:"classes"`
+}
+
+// Variant is a named set of changes.
+type Variant struct {
+	Name string   `yaml:"name"`
+	Set  []string `yaml:"set"`
+}
+
+// Sweep is what changes along the horizontal axis. Scales have the values.
+type Sweep struct {
+	Title string              `yaml:"title"`
+	Set   []string            `yaml:"set"`  // $x stands for the value
+	Also  map[string][]string `yaml:"also"` // further changes at single values
+}
+
+// Scales are the two sizes of an experiment.
+type Scales struct {
+	Quick Scale `yaml:"quick"`
+	Paper Scale `yaml:"paper"`
+}
+
+// Scale is how large an experiment is run.
+type Scale struct {
+	Set     []string `yaml:"set"` // hosts, arrivals
+	X       []string `yaml:"x"`   // values of the axis; empty: there is none
+	Seeds   int      `yaml:"seeds"`
+	Seconds float64  `yaml:"cpu_seconds"` // of a point, as measured once: for estimates
+}
+
+// Names of scales.
+const (
+	Quick = "quick"
+	Full  = "paper"
+)
+
+// Metric is a number of a run, or a distribution over the rows of a table.
+type Metric struct {
+	Name    string  `yaml:"name"`
+	Title   string  `yaml:"title"`
+	Unit    string  `yaml:"unit"`    // of the values, after Times
+	Summary string  `yaml:"summary"` // path in summary.json: a number
+	Table   string  `yaml:"table"`   // flows, ports, probe-NAME ...: a distribution
+	Value   string  `yaml:"value"`   // column; rows without a value do not count
+	Over    string  `yaml:"over"`    // column that it is divided by
+	Times   float64 `yaml:"times"`   // factor; 0: 1
+}
+
+// Distribution reports whether the metric has many values per run.
+func (m *Metric) Distribution() bool { return m.Table != "" }
+
+// Count says how much there was to measure.
+type Count struct {
+	Name     string `yaml:"name"`
+	Summary  string `yaml:"summary"`  // path in summary.json
+	Table    string `yaml:"table"`    // or a table,
+	Distinct string `yaml:"distinct"` // with a column whose values from 0 on are counted
+	Least    int    `yaml:"least"`    // a point with less is flagged
+	Scheme   string `yaml:"scheme"`   // only this scheme needs as much
+}
+
+// Panel is one coordinate system of the figure.
+type Panel struct {
+	Title     string   `yaml:"title"`
+	Kind      string   `yaml:"kind" allowed:"lines,bars,cdf"`
+	Metrics   []string `yaml:"metrics"`
+	Statistic string   `yaml:"statistic"` // of a distribution, unless the panel is its CDF
+	Case      string   `yaml:"case"`
+	Schemes   []string `yaml:"schemes"`   // empty: all
+	Normalise string   `yaml:"normalise"` // scheme whose value is 1
+	Y         string   `yaml:"y"`         // label of the values; empty: that of the metric
+	Max       float64  `yaml:"max"`       // greatest value that is shown; 0: all
+}
+
+// Claim is an atomic statement of a paper.
+type Claim struct {
+	ID        string   `yaml:"id"`
+	Text      string   `yaml:"text"`
+	Metric    string   `yaml:"metric"`
+	Statistic string   `yaml:"statistic"` // of a distribution: p50, p99, mean, max, below V (per cent of the values)
+	Case      string   `yaml:"case"`
+	Scheme    string   `yaml:"scheme"`
+	X         string   `yaml:"x"` // a value, or most, least, mean over all; empty: there is one
+	Baseline  Baseline `yaml:"baseline"`
+	Operator  string   `yaml:"operator"`
+	Paper     string   `yaml:"paper"` // the number, with the digits of the paper
+	Order     []string `yaml:"order"` // schemes, the one with the least first
+}
+
+// Baseline is what a claim compares with; what is empty is as in the claim.
+type Baseline struct {
+	Case   string `yaml:"case"`
+	Scheme string `yaml:"scheme"`
+	X      string `yaml:"x"`
+}
+
+// Operators of claims.
+const (
+	opChange  = "change"  // per cent against the baseline
+	opRatio   = "ratio"   // times the baseline
+	opAbout   = "about"   // as the baseline
+	opValue   = "value"   // a number
+	opAbove   = "above"   // more than a number
+	opBelow   = "below"   // less than a number
+	opEqual   = "equal"   // the digits of the paper
+	opOrder   = "order"   // of schemes
+	opZero    = "zero"    // in every seed
+	opNonzero = "nonzero" // in every seed
+)
+
+var operators = []string{opChange, opRatio, opAbout, opValue, opAbove, opBelow, opEqual, opOrder, opZero, opNonzero}
+
+// Values of Claim.X that stand for a whole sweep.
+const (
+	xMost  = "most"  // where the claim holds most: "up to"
+	xLeast = "least" // where it holds least
+	xMean  = "mean"  // over all values
+)
+
+// Deviation is a claim that is known not to come out. It is asserted: when the
+// verdict changes, the command says so.
+type Deviation struct {
+	Claim   string `yaml:"claim"`
+	Scale   string `yaml:"scale"` // quick, paper; empty: both
+	Verdict string `yaml:"verdict"`
+	Why     string `yaml:"why"` // what the run shows, which decision may be the cause, what was tried
+}
+
+// Verdict is how a claim came out.
+type Verdict string
+
+// Verdicts.
+const (
+	Reproduced    Verdict = "reproduced"
+	DirectionOnly Verdict = "direction only"
+	Inconclusive  Verdict = "inconclusive"
+	NotReproduced Verdict = "not reproduced"
+)
+
+// Expected is the verdict that a claim should have at a scale.
+func (e *Experiment) Expected(claim, scale string) (Verdict, *Deviation) {
+	for i := range e.Deviations {
+		if d := &e.Deviations[i]; d.Claim == claim && (d.Scale == "" || d.Scale == scale) {
+			return Verdict(d.Verdict), d
+		}
+	}
+	return Reproduced, nil
+}
+
+// Scale returns the size of that name.
+func (e *Experiment) Scale(name string) *Scale {
+	if name == Quick {
+		return &e.Scales.Quick
+	}
+	return &e.Scales.Paper
+}
+
+// Simulated is false when nothing is run.
+func (e *Experiment) Simulated() bool { return e.Compute.Function == "" }
+
+func (e *Experiment) metric(name string) *Metric {
+	for i := range e.Metrics {
+		if e.Metrics[i].Name == name {
+			return &e.Metrics[i]
+		}
+	}
+	return nil
+}

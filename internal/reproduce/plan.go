@@ -1,0 +1,244 @@
+package reproduce
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/xoff-net/xoff/internal/sweep"
+	"github.com/xoff-net/xoff/registry"
+	"github.com/xoff-net/xoff/scenario"
+)
+
+// Plan is what must run so that experiments can be judged at one scale. Points that
+// are the same in several experiments run once.
+type Plan struct {
+	Scale       string
+	Experiments []*Experiment
+	Points      []*sweep.Point // every different one
+
+	wanted [][]wanted // by experiment
+}
+
+// wanted is a point of an experiment.
+type wanted struct {
+	Place
+	point *sweep.Point
+}
+
+// firstSeed is that of every experiment; further ones count up.
+const firstSeed = 1
+
+// NewPlan reads the scenario of every point of the experiments.
+func NewPlan(list []*Experiment, scale string) (*Plan, error) {
+	p := &Plan{Scale: scale, Experiments: list}
+	for _, e := range list {
+		var all []wanted
+		if e.Simulated() {
+			var err error
+			if all, err = e.points(scale); err != nil {
+				return nil, err
+			}
+		}
+		p.wanted = append(p.wanted, all)
+	}
+	return p, nil
+}
+
+// places are the points of the figure at a scale.
+func (e *Experiment) places(scale string) []Place {
+	cases, xs := e.caseNames(), e.Scale(scale).X
+	if len(cases) == 0 {
+		cases = []string{""}
+	}
+	if len(xs) == 0 {
+		xs = []string{""}
+	}
+	var list []Place
+	for _, c := range cases {
+		for _, s := range e.Schemes {
+			for _, x := range xs {
+				list = append(list, Place{c, s.Name, x})
+			}
+		}
+	}
+	return list
+}
+
+// settings are the changes to the base scenario at a place.
+func (e *Experiment) settings(scale string, at Place) []string {
+	set := slices.Concat(e.Set, e.Scale(scale).Set)
+	for _, list := range [][]Variant{e.Cases, e.Schemes} {
+		for _, v := range list {
+			if v.Name == at.Case || v.Name == at.Scheme {
+				set = append(set, v.Set...)
+			}
+		}
+	}
+	if at.X == "" {
+		return set
+	}
+	for _, s := range slices.Concat(e.X.Set, e.X.Also[at.X]) {
+		set = append(set, strings.ReplaceAll(s, "$x", at.X))
+	}
+	return set
+}
+
+func (e *Experiment) points(scale string) ([]wanted, error) {
+	var all []wanted
+	for _, at := range e.places(scale) {
+		for i := range e.Scale(scale).Seeds {
+			cfg, err := e.config(scale, at)
+			if err != nil {
+				return nil, err
+			}
+			cfg.Seed = firstSeed + uint64(i)
+			label := fmt.Sprintf("%s: %s, seed %d", e.ID, at, cfg.Seed)
+			all = append(all, wanted{at, &sweep.Point{Seed: cfg.Seed, Config: cfg, Label: label}})
+		}
+	}
+	return all, nil
+}
+
+// config is the scenario of a place.
+func (e *Experiment) config(scale string, at Place) (*scenario.Config, error) {
+	cfg, err := scenario.Parse(e.Base, []byte(e.scenario), e.settings(scale, at)...)
+	if err != nil {
+		return nil, e.blame(err, scale, at)
+	}
+	return cfg, nil
+}
+
+// blame says which experiment a setting comes from: the parser knows --set only.
+func (e *Experiment) blame(err error, scale string, at Place) error {
+	var in *scenario.InputError
+	if errors.As(err, &in) {
+		if set, ok := strings.CutPrefix(in.File, "--set "); ok {
+			in.File = fmt.Sprintf("experiments/%s.yaml: %s", e.ID, set)
+		}
+	}
+	return fmt.Errorf("%w (%s at scale %s, %s)", err, e.ID, scale, at)
+}
+
+// Prepare builds every point and finds those that are the same.
+func (p *Plan) Prepare(ctx context.Context, r *sweep.Runner, options string) error {
+	var all []*sweep.Point
+	for _, list := range p.wanted {
+		for _, w := range list {
+			all = append(all, w.point)
+		}
+	}
+	known, err := r.Ready(ctx, all, options)
+	if err != nil {
+		return err
+	}
+	for i, e := range p.Experiments {
+		if err := e.checkMeasures(r, p.wanted[i], known); err != nil {
+			return fmt.Errorf("experiments/%s.yaml: %w", e.ID, err)
+		}
+	}
+	seen := make(map[string]*sweep.Point)
+	p.Points = nil
+	for i := range p.wanted {
+		for k := range p.wanted[i] {
+			w := &p.wanted[i][k]
+			first := seen[w.point.Key.Scenario]
+			if first == nil {
+				first = w.point
+				first.Index = len(p.Points)
+				first.Folder = fmt.Sprintf("%s-seed%d-%s", first.Config.Name, first.Seed, first.Key.Scenario[:12])
+				seen[w.point.Key.Scenario] = first
+				p.Points = append(p.Points, first)
+			}
+			w.point = first
+		}
+	}
+	return nil
+}
+
+// checkMeasures finds metrics that runs will not have, before they run.
+func (e *Experiment) checkMeasures(r *sweep.Runner, points []wanted, known []string) error {
+	if !e.Simulated() {
+		return nil
+	}
+	built, err := r.Build(points[0].point.Config)
+	if err != nil {
+		return err
+	}
+	tables := make(map[string][]string)
+	for _, s := range built.Probes {
+		for _, c := range s.Columns() {
+			tables[s.Name] = append(tables[s.Name], c.Name)
+		}
+	}
+	check := func(summary, table string, columns ...string) error {
+		if summary != "" {
+			return sweep.CheckNames([]string{summary}, known)
+		}
+		if !strings.HasPrefix(table, "probe-") {
+			return nil // of every run
+		}
+		if tables[table] == nil {
+			return registry.Unknown("table", table, slices.Sorted(maps.Keys(tables)))
+		}
+		for _, c := range columns {
+			if c != "" && !slices.Contains(tables[table], c) {
+				return registry.Unknown("column", c, tables[table])
+			}
+		}
+		return nil
+	}
+	for _, m := range e.Metrics {
+		if err := check(m.Summary, m.Table, m.Value, m.Over); err != nil {
+			return fmt.Errorf("metric %s: %w", m.Name, err)
+		}
+	}
+	for _, c := range e.Counts {
+		if err := check(c.Summary, c.Table, c.Distinct); err != nil {
+			return fmt.Errorf("count %s: %w", c.Name, err)
+		}
+	}
+	return nil
+}
+
+// Collect turns the rows of the points into results, one per experiment.
+func (p *Plan) Collect(store *sweep.Store, rows []sweep.Row) ([]*Result, error) {
+	program, err := sweep.Executable()
+	if err != nil {
+		return nil, err
+	}
+	var list []*Result
+	for i, e := range p.Experiments {
+		r := &Result{Schema: SchemaVersion, Experiment: e.ID, Scale: p.Scale, Executable: program, Points: []PointResult{}}
+		if !e.Simulated() {
+			if r.Points, err = e.computed(p.Scale); err != nil {
+				return nil, err
+			}
+		}
+		for _, w := range p.wanted[i] {
+			point, err := e.collect(&w, &rows[w.point.Index], store.Path(w.point))
+			if err != nil {
+				return nil, fmt.Errorf("%s: %w", w.point.Label, err)
+			}
+			r.Points = append(r.Points, *point)
+		}
+		list = append(list, r)
+	}
+	return list, nil
+}
+
+func (e *Experiment) collect(w *wanted, row *sweep.Row, folder string) (*PointResult, error) {
+	p := &PointResult{
+		Place: w.Place, Seed: w.point.Seed, Scenario: w.point.Key.Scenario,
+		Code: row.Verdict.Code, Message: row.Verdict.Message, Values: map[string]float64{},
+	}
+	if row.Summary == nil {
+		return p, nil
+	}
+	var err error
+	p.Values, p.Distributions, err = e.extract(row, folder)
+	return p, err
+}

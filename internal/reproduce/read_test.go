@@ -1,0 +1,193 @@
+package reproduce
+
+import (
+	"os"
+	"strings"
+	"testing"
+	"testing/fstest"
+)
+
+// The experiments that are part of xoff are sound, and each point of both scales is
+// a valid scenario.
+func TestBuilt(t *testing.T) {
+	all, err := Built()
+	if err != nil {
+		t.Fatal(err)
+	}
+	ids := ""
+	for _, e := range all {
+		ids += e.ID + " "
+		if e.About == "" || len(e.Claims) == 0 {
+			t.Errorf("%s says nothing", e.ID)
+		}
+	}
+	if !strings.HasPrefix(ids, "dsh/4 dsh/5 dsh/6 dsh/7 dsh/8 dsh/9 dsh/10 ") {
+		t.Errorf("experiments are missing or out of order: %s", ids)
+	}
+	for _, scale := range []string{Quick, Full} {
+		if _, err := NewPlan(all, scale); err != nil {
+			t.Error(err)
+		}
+		for _, e := range all {
+			least := map[string]int{Quick: 5, Full: 3}[scale]
+			if n := e.Scale(scale).Seeds; e.Simulated() && n < least {
+				t.Errorf("%s has %d seeds at scale %s, want %d or more", e.ID, n, scale, least)
+			}
+		}
+	}
+}
+
+// quick keeps what the rules say it must: only hosts, time and points shrink.
+func TestQuickKeepsTheModel(t *testing.T) {
+	all, err := Built()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, e := range all {
+		if !e.Simulated() {
+			continue
+		}
+		at := e.places(Quick)[0]
+		quick, err := e.config(Quick, at)
+		if err != nil {
+			t.Fatal(err)
+		}
+		paper, err := e.config(Full, at)
+		if err != nil {
+			t.Fatal(err)
+		}
+		a, err := quick.Marshal()
+		if err != nil {
+			t.Fatal(err)
+		}
+		b, err := paper.Marshal()
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, part := range []string{"\nswitch:", "\nhosts:", "\nclasses:", "\nworkload:"} {
+			if section(string(a), part) != section(string(b), part) {
+				t.Errorf("%s: %s differs between the scales", e.ID, strings.TrimSpace(part))
+			}
+		}
+	}
+}
+
+// section is a top-level key of a resolved scenario with all below it.
+func section(text, key string) string {
+	_, rest, _ := strings.Cut(text, key)
+	for i := 1; i < len(rest); i++ {
+		if rest[i-1] == '\n' && rest[i] != ' ' && rest[i] != '-' {
+			return rest[:i]
+		}
+	}
+	return rest
+}
+
+const sound = `title: Toy
+figure: Fig. 1
+base: incast
+schemes: [{name: SIH}, {name: DSH}]
+x: {title: alpha, set: [switch.policy.alpha=$x]}
+scales:
+  quick: {x: [1/8], seeds: 2}
+  paper: {x: [1/8, 1/4], seeds: 3}
+metrics:
+  - {name: fct, summary: fct_ps.mean}
+  - {name: peaks, table: probe-headroom_peaks, value: bytes}
+panels:
+  - {kind: lines, metrics: [fct]}
+claims:
+  - {id: T-1, text: less, metric: fct, scheme: DSH, x: 1/8, baseline: {scheme: SIH}, operator: change, paper: "-10"}
+deviations:
+  - {claim: T-1, verdict: inconclusive, why: it is a toy}
+`
+
+func toy(text string) fstest.MapFS {
+	return fstest.MapFS{
+		"toy/paper.yaml": {Data: []byte("title: A toy\n")},
+		"toy/1.yaml":     {Data: []byte(text)},
+	}
+}
+
+// Every mistake has its place and says what is allowed.
+func TestMistakes(t *testing.T) {
+	if _, err := Read(toy(sound)); err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range []struct{ old, new, want string }{
+		{"title: Toy", "titel: Toy", `experiments/toy/1.yaml:1:1: experiment: unknown key "titel" (did you mean "title"?); allowed: title, figure`},
+		{"seeds: 2", "seeds: two", `experiments/toy/1.yaml:7:28: scales.quick.seeds: "two" does not fit here; allowed: a whole number`},
+		{"seeds: 2", "seeds: 0", `experiments/toy/1.yaml:7:28: scales.quick.seeds: 0 seeds; allowed: 1 to 1000`},
+		{"base: incast", "base: incats", `experiments/toy/1.yaml:3:7: base: unknown template "incats" (did you mean "incast"?); allowed: `},
+		{"base: incast", "base: mine.yaml", `experiments/toy/1.yaml:3:7: base: there is no scenario "mine.yaml"; allowed: an example, or a file in a folder beside`},
+		{"base: incast\n", "", `experiments/toy/1.yaml:1:1: base: allowed: either base (an example), or compute.function`},
+		{"base: incast", "like: toy/2\nbase: incast", `experiments/toy/1.yaml:3:7: like: unknown experiment before this one "toy/2"`},
+		{"{name: DSH}", "{name: SIH}", `experiments/toy/1.yaml:4:25: schemes[1]: "SIH" is there twice; allowed: each name once`},
+		{"x: [1/8], ", "", `experiments/toy/1.yaml:7:3: scales.quick: x is missing; allowed: the values of the axis`},
+		{"set: [switch.policy.alpha=$x]", "set: []", `experiments/toy/1.yaml:7:11: scales.quick.x: the values change nothing`},
+		{"summary: fct_ps.mean", "title: FCT", `experiments/toy/1.yaml:10:6: metrics[0]: allowed: either summary (a number), or table and value (a distribution)`},
+		{"metrics: [fct]", "metrics: [fcts]", `experiments/toy/1.yaml:13:19: panels[0].metrics: unknown metric "fcts" (did you mean "fct"?); allowed: fct, peaks`},
+		{"metrics: [fct]", "metrics: [peaks]", `experiments/toy/1.yaml:13:6: panels[0].statistic: "" is no statistic; allowed: mean, max, p50`},
+		{"kind: lines", "kind: pie", `experiments/toy/1.yaml:13:12: panels[0].kind: unknown kind "pie"; allowed: lines, bars, cdf`},
+		{"metric: fct, scheme: DSH", "metric: fct, scheme: ADH", `experiments/toy/1.yaml:15:48: claims[0].scheme: unknown scheme "ADH"; allowed: SIH, DSH`},
+		{"operator: change", "operator: changes", `experiments/toy/1.yaml:15:96: claims[0].operator: unknown operator "changes" (did you mean "change"?)`},
+		{"operator: change", "operator: value", `claims[0].baseline: value; allowed: a baseline with change, ratio, about, and only there`},
+		{`paper: "-10"`, `paper: about ten`, `claims[0].paper: "about ten"; allowed: the number of the paper, with its digits`},
+		{"x: 1/8, base", "x: 1/16, base", `claims[0].x: unknown value "1/16"`},
+		{"x: 1/8, base", "base", `claims[0].x: there is none; allowed: 1/8, 1/4, most, least, mean`},
+		{"metric: fct, scheme", "metric: peaks, statistic: p200, scheme", `claims[0].statistic: "p200" is no statistic`},
+		{"claim: T-1, verdict: inconclusive", "claim: T-2, verdict: inconclusive", `deviations[0].claim: unknown claim "T-2" (did you mean "T-1"?)`},
+		{"verdict: inconclusive", "verdict: reproduced", `deviations[0].verdict: unknown verdict "reproduced"`},
+		{"title: Toy", "title: [Toy", `experiments/toy/1.yaml:`},
+	} {
+		text := strings.Replace(sound, c.old, c.new, 1)
+		if text == sound {
+			t.Fatalf("%q is not there", c.old)
+		}
+		_, err := Read(toy(text))
+		if err == nil || !strings.Contains(err.Error(), c.want) {
+			t.Errorf("%s: got\n%v\nwant\n%s", c.new, err, c.want)
+		}
+	}
+	// A value that the scenario does not take is found when points are planned.
+	list, err := Read(toy(strings.Replace(sound, "alpha=$x", "alfa=$x", 1)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, err = NewPlan(list, Quick)
+	if want := `experiments/toy/1.yaml: switch.policy.alfa=1/8: `; err == nil || !strings.HasPrefix(err.Error(), want) {
+		t.Errorf("got %v, want %s", err, want)
+	}
+}
+
+// The experiment that the documentation shows is one.
+func TestDocumentedExample(t *testing.T) {
+	text, err := os.ReadFile("../../docs/reproduce.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, rest, _ := strings.Cut(string(text), "```yaml\n")
+	example, _, ok := strings.Cut(rest, "```")
+	if !ok {
+		t.Fatal("there is none")
+	}
+	list, err := Read(toy(example))
+	if err != nil || len(list[0].Claims) != 1 {
+		t.Errorf("%v", err)
+	}
+}
+
+func TestChoose(t *testing.T) {
+	all, err := Read(toy(sound))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, ids := range [][]string{nil, {"toy"}, {"toy/1"}, {"toy/1", "toy"}} {
+		if list, err := Choose(all, ids); err != nil || len(list) != 1 {
+			t.Errorf("%v: %v, %v", ids, list, err)
+		}
+	}
+	if _, err := Choose(all, []string{"toy/2"}); err == nil || !strings.Contains(err.Error(), `unknown experiment "toy/2" (did you mean "toy/1"?)`) {
+		t.Error(err)
+	}
+}

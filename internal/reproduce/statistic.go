@@ -1,0 +1,78 @@
+package reproduce
+
+import (
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/xoff-net/xoff/metrics"
+)
+
+// statistic is a number of a distribution.
+type statistic func(sorted []float64) float64
+
+// parseStatistic reads mean, max, p50 to p99.9, or `below V`: how many values are
+// below V, in per cent.
+func parseStatistic(text string) (statistic, error) {
+	switch {
+	case text == "mean":
+		return mean, nil
+	case text == "max":
+		return func(v []float64) float64 { return v[len(v)-1] }, nil
+	}
+	if number, ok := strings.CutPrefix(text, "p"); ok {
+		if p, err := strconv.ParseFloat(number, 64); err == nil && p > 0 && p < 100 && p*10 == float64(int(p*10)) {
+			return func(v []float64) float64 { return metrics.NearestRank(v, int(p*10)) }, nil
+		}
+	}
+	if number, ok := strings.CutPrefix(text, "below "); ok {
+		if bound, err := strconv.ParseFloat(number, 64); err == nil {
+			return func(v []float64) float64 {
+				n, _ := slices.BinarySearch(v, bound) // the first that is not below
+				return float64(100*n) / float64(len(v))
+			}, nil
+		}
+	}
+	return nil, fmt.Errorf("%q is no statistic; allowed: mean, max, p50 or another percentile with at most one decimal, below V", text)
+}
+
+func mean(v []float64) float64 {
+	sum := 0.0
+	for _, x := range v {
+		sum += x
+	}
+	return sum / float64(len(v))
+}
+
+// Distribution is what is kept of many values.
+type Distribution struct {
+	N          int                `json:"n"`
+	Statistics map[string]float64 `json:"statistics"` // those that claims and panels name
+	// Quantiles are nearest-rank quantiles from 0 to 1 in steps of 1/200: enough to
+	// draw the distribution.
+	Quantiles []float64 `json:"quantiles"`
+}
+
+const quantiles = 200
+
+// describe sorts its argument.
+func describe(values []float64, names []string) (*Distribution, error) {
+	d := &Distribution{N: len(values), Statistics: make(map[string]float64), Quantiles: []float64{}}
+	if len(values) == 0 {
+		return d, nil
+	}
+	slices.Sort(values)
+	for _, name := range names {
+		f, err := parseStatistic(name)
+		if err != nil {
+			return nil, err
+		}
+		d.Statistics[name] = f(values)
+	}
+	d.Quantiles = append(d.Quantiles, values[0])
+	for i := 1; i <= quantiles; i++ {
+		d.Quantiles = append(d.Quantiles, metrics.NearestRank(values, i*1000/quantiles))
+	}
+	return d, nil
+}

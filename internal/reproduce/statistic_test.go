@@ -1,0 +1,45 @@
+package reproduce
+
+import (
+	"math"
+	"reflect"
+	"testing"
+)
+
+func TestStatistics(t *testing.T) {
+	values := []float64{4, 1, 3, 2, 10}
+	d, err := describe(values, []string{"mean", "max", "p50", "p99", "p99.9", "below 3", "below 100", "below 1"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	// Sorted 1 2 3 4 10: mean 20 / 5; rank ceil(2.5) = 3; ceil(4.95) = 5; 2 of 5 are
+	// below 3.
+	want := map[string]float64{"mean": 4, "max": 10, "p50": 3, "p99": 10, "p99.9": 10, "below 3": 40, "below 100": 100, "below 1": 0}
+	if !reflect.DeepEqual(d.Statistics, want) || d.N != 5 {
+		t.Errorf("%d values: %v, want %v", d.N, d.Statistics, want)
+	}
+	// Quantile k of 200 is of rank ceil(5 k / 200): 40 of each, and the least first.
+	if len(d.Quantiles) != 201 || d.Quantiles[0] != 1 || d.Quantiles[40] != 1 || d.Quantiles[41] != 2 || d.Quantiles[200] != 10 {
+		t.Errorf("%v", d.Quantiles)
+	}
+	if d, err = describe(nil, []string{"p50"}); err != nil || d.N != 0 || len(d.Statistics) != 0 {
+		t.Errorf("of nothing: %+v, %v", d, err)
+	}
+	for _, bad := range []string{"", "p0", "p100", "p", "px", "p33.33", "below", "below x", "median"} {
+		if _, err := parseStatistic(bad); err == nil {
+			t.Errorf("%q is taken", bad)
+		}
+	}
+}
+
+// Rows without a value do not count, nor do those that nothing can be divided by.
+func TestRatios(t *testing.T) {
+	m := &Metric{Value: "a", Over: "b", Times: 100}
+	got := m.ratios([][]float64{{1, math.NaN(), 3, 4, 5}, {2, 2, 0, math.NaN(), 4}})
+	if !reflect.DeepEqual(got, []float64{50, 125}) {
+		t.Errorf("%v", got)
+	}
+	if got := distinct([]float64{3, -1, 3, 0, math.NaN()}); got != 2 {
+		t.Errorf("%v different values, want 2", got)
+	}
+}
