@@ -165,7 +165,7 @@ func (a *app) reproduce(cmd *cobra.Command, list []*reproduce.Experiment, f *rep
 		if err := saveReport(e, results[i], folder); err != nil {
 			return wrap(exitFailure, err)
 		}
-		if f.save {
+		if f.save && e.Simulated() {
 			if err := results[i].Save(f.data); err != nil {
 				return wrap(exitFailure, err)
 			}

@@ -175,7 +175,7 @@ func mark(j *Judged) report.Mark {
 func (e *Experiment) describe(s *report.Section, r *Results) {
 	s.Add(report.Paragraph(strings.TrimSpace(e.About)))
 	if f := e.Draw(r.largest()); f != nil {
-		s.Add(&report.Figure{Name: strings.ReplaceAll(e.ID, "/", "-"), Plot: f, Caption: fmt.Sprintf("%s, scale %s", e.Figure, r.largest().Scale)})
+		s.Add(&report.Figure{Name: strings.ReplaceAll(e.ID, "/", "-"), Plot: f, Caption: e.figureCaption(r.largest())})
 	}
 	t := &report.Table{Columns: []report.Column{{Name: "claim"}, {Name: "paper"}, {Name: Quick}, {Name: "verdict"}, {Name: "paper scale"}, {Name: "verdict"}}, Rows: r.claims()}
 	s.Add(t)
@@ -192,10 +192,25 @@ func (e *Experiment) describe(s *report.Section, r *Results) {
 	if len(said) > 0 {
 		s.Add(report.Paragraph("Known deviations, asserted by the command:"), report.List(said))
 	}
-	for _, x := range r.both() {
+	shown := r.both()
+	if !e.Simulated() { // both scales are the same
+		shown = shown[:1]
+	}
+	for _, x := range shown {
 		s.Add(e.table(x))
 	}
-	s.Add(&report.Code{Language: "sh", Text: fmt.Sprintf("xoff reproduce %s --scale %s\n", e.ID, r.largest().Scale)})
+	command := "xoff reproduce " + e.ID
+	if e.Simulated() {
+		command += " --scale " + r.largest().Scale
+	}
+	s.Add(&report.Code{Language: "sh", Text: command + "\n"})
+}
+
+func (e *Experiment) figureCaption(r *Result) string {
+	if !e.Simulated() {
+		return e.Figure + ", computed"
+	}
+	return fmt.Sprintf("%s, scale %s", e.Figure, r.Scale)
 }
 
 // table has a line per place: metrics with their interval, counts, and flags.
@@ -330,7 +345,7 @@ func (e *Experiment) cell(r *Result, at Place, metric, stat string) string {
 	if s.N < 2 {
 		return digits(s.Mean)
 	}
-	return digits(s.Mean) + " ± " + digits(s.Half)
+	return plusMinus(s.Mean, s.Half)
 }
 
 // extreme is the least, or the greatest, of a number over the seeds of a place.

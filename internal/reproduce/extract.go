@@ -1,18 +1,13 @@
 package reproduce
 
 import (
-	"errors"
 	"fmt"
-	"io"
 	"math"
-	"os"
 	"path/filepath"
 	"slices"
-	"strings"
-
-	"github.com/parquet-go/parquet-go"
 
 	"github.com/xoff-net/xoff/internal/sweep"
+	"github.com/xoff-net/xoff/metrics"
 )
 
 // extract reads the metrics and counts of an experiment from the results of a run.
@@ -112,95 +107,12 @@ func (e *Experiment) statistics(metric string) []string {
 	return names
 }
 
-// columns reads columns of a table of numbers; an empty name is left out, and NaN
-// stands for no value.
+// columns reads columns of a table of a run; an empty name is left out.
 func columns(folder, table string, names ...string) ([][]float64, error) {
-	path := filepath.Join(folder, table+".parquet")
-	file, err := os.Open(path)
+	names = slices.DeleteFunc(names, func(s string) bool { return s == "" })
+	list, err := metrics.ReadColumns(filepath.Join(folder, table+".parquet"), names...)
 	if err != nil {
-		return nil, fmt.Errorf("the run has no table %s: %w", table, err)
-	}
-	defer func() { _ = file.Close() }()
-	info, err := file.Stat()
-	if err != nil {
-		return nil, err
-	}
-	open, err := parquet.OpenFile(file, info.Size())
-	if err != nil {
-		return nil, fmt.Errorf("%s: %w", path, err)
-	}
-	var list [][]float64
-	for _, name := range names {
-		if name == "" {
-			continue
-		}
-		leaf, ok := open.Schema().Lookup(name)
-		if !ok {
-			var known []string
-			for _, c := range open.Schema().Columns() {
-				known = append(known, strings.Join(c, "."))
-			}
-			return nil, fmt.Errorf("%s has no column %s; allowed: %s", table, name, strings.Join(known, ", "))
-		}
-		if k := leaf.Node.Type().Kind(); k != parquet.Int64 && k != parquet.Int32 && k != parquet.Double && k != parquet.Boolean {
-			return nil, fmt.Errorf("column %s of %s holds no numbers; allowed: a column that does", name, table)
-		}
-		column, err := readColumn(open, leaf.ColumnIndex)
-		if err != nil {
-			return nil, fmt.Errorf("%s: %w", path, err)
-		}
-		list = append(list, column)
+		return nil, fmt.Errorf("table %s: %w", table, err)
 	}
 	return list, nil
-}
-
-func readColumn(file *parquet.File, index int) ([]float64, error) {
-	column := make([]float64, 0, file.NumRows())
-	batch := make([]parquet.Value, 4096)
-	for _, group := range file.RowGroups() {
-		pages := group.ColumnChunks()[index].Pages()
-		for {
-			page, err := pages.ReadPage()
-			if errors.Is(err, io.EOF) {
-				break
-			}
-			if err != nil {
-				return nil, errors.Join(err, pages.Close())
-			}
-			values := page.Values()
-			for {
-				n, err := values.ReadValues(batch)
-				for _, v := range batch[:n] {
-					column = append(column, number(v))
-				}
-				if errors.Is(err, io.EOF) {
-					break
-				}
-				if err != nil {
-					return nil, errors.Join(err, pages.Close())
-				}
-			}
-			parquet.Release(page)
-		}
-		if err := pages.Close(); err != nil {
-			return nil, err
-		}
-	}
-	return column, nil
-}
-
-// number is a value of a table; NaN stands for none.
-func number(v parquet.Value) float64 {
-	switch {
-	case v.IsNull():
-		return math.NaN()
-	case v.Kind() == parquet.Double:
-		return v.Double()
-	case v.Kind() == parquet.Boolean:
-		if v.Boolean() {
-			return 1
-		}
-		return 0
-	}
-	return float64(v.Int64())
 }

@@ -122,16 +122,17 @@ func fill[T any](v *T, from T) {
 	}
 }
 
-// byNumber sorts dsh/5 before dsh/10, and words after numbers.
+// byNumber sorts dsh/5 and dsh/5-more before dsh/10, and words after numbers.
 func byNumber(a, b string) int {
 	number := func(s string) int {
-		n, err := strconv.Atoi(strings.TrimSuffix(path.Base(s), ".yaml"))
+		digits, _, _ := strings.Cut(strings.TrimSuffix(path.Base(s), ".yaml"), "-")
+		n, err := strconv.Atoi(digits)
 		if err != nil {
 			return 1 << 30
 		}
 		return n
 	}
-	return cmp.Or(cmp.Compare(number(a), number(b)), strings.Compare(a, b))
+	return cmp.Or(cmp.Compare(number(a), number(b)), cmp.Compare(len(a), len(b)), strings.Compare(a, b))
 }
 
 // Choose returns the experiments that ids name: dsh/5, or dsh for all of a paper.

@@ -21,7 +21,7 @@ func TestBuilt(t *testing.T) {
 			t.Errorf("%s says nothing", e.ID)
 		}
 	}
-	if !strings.HasPrefix(ids, "dsh/4 dsh/5 dsh/6 dsh/7 dsh/8 dsh/9 dsh/10 ") {
+	if !strings.HasPrefix(ids, "dsh/4 dsh/5 dsh/5-fanin dsh/6 dsh/7 dsh/8 dsh/9 dsh/10 ") {
 		t.Errorf("experiments are missing or out of order: %s", ids)
 	}
 	for _, scale := range []string{Quick, Full} {

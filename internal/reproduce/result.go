@@ -90,6 +90,9 @@ func (r *Result) Save(folder string) error {
 	return disk.WriteFile(filepath.Join(folder, FileName(r.Experiment, r.Scale)), r.Write)
 }
 
+// hashLength is that of SHA-256 as text.
+const hashLength = 64
+
 // Load reads a stored result; it is nil when there is none.
 func Load(folder, id, scale string) (*Result, error) {
 	path := filepath.Join(folder, FileName(id, scale))
@@ -104,7 +107,7 @@ func Load(folder, id, scale string) (*Result, error) {
 	if err := json.Unmarshal(data, r); err != nil {
 		return nil, fmt.Errorf("%s: %w", path, err)
 	}
-	if r.Schema != SchemaVersion || r.Experiment != id || r.Scale != scale {
+	if r.Schema != SchemaVersion || r.Experiment != id || r.Scale != scale || len(r.Executable) != hashLength {
 		return nil, fmt.Errorf("%s holds %s at scale %s in schema %d; allowed: %s, %s, %d (run it again)", path, r.Experiment, r.Scale, r.Schema, id, scale, SchemaVersion)
 	}
 	return r, nil

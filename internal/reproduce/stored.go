@@ -21,6 +21,7 @@ func Single(e *Experiment, r *Result) *Results {
 func Stored(list []*Experiment, paper, folder string) (*report.Document, error) {
 	var all []*Results
 	var p *Paper
+	some := false // results are stored
 	for _, e := range list {
 		if e.Paper.Name != paper {
 			continue
@@ -28,7 +29,7 @@ func Stored(list []*Experiment, paper, folder string) (*report.Document, error) 
 		p = e.Paper
 		r := &Results{Experiment: e}
 		for _, scale := range []string{Quick, Full} {
-			x, err := Load(folder, e.ID, scale)
+			x, err := e.stored(folder, scale)
 			if err != nil {
 				return nil, err
 			}
@@ -40,12 +41,22 @@ func Stored(list []*Experiment, paper, folder string) (*report.Document, error) 
 		}
 		if r.largest() != nil {
 			all = append(all, r)
+			some = some || e.Simulated()
 		}
 	}
-	if len(all) == 0 {
+	if !some {
 		return nil, fmt.Errorf("%s has no results of %s; allowed: a folder that `xoff reproduce %s --save` filled", folder, paper, paper)
 	}
 	return PaperDocument(p, all), nil
+}
+
+// stored is a result of the folder, or one that is computed.
+func (e *Experiment) stored(folder, scale string) (*Result, error) {
+	if e.Simulated() {
+		return Load(folder, e.ID, scale)
+	}
+	points, err := e.computed(scale)
+	return &Result{Schema: SchemaVersion, Experiment: e.ID, Scale: scale, Points: points}, err
 }
 
 // Check is one stored point that is to be run again.

@@ -356,7 +356,7 @@ func ofSample(values []float64, unit string) *Judged {
 	j := &Judged{Value: s.Mean, Low: s.Mean - s.Half, High: s.Mean + s.Half, Known: s.N > 1}
 	j.Ours = printed(s.Mean, unit)
 	if s.N > 1 {
-		j.Ours = withUnit(fmt.Sprintf("%s ± %s", digits(s.Mean), digits(s.Half)), unit)
+		j.Ours = withUnit(plusMinus(s.Mean, s.Half), unit)
 	}
 	return j
 }
@@ -403,6 +403,14 @@ func interval(j *Judged, format, unit string) string {
 		text += fmt.Sprintf(" ("+format+" .. "+format+")", j.Low, j.High)
 	}
 	return text + unit
+}
+
+// plusMinus prints a mean with half of its interval, which needs two digits.
+func plusMinus(mean, half float64) string {
+	if half >= 100 {
+		return digits(mean) + " ± " + strconv.FormatFloat(half, 'f', 0, 64)
+	}
+	return digits(mean) + " ± " + strconv.FormatFloat(half, 'g', 2, 64)
 }
 
 // digits prints a number with four digits.

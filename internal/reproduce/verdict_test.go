@@ -85,14 +85,14 @@ func TestVerdicts(t *testing.T) {
 		{"not about", against(opAbout), []string{"SIH 1: 100 100 100", "DSH 1: 140 141 139"}, NotReproduced, "+40.0 (+37.5 .. +42.5) %"},
 
 		// 5 +- 2.5 is allowed.
-		{"value", of(opValue, "5"), []string{"DSH 1: 5 5.1 4.9"}, Reproduced, "5 ± 0.2484 us"},
-		{"value at the bound", of(opValue, "5"), []string{"DSH 1: 7.5 7.6 7.4"}, Inconclusive, "7.5 ± 0.2484 us"},
-		{"another value", of(opValue, "5"), []string{"DSH 1: 8 8.1 7.9"}, NotReproduced, "8 ± 0.2484 us"},
-		{"above", of(opAbove, "20"), []string{"DSH 1: 30 31 29"}, Reproduced, "30 ± 2.484 us"},
-		{"above, unclear", of(opAbove, "20"), []string{"DSH 1: 21 22 20"}, Inconclusive, "21 ± 2.484 us"},
-		{"not above", of(opAbove, "20"), []string{"DSH 1: 10 11 9"}, NotReproduced, "10 ± 2.484 us"},
+		{"value", of(opValue, "5"), []string{"DSH 1: 5 5.1 4.9"}, Reproduced, "5 ± 0.25 us"},
+		{"value at the bound", of(opValue, "5"), []string{"DSH 1: 7.5 7.6 7.4"}, Inconclusive, "7.5 ± 0.25 us"},
+		{"another value", of(opValue, "5"), []string{"DSH 1: 8 8.1 7.9"}, NotReproduced, "8 ± 0.25 us"},
+		{"above", of(opAbove, "20"), []string{"DSH 1: 30 31 29"}, Reproduced, "30 ± 2.5 us"},
+		{"above, unclear", of(opAbove, "20"), []string{"DSH 1: 21 22 20"}, Inconclusive, "21 ± 2.5 us"},
+		{"not above", of(opAbove, "20"), []string{"DSH 1: 10 11 9"}, NotReproduced, "10 ± 2.5 us"},
 		{"just the bound is not above", of(opAbove, "20"), []string{"DSH 1: 20 20"}, NotReproduced, "20 ± 0 us"},
-		{"below", of(opBelow, "20"), []string{"DSH 1: 10 11 9"}, Reproduced, "10 ± 2.484 us"},
+		{"below", of(opBelow, "20"), []string{"DSH 1: 10 11 9"}, Reproduced, "10 ± 2.5 us"},
 		{"one seed has no interval", of(opAbove, "20"), []string{"DSH 1: 30"}, Inconclusive, "30 us"},
 
 		{"digits, cut", of(opEqual, "67"), []string{"DSH 1: 67.77"}, Reproduced, "67.77 us"},
@@ -100,7 +100,7 @@ func TestVerdicts(t *testing.T) {
 		{"other digits", of(opEqual, "67.7"), []string{"DSH 1: 67.83"}, NotReproduced, "67.83 us"},
 
 		{"zero", of(opZero, ""), []string{"DSH 1: 0 0 0"}, Reproduced, "0 ± 0 us"},
-		{"zero but once", of(opZero, ""), []string{"DSH 1: 0 0 6"}, Inconclusive, "2 ± 8.605 us"},
+		{"zero but once", of(opZero, ""), []string{"DSH 1: 0 0 6"}, Inconclusive, "2 ± 8.6 us"},
 		{"not zero", of(opZero, ""), []string{"DSH 1: 1 1"}, NotReproduced, "1 ± 0 us"},
 		{"nonzero", of(opNonzero, ""), []string{"DSH 1: 1 1"}, Reproduced, "1 ± 0 us"},
 

@@ -1,0 +1,104 @@
+package metrics
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"math"
+	"os"
+	"strings"
+
+	"github.com/parquet-go/parquet-go"
+)
+
+// ReadColumns reads columns of numbers from the file of a table. Truth is 1, and
+// NaN stands for no value.
+func ReadColumns(path string, names ...string) ([][]float64, error) {
+	f, err := os.Open(path)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { _ = f.Close() }()
+	info, err := f.Stat()
+	if err != nil {
+		return nil, err
+	}
+	table, err := parquet.OpenFile(f, info.Size())
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", path, err)
+	}
+	var list [][]float64
+	for _, name := range names {
+		leaf, ok := table.Schema().Lookup(name)
+		if !ok {
+			var known []string
+			for _, c := range table.Schema().Columns() {
+				known = append(known, strings.Join(c, "."))
+			}
+			return nil, fmt.Errorf("there is no column %q; allowed: %s", name, strings.Join(known, ", "))
+		}
+		if k := leaf.Node.Type().Kind(); k != parquet.Int64 && k != parquet.Double && k != parquet.Boolean {
+			return nil, fmt.Errorf("column %q holds no numbers; allowed: one that does", name)
+		}
+		column, err := readColumn(table, leaf.ColumnIndex)
+		if err != nil {
+			return nil, fmt.Errorf("%s: %w", path, err)
+		}
+		list = append(list, column)
+	}
+	return list, nil
+}
+
+func readColumn(table *parquet.File, index int) ([]float64, error) {
+	column := make([]float64, 0, table.NumRows())
+	for _, group := range table.RowGroups() {
+		pages := group.ColumnChunks()[index].Pages()
+		var err error
+		for err == nil {
+			var page parquet.Page
+			if page, err = pages.ReadPage(); err == nil {
+				column, err = appendPage(column, page)
+				parquet.Release(page)
+			}
+		}
+		if errors.Is(err, io.EOF) {
+			err = nil
+		}
+		if err = errors.Join(err, pages.Close()); err != nil {
+			return nil, err
+		}
+	}
+	return column, nil
+}
+
+func appendPage(column []float64, page parquet.Page) ([]float64, error) {
+	var batch [1024]parquet.Value
+	values := page.Values()
+	for {
+		n, err := values.ReadValues(batch[:])
+		for _, v := range batch[:n] {
+			column = append(column, number(v))
+		}
+		if errors.Is(err, io.EOF) {
+			return column, nil
+		}
+		if err != nil {
+			return nil, err
+		}
+	}
+}
+
+func number(v parquet.Value) float64 {
+	switch {
+	case v.IsNull():
+		return math.NaN()
+	case v.Kind() == parquet.Double:
+		return v.Double()
+	case v.Kind() == parquet.Boolean:
+		if v.Boolean() {
+			return 1
+		}
+		return 0
+	}
+	return float64(v.Int64())
+}
