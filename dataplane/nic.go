@@ -31,7 +31,8 @@ type Transport struct {
 	Header     units.Bytes // of every data packet
 	AckSize    units.Bytes
 	AckEvery   int   // packets per ACK
-	AckClass   uint8 // class of ACK, NACK and CNP
+	AckClass   uint8 // class of ACK, NACK and CNP, or ClassOfData
+	AckQueue   uint8 // queue of the host in which they wait, by the class that can pause it; ClassOfData: that of the data
 	CNP        CNPMode
 	CNPEvery   units.Time // shortest time between two CNPs of a flow
 	NackEvery  units.Time // shortest time between two NACKs for the same gap
@@ -47,6 +48,17 @@ type Transport struct {
 	index   uint8 // in NICSpec.Transports
 	clocked bool  // round-trip times are measured
 	records bool  // packets collect telemetry
+}
+
+// ClassOfData as class of ACKs is that of the data which they acknowledge.
+const ClassOfData uint8 = mmu.Classes
+
+// queue returns where replies of a class wait.
+func (t *Transport) queue(class uint8) uint8 {
+	if t.AckQueue == ClassOfData {
+		return class
+	}
+	return t.AckQueue
 }
 
 // Recovery says what is sent again after a loss.
@@ -339,7 +351,7 @@ func (n *NIC) sendReply(now units.Time, p *port, class int) bool {
 	if f.Flags&packet.Extended != 0 {
 		ext = n.answers[class&7].pop()
 	}
-	n.leave(now, p, f, ext, class)
+	n.leave(now, p, f, ext, int(f.Class()))
 	return true
 }
 

@@ -95,22 +95,27 @@ func (n *NIC) answer(p *packet.Packet, kind packet.Kind, way *Transport, seq uin
 // is selectively acknowledged, and the telemetry of the packet.
 func (n *NIC) extend(f *packet.Packet, way *Transport, sack, ext packet.Ext) {
 	f.Flags |= packet.Extended
-	n.answers[way.AckClass&7].push(sack, ext)
+	n.answers[way.queue(f.Class())&7].push(sack, ext)
 }
 
 // reply queues an ACK, NACK or CNP for the source of a packet.
 func (n *NIC) reply(p *packet.Packet, kind packet.Kind, way *Transport, seq uint32, marked bool) *packet.Packet {
-	f := n.replies[way.AckClass&7].push()
+	class := way.AckClass
+	if class == ClassOfData {
+		class = p.Class()
+	}
+	queue := way.queue(class)
+	f := n.replies[queue&7].push()
 	// Field by field, in its place: see Switch.describe.
 	f.Flow, f.Seq, f.Hash, f.Dst = p.Flow, seq, ReplyHash(p.Hash), n.flows.Flow[p.Flow].Src
-	f.Size, f.Meta, f.Flags = uint16(way.AckSize), packet.MakeMeta(kind, way.AckClass), p.Flags&packet.Pinned
+	f.Size, f.Meta, f.Flags = uint16(way.AckSize), packet.MakeMeta(kind, class), p.Flags&packet.Pinned
 	if marked {
 		f.Flags |= packet.CE
 	}
 	if way.clocked { // Karn's rule: nobody knows which of the two it answers
 		f.Flags |= p.Flags & packet.Retransmit
 	}
-	bit := uint8(1) << (way.AckClass & 7)
+	bit := uint8(1) << (queue & 7)
 	n.waiting |= bit
 	n.ports[0].nonEmpty |= bit
 	return f

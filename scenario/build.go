@@ -61,6 +61,7 @@ type builder struct {
 
 	ends    [][]portEnd    // see portEnds
 	healthy []*route.Table // see tables
+	ways    []flowWay      // routes of single flows
 	frames  frameSizes     // see frameSizes
 	fabric  *workload.Fabric
 	parts   []int // of each node: the island it is on
@@ -212,7 +213,7 @@ func (b *builder) sizes() frameSizes {
 		for _, h := range b.hostAt(i).variants {
 			f.largest[i] = max(f.largest[i], h.Payload+h.header(), h.ackSize(b.set.records()))
 			f.smallest[i] = min(f.smallest[i], h.Header+1)
-			if b.kinds[lowestID(b.masks[h.Ack.Class])] == mmu.Lossless {
+			if mask, ok := b.masks[h.Ack.Class]; !ok || b.kinds[lowestID(mask)] == mmu.Lossless {
 				f.smallest[i] = min(f.smallest[i], h.Ack.Size)
 			}
 		}

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/xoff-net/xoff/dataplane"
+	"github.com/xoff-net/xoff/packet"
 	"github.com/xoff-net/xoff/topo"
 	"github.com/xoff-net/xoff/units"
 	"github.com/xoff-net/xoff/workload"
@@ -35,6 +36,45 @@ workload: [{name: w, generator: flows, flows: [{from: host0, to: host5, size: 1K
 }
 
 // A pinned flow finds its next hop at every switch of its route, both before and
+// A flow of a list has routes of its own, there and back; a route that names a port
+// leaves by it.
+func TestRoutesOfAFlow(t *testing.T) {
+	// Four hosts per leaf are ports 0 to 3 of a leaf, spines 4 to 7. The leaves are
+	// ports 0 to 3 of a spine.
+	cfg, err := Parse("a.yaml", []byte(`
+workload:
+  - name: a
+    generator: flows
+    flows:
+      - {from: host0, to: host5, size: 1KB, start: 2us}
+      - {from: host0, to: host5, size: 1KB, start: 1us, via: [leaf0.port6, spine2, leaf1], back: [leaf1, spine1, leaf0]}
+`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	b, err := Build(cfg, BuildOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !b.Flows.Flow[0].Pinned || b.Flows.Flow[1].Pinned { // the second of the list starts first
+		t.Fatalf("pinned: %v, %v", b.Flows.Flow[0].Pinned, b.Flows.Flow[1].Pinned)
+	}
+	data := packet.Packet{Dst: 5, Flags: packet.Pinned, Meta: packet.MakeMeta(packet.Data, 3)}
+	ack := packet.Packet{Dst: 0, Flags: packet.Pinned, Meta: packet.MakeMeta(packet.Ack, 3)}
+	for _, c := range []struct {
+		node        string
+		there, back int
+	}{{"leaf0", 6, 0}, {"leaf1", 1, 5}, {"spine2", 1, -1}, {"spine1", -1, 0}} {
+		r := b.Spec.Switches[b.Graph.Node(c.node)-b.Graph.Hosts].Router
+		if got := r.Route(&data); c.there >= 0 && got != c.there {
+			t.Errorf("%s sends data by port %d, want %d", c.node, got, c.there)
+		}
+		if got := r.Route(&ack); c.back >= 0 && got != c.back {
+			t.Errorf("%s sends ACKs by port %d, want %d", c.node, got, c.back)
+		}
+	}
+}
+
 // after tables change.
 func TestPinnedRoute(t *testing.T) {
 	c := parse(t, `

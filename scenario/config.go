@@ -121,7 +121,7 @@ type Routing struct {
 type Pin struct {
 	From string   `yaml:"from"` // a host, or a pattern of hosts, groups and switches
 	To   string   `yaml:"to"`   // the same
-	Via  []string `yaml:"via"`  // switches, in order
+	Via  []string `yaml:"via"`  // switches, in order, or ports such as leaf0.port3 by which the route leaves them
 }
 
 // Hosts describes every host.
@@ -150,7 +150,7 @@ type Telemetry struct {
 // Ack is how data is acknowledged.
 type Ack struct {
 	Every int         `yaml:"every"` // packets per ACK
-	Class string      `yaml:"class"` // group in classes; its first id is used
+	Class string      `yaml:"class"` // group in classes, whose first id is used; or same: the class of the data
 	Size  units.Bytes `yaml:"size"`  // of the frame
 }
 
@@ -264,6 +264,7 @@ type Compat struct {
 	EveryEnd bool        `yaml:"every_end,omitempty"`                    // the end of every frame is an event of the switch, for which a frame that arrives at that moment may have to wait
 	Ties     string      `yaml:"ties,omitempty" allowed:"key,insertion"` // order of simultaneous events: that of their kinds and ports, or that in which they were planned, as in ns-3
 	BaseRTT  units.Time  `yaml:"base_rtt,omitempty"`                     // that congestion control is told; 0s: computed from the longest path
+	AckQueue int         `yaml:"ack_queue,omitempty"`                    // class whose pauses hold back all ACKs of a host, in one queue, whatever their own; 0: their own
 }
 
 // Output says what is written, and which flows have statistics of their own.

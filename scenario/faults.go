@@ -84,41 +84,6 @@ func (b *builder) tables() []*route.Table {
 	return b.healthy
 }
 
-// addPins gives pinned flows their own next hops.
-func (b *builder) addPins(tables []*route.Table) {
-	for _, p := range b.cfg.Routing.Pinned {
-		from, to := b.members(p.From), b.members(p.To)
-		for i := range b.out.Flows.Flow {
-			f := &b.out.Flows.Flow[i]
-			if !from[f.Src] || !to[f.Dst] {
-				continue
-			}
-			f.Pinned = true
-			for k, via := range p.Via {
-				here, next := b.graph.Node(via), int(f.Dst)
-				if k+1 < len(p.Via) {
-					next = b.graph.Node(p.Via[k+1])
-				}
-				t := tables[here]
-				if t.Pinned == nil {
-					t.Pinned = make(map[uint32]uint16)
-				}
-				t.Pinned[uint32(i)<<1] = uint16(b.portTo(here, next))
-			}
-		}
-	}
-}
-
-// members returns which hosts a pattern means.
-func (b *builder) members(pattern string) []bool {
-	in := make([]bool, b.graph.Hosts)
-	hosts, _, _ := b.graph.HostsLike([]string{pattern}) // Validate has seen it
-	for _, h := range hosts {
-		in[h] = true
-	}
-	return in
-}
-
 // portTo returns the port of a node that leads to a neighbour, -1 when it is
 // none.
 func (b *builder) portTo(node, neighbour int) int {

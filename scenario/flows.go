@@ -60,7 +60,16 @@ func (b *builder) flows() error {
 		b.out.Origin[at], b.out.Groups[at] = int32(origins[o.plan][f.Origin]), int32(f.Group)
 	}
 	b.out.Flows = dataplane.NewFlows(out)
-	b.depend(plans, begin, order)
+	id := make([]uint32, total) // by position among all plans
+	for at, o := range order {
+		id[begin[o.plan]+int(o.flow)] = uint32(at)
+	}
+	b.depend(plans, begin, id)
+	for i, p := range plans {
+		for _, w := range p.Ways {
+			b.ways = append(b.ways, flowWay{id[begin[i]+int(w.Flow)], w.Back, w.Via})
+		}
+	}
 	return nil
 }
 
@@ -99,13 +108,9 @@ func flowOrder(plans []*workload.Plan, begin []int, total int) []planned {
 }
 
 // depend hands the dependencies of all plans to the flow table.
-func (b *builder) depend(plans []*workload.Plan, begin []int, order []planned) {
+func (b *builder) depend(plans []*workload.Plan, begin []int, id []uint32) {
 	if !slices.ContainsFunc(plans, func(p *workload.Plan) bool { return len(p.Waits) > 0 }) {
 		return
-	}
-	id := make([]uint32, len(order)) // by position among all plans
-	for at, o := range order {
-		id[begin[o.plan]+int(o.flow)] = uint32(at)
 	}
 	for i, p := range plans {
 		for _, w := range p.Waits {

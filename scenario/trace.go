@@ -9,6 +9,22 @@ import (
 // TraceFile is the name of a trace beside the scenario that replays it.
 const TraceFile = "flows.trace.csv"
 
+// Traceable checks that a trace can hold the flows: it has no place for routes.
+func (c *Config) Traceable() error {
+	for i := range c.Workload {
+		list, ok := c.Workload[i].Params.(*workload.List)
+		if !ok {
+			continue
+		}
+		for k := range list.Flows {
+			if f := &list.Flows[k]; len(f.Via)+len(f.Back) > 0 {
+				return atf("output.flow_trace", "flow %d of workload %s has routes of its own, which a trace cannot hold; allowed: no trace, or flows without via and back", k, c.Workload[i].Name)
+			}
+		}
+	}
+	return nil
+}
+
 // WriteTrace writes the flows of a run as they were planned, so that the trace
 // generator makes the same of them.
 func (b *Built) WriteTrace(w io.Writer) error {

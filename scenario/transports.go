@@ -290,7 +290,16 @@ func (b *builder) bdpPackets(packet units.Bytes, rtt units.Time) uint32 {
 // view of it.
 func (b *builder) answer(way dataplane.Transport, from, receiver *hostSetting) dataplane.Transport {
 	h := receiver.variant(from.name)
-	way.AckSize, way.AckEvery, way.AckClass = h.ackSize(from.records), h.Ack.Every, uint8(lowestID(b.masks[h.Ack.Class]))
+	way.AckSize, way.AckEvery = h.ackSize(from.records), h.Ack.Every
+	if mask, ok := b.masks[h.Ack.Class]; ok {
+		way.AckClass = uint8(lowestID(mask))
+	} else {
+		way.AckClass = dataplane.ClassOfData
+	}
+	way.AckQueue = way.AckClass
+	if q := b.cfg.Compat.AckQueue; q != 0 && way.AckClass == dataplane.ClassOfData {
+		way.AckQueue = uint8(q)
+	}
 	way.CNPEvery, way.NackEvery = h.CNP.Interval, h.Reliability.NackInterval
 	return way
 }

@@ -60,7 +60,7 @@ const maxTick = units.Microsecond
 
 func (c *Config) checkCompat() error {
 	return first(
-		within("compat.tick", c.Compat.Tick, 0, maxTick), within("compat.base_rtt", c.Compat.BaseRTT, 0, units.Second),
+		within("compat.tick", c.Compat.Tick, 0, maxTick), within("compat.base_rtt", c.Compat.BaseRTT, 0, units.Second), within("compat.ack_queue", c.Compat.AckQueue, 0, mmu.Classes-1),
 		within("compat.pfc_size", c.Compat.PFCSize, 0, 1500), when(c.Compat.NIC != "", oneOf("compat.nic", c.Compat.NIC, "lists", "scan")),
 		when(c.Compat.Ties != "", oneOf("compat.ties", c.Compat.Ties, "key", "insertion")),
 	)
@@ -184,6 +184,13 @@ func isGroupName(s string) bool {
 // group checks the name of a group of classes.
 func (c *Config) group(path, name string) error { return oneOf(path, name, c.groupNames()...) }
 
+// sameClass is the class of ACKs that travel in the class of their data.
+const sameClass = "same"
+
+func (c *Config) ackClass(path, name string) error {
+	return oneOf(path, name, append(c.groupNames(), sameClass)...)
+}
+
 func (c *Config) checkSwitch() error {
 	s := &c.Switch
 	b, p := &s.Buffer, &s.PFC
@@ -277,7 +284,7 @@ func (c *Config) checkHosts() error {
 	return first(
 		within("hosts.ack.every", h.Ack.Every, 1, 65535),
 		within("hosts.ack.size", h.Ack.Size, 1, maxFrame),
-		c.group("hosts.ack.class", h.Ack.Class),
+		c.ackClass("hosts.ack.class", h.Ack.Class),
 		checkWords("hosts", reflect.ValueOf(*h)),
 		positive("hosts.cnp.interval", h.CNP.Interval),
 		positive("hosts.reliability.timeout", r.Timeout),
@@ -319,6 +326,11 @@ const maxBuckets = 100
 
 func (c *Config) checkOutput() error {
 	o := &c.Output
+	if o.FlowTrace {
+		if err := c.Traceable(); err != nil {
+			return err
+		}
+	}
 	if err := oneOf("output.group_by", o.GroupBy, "workload", "class", "none"); err != nil {
 		return err
 	}

@@ -269,48 +269,6 @@ func (b *builder) checkRouting() error {
 	return nil
 }
 
-// checkPin checks that a pinned route is a way from all of its hosts to all others.
-func (b *builder) checkPin(path string, p *Pin) error {
-	from, _, err := b.graph.HostsLike([]string{p.From})
-	if err != nil {
-		return at(path+".from", err)
-	}
-	to, _, err := b.graph.HostsLike([]string{p.To})
-	switch {
-	case err != nil:
-		return at(path+".to", err)
-	case len(from) == 1 && len(to) == 1 && from[0] == to[0]:
-		return atf(path+".to", "a host needs no route to itself; allowed: another host")
-	case len(p.Via) == 0:
-		return atf(path+".via", "the route has no switch; allowed: the switches from %s to %s in order", p.From, p.To)
-	}
-	here, seen := -1, make(map[int]bool)
-	for i, name := range p.Via {
-		at := fmt.Sprintf("%s.via[%d]", path, i)
-		next := b.graph.Node(name)
-		switch {
-		case next < b.graph.Hosts:
-			return atf(at, "there is no switch %q; allowed: %s", name, topo.Brief(b.graph.Names[b.graph.Hosts:]))
-		case seen[next]:
-			return atf(at, "%s is on the route already; allowed: each switch once", name)
-		case here >= 0 && b.portTo(here, next) < 0:
-			return atf(at, "no link leads from %s to %s; allowed: a neighbour of %s", b.graph.Names[here], name, b.graph.Names[here])
-		}
-		here, seen[next] = next, true
-	}
-	for _, h := range from {
-		if b.portTo(b.graph.Node(p.Via[0]), h) < 0 {
-			return atf(path+".via[0]", "no link leads from %s to %s; allowed: a neighbour of %s", b.graph.Names[h], p.Via[0], b.graph.Names[h])
-		}
-	}
-	for _, h := range to {
-		if b.portTo(here, h) < 0 {
-			return atf(path+".via", "the route ends at %s, which has no link to %s; allowed: switches that lead to it", b.graph.Names[here], b.graph.Names[h])
-		}
-	}
-	return nil
-}
-
 func (b *builder) checkFaults() error {
 	type downTime struct {
 		from, to units.Time

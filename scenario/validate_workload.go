@@ -145,6 +145,7 @@ func (b *builder) environment(w *Workload) *workload.Env {
 			return b.classNamed(name), nil
 		},
 		Reachable: func(src, dst int32) bool { return b.parts[src] == b.parts[dst] },
+		Route:     b.flowRoute,
 		Open:      openFile,
 		Rand:      workload.Stream(b.cfg.Seed, "workload/"+w.Name),
 		Hashes:    workload.Stream(b.cfg.Seed, "hash/"+w.Name),

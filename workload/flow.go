@@ -28,11 +28,26 @@ type Wait struct {
 	Until units.Time // no start at this time or later; 0: whenever it may be
 }
 
+// Way is a route of its own that the data of a flow takes, or what comes back for
+// it: switches in order.
+type Way struct {
+	Flow int32
+	Back bool
+	Via  []Hop
+}
+
+// Hop is a switch of a route.
+type Hop struct {
+	Node int32
+	Port int32 // by which the route leaves it; -1: the first that leads on
+}
+
 // Plan is what a generator makes: flows in any order, and which of them wait for
 // which, by their index.
 type Plan struct {
 	Flows []Flow
 	Waits []Wait
+	Ways  []Way
 	Names []string // of the workloads that a trace holds; nil: the flows are the generator's own
 	// Transports are how flows of these are carried, by name; nil: all alike.
 	Transports map[string]string
@@ -47,6 +62,28 @@ func (p *Plan) add(f Flow) int32 {
 // wait lets the flow that was added last wait for others.
 func (p *Plan) wait(delay, until units.Time, on ...int32) {
 	p.Waits = append(p.Waits, Wait{Flow: int32(len(p.Flows) - 1), On: on, Delay: delay, Until: until})
+}
+
+// pin gives the flow that was added last routes of its own, where there are any.
+func (p *Plan) pin(e *Env, key string, there, back []string) error {
+	i := int32(len(p.Flows) - 1)
+	f := &p.Flows[i]
+	for _, w := range []struct {
+		key      string
+		via      []string
+		from, to int32
+		back     bool
+	}{{key + ".via", there, f.Src, f.Dst, false}, {key + ".back", back, f.Dst, f.Src, true}} {
+		if len(w.via) == 0 {
+			continue
+		}
+		nodes, err := e.Route(w.key, w.from, w.to, w.via)
+		if err != nil {
+			return err
+		}
+		p.Ways = append(p.Ways, Way{i, w.back, nodes})
+	}
+	return nil
 }
 
 // errCycle is a mistake that no single flow can be blamed for.

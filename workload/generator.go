@@ -77,6 +77,9 @@ type Env struct {
 	Host      func(name string) (int32, bool)
 	Class     func(name string) (uint8, error)
 	Reachable func(src, dst int32) bool
+	// Route returns the switches of a route from host to host; a mistake is a
+	// KeyError at the key or one of its places.
+	Route func(key string, src, dst int32, via []string) ([]Hop, error)
 	// Open opens a file that the scenario names.
 	Open func(path string) (io.ReadCloser, error)
 

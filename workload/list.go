@@ -19,6 +19,8 @@ type FlowSpec struct {
 	Size  units.Bytes `yaml:"size"`            // payload
 	Start units.Time  `yaml:"start"`           // at the earliest, if it waits for others
 	Class string      `yaml:"class,omitempty"` // id or group; default: as the workload says
+	Via   []string    `yaml:"via,omitempty"`   // switches that its data passes, in order, or ports such as leaf0.port3 by which it leaves them; default: as routing says
+	Back  []string    `yaml:"back,omitempty"`  // the same for what comes back, from the receiver's switch on
 	After []int       `yaml:"after,omitempty"` // flows of the list, from 0, that must be complete before
 	Delay units.Time  `yaml:"delay,omitempty"` // from the completion of the last of them
 }
@@ -67,6 +69,9 @@ func (g *List) plan(e *Env) (*Plan, error) {
 			}
 		}
 		p.add(w)
+		if err := p.pin(e, key, f.Via, f.Back); err != nil {
+			return nil, err
+		}
 		switch {
 		case len(f.After) > 0:
 			if err := e.checkSpan(key+".delay", f.Delay); err != nil {

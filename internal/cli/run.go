@@ -270,6 +270,11 @@ type execution struct {
 // stands still.
 func (f *runFlags) prepare(built *scenario.Built, workers int, hook func(units.Time, engine)) (*execution, error) {
 	x := &execution{built: built, strict: f.invariants == invariantsStrict, trace: f.flowTrace || built.Config.Output.FlowTrace, hook: hook}
+	if x.trace {
+		if err := built.Config.Traceable(); err != nil {
+			return nil, wrap(exitInput, err)
+		}
+	}
 	var err error
 	x.engine, err = newEngine(built.Spec, f, workers, x.progress)
 	return x, err
