@@ -1,6 +1,6 @@
 LINT = go run github.com/golangci/golangci-lint/v2/cmd/golangci-lint@v2.14.0
 
-.PHONY: build test test-deep race lint bench profile figures ci docs
+.PHONY: build test test-deep race lint bench profile figures fidelity ci docs
 
 build: ; go build -o xoff ./cmd/xoff
 test: ; go test ./...
@@ -10,5 +10,6 @@ lint: ; $(LINT) run ./...
 bench: ; go run ./cmd/xoff bench
 profile: ; go test -trimpath ./internal/bench -run ^$$ -bench Fabric -benchtime 3x -o /dev/null -cpuprofile cmd/xoff/raw.pgo && go run ./internal/pgo < cmd/xoff/raw.pgo > cmd/xoff/default.pgo && rm cmd/xoff/raw.pgo
 figures: ; .ci/figures docs/img
+fidelity: ; go run ./cmd/xoff fidelity --render docs/fidelity.md
 docs: ; go test ./scenario -run KeyDocs -rewrite && go test ./scenario -run DocsReference -rewrite && go test ./internal/cli -run DocsOutputs -rewrite
 ci: ; .ci/run

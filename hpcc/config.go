@@ -27,10 +27,10 @@ type Settings struct {
 	ECN        []Marking   // by link rate
 	Marks      bool        // switches mark at all
 	Downs      []Down
-	Window     Optional[bool] // flows have a window
-	VarWindow  Optional[bool] // the window follows the rate
-	Mode       Optional[int64]
-	AlphaEvery units.Time // DCQCN, as are the next
+	Window     Optional[bool]  // flows have a window
+	VarWindow  Optional[bool]  // the window follows the rate
+	Mode       Optional[int64] // number of the congestion control
+	AlphaEvery units.Time      // DCQCN, as are the next
 	CutEvery   units.Time
 	RiseEvery  units.Time
 	G          float64
@@ -41,11 +41,16 @@ type Settings struct {
 	Clamp      bool
 	Target     float64 // HPCC's eta
 	Stages     int64   // HPCC's maxStage
-	GlobalRTT  bool    // one base RTT for all flows: that of the longest path
-	FastReact  bool
 
 	// Ignored are the keys that have no effect on results.
 	Ignored []string
+
+	lines map[string]int // where each key stands
+}
+
+// wrong describes a mistake in the value of a key.
+func (s *Settings) wrong(key, format string, args ...any) error {
+	return &Mistake{s.File, max(1, s.lines[key]), 1, fmt.Errorf(key+" "+format, args...)}
 }
 
 // Optional is a value that a file may leave out.
@@ -101,8 +106,6 @@ var keys = map[string]reader{
 	"CLAMP_TARGET_RATE":      flag(func(s *Settings, v bool) { s.Clamp = v }),
 	"U_TARGET":               share(func(s *Settings) *float64 { return &s.Target }),
 	"MI_THRESH":              number(0, 1000, func(s *Settings, v int64) { s.Stages = v }),
-	"GLOBAL_T":               flag(func(s *Settings, v bool) { s.GlobalRTT = v }),
-	"FAST_REACT":             flag(func(s *Settings, v bool) { s.FastReact = v }),
 
 	// Choices of which only one is built: anything else is refused by name.
 	"L2_BACK_TO_ZERO":           only("0", "recovery goes back to the missing packet"),
@@ -111,6 +114,8 @@ var keys = map[string]reader{
 	"SAMPLE_FEEDBACK":           only("0", "every ACK carries feedback"),
 	"RATE_BOUND":                only("1", "flows are paced"),
 	"USE_DYNAMIC_PFC_THRESHOLD": only("1", "PFC thresholds are dynamic"),
+	"GLOBAL_T":                  only("1", "the base round trip of all flows is that of the longest path"),
+	"FAST_REACT":                only("1", "every ACK sets the rate"),
 }
 
 // unused are keys that change no result, and why.
@@ -123,6 +128,8 @@ var unused = map[string]string{
 	"QLEN_MON_END":         "monitoring",
 	"NIC_TOTAL_PAUSE_TIME": "monitoring",
 	"PAUSE_TIME":           "pauses hold until they are withdrawn",
+	"DATA_RATE":            "every link states its own",
+	"LINK_DELAY":           "every link states its own",
 	"L2_CHUNK_SIZE":        "recovery does not go back to chunks",
 	"DCTCP_RATE_AI":        "the rate-based DCTCP is not one of the algorithms",
 	"PINT_LOG_BASE":        "telemetry is not sampled",
@@ -134,7 +141,7 @@ func defaults(path string) *Settings {
 	return &Settings{
 		File: path, FCT: "fct.txt", PFC: "pfc.txt", Payload: 1000, BufferMB: 16, Stop: 4 * units.Second, AckEvery: 1, Marks: true,
 		AlphaEvery: units.Microsecond, CutEvery: 4 * units.Microsecond, RiseEvery: 900 * units.Microsecond, G: 1.0 / 256, FastSteps: 1,
-		AI: 50 * units.Mbps, HAI: 100 * units.Mbps, MinRate: 100 * units.Mbps, Target: 0.95, Stages: 5, GlobalRTT: true, FastReact: true,
+		AI: 50 * units.Mbps, HAI: 100 * units.Mbps, MinRate: 100 * units.Mbps, Target: 0.95, Stages: 5,
 	}
 }
 
@@ -151,6 +158,7 @@ func ReadSettings(path string) (*Settings, error) {
 func parseSettings(t *text) (*Settings, error) {
 	s := defaults(t.file)
 	seen := make(map[string]int)
+	s.lines = seen
 	for _, line := range t.lines {
 		key := line[0].text
 		if at := seen[key]; at != 0 {
@@ -179,7 +187,7 @@ func parseSettings(t *text) (*Settings, error) {
 	}
 	for _, m := range s.ECN {
 		if m.Kmin > m.Kmax {
-			return nil, &Mistake{t.file, seen["KMIN_MAP"], 1, fmt.Errorf("KMIN %s is above KMAX %s for links of %s", m.Kmin, m.Kmax, m.Rate)}
+			return nil, s.wrong("KMIN_MAP", "has KMIN %s above KMAX %s for links of %s", m.Kmin, m.Kmax, m.Rate)
 		}
 	}
 	return s, nil
@@ -310,21 +318,25 @@ func (s *Settings) marking(r units.Rate) *Marking {
 	return &s.ECN[len(s.ECN)-1]
 }
 
-// down reads a link failure: microseconds and two nodes; 0 0 0 is none.
+// failuresFrom is the time from which the public simulators count link failures:
+// their flows begin there by habit.
+const failuresFrom = 2 * units.Second
+
+// down reads a link failure: microseconds and two nodes; none when the time is 0.
 func down(s *Settings, t *text, line []word) error {
 	if len(line) != 4 {
 		return t.fail(line[0], "%s has %d values; expected 3: microseconds node node", line[0].text, len(line)-1)
 	}
 	var v [3]int64
 	for i := range v {
-		n, err := t.number(line[1+i], line[0].text, 0, 1<<40)
+		n, err := t.number(line[1+i], line[0].text, 0, 1<<30)
 		if err != nil {
 			return err
 		}
 		v[i] = n
 	}
-	if v != [3]int64{} {
-		s.Downs = append(s.Downs, Down{units.Time(v[0]) * units.Microsecond, int(v[1]), int(v[2])})
+	if v[0] > 0 {
+		s.Downs = append(s.Downs, Down{failuresFrom + units.Time(v[0])*units.Microsecond, int(v[1]), int(v[2])})
 	}
 	return nil
 }

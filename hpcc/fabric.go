@@ -26,7 +26,8 @@ const maxNodes = 1 << 16
 
 // ReadFabric reads a topology file. Its header has three numbers (nodes,
 // switches, links), four (with the number of ToRs before the links) or six (two
-// more after that).
+// more after that, the rates of the links of hosts and of switches, which every link
+// states itself).
 func ReadFabric(path string) (*Fabric, error) {
 	t, err := open(path)
 	if err != nil {
@@ -57,7 +58,7 @@ func parseFabric(t *text) (*Fabric, error) {
 	if err != nil {
 		return nil, err
 	}
-	links, err := t.number(header[linksAt], "number of links", 0, 1<<24)
+	links, err := t.number(header[linksAt], "number of links", 1, 1<<24)
 	if err != nil {
 		return nil, err
 	}
@@ -72,9 +73,16 @@ func parseFabric(t *text) (*Fabric, error) {
 	if len(rest) > int(links) {
 		return nil, t.fail(rest[links][0], "a line more than the %d links that the header names", links)
 	}
+	cables := make([]int, f.Nodes)
 	for _, line := range rest {
 		if err := f.readLink(t, line); err != nil {
 			return nil, err
+		}
+		l := &f.Links[len(f.Links)-1]
+		for _, n := range [2]int{l.A, l.B} {
+			if cables[n]++; cables[n] > 1 && !f.Switch[n] {
+				return nil, t.fail(line[0], "host %d has a second link; allowed: one per host", n)
+			}
 		}
 	}
 	return f, nil
@@ -121,6 +129,9 @@ func (f *Fabric) readLink(t *text, line []word) error {
 	}
 	if a == b {
 		return t.fail(line[1], "node %d is linked to itself", a)
+	}
+	if !f.Switch[a] && !f.Switch[b] {
+		return t.fail(line[1], "hosts %d and %d are linked to each other; allowed: a switch at one end at least", a, b)
 	}
 	l := Link{A: int(a), B: int(b)}
 	if l.Rate, err = t.rate(line[2], "rate"); err != nil {
@@ -212,7 +223,7 @@ func parseFlow(t *text, f *Fabric, line []word) (Flow, error) {
 	if w.Src == w.Dst {
 		return w, t.fail(line[1], "a flow from node %d to itself", w.Src)
 	}
-	class, err := t.number(line[2], "priority", 0, 7)
+	class, err := t.number(line[2], "priority", 1, 7) // 0 is for control frames
 	if err != nil {
 		return w, err
 	}

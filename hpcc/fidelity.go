@@ -5,10 +5,7 @@ import (
 	_ "embed"
 	"fmt"
 	"math"
-	"os"
-	"path/filepath"
 	"slices"
-	"strings"
 
 	"github.com/goccy/go-yaml"
 
@@ -35,7 +32,7 @@ type Tolerance struct {
 	P50    float64 `yaml:"p50"`    // difference of the median slowdown, at most
 	P95    float64 `yaml:"p95"`
 	P99    float64 `yaml:"p99"`
-	Seeds  int     `yaml:"seeds"` // runs whose medians lie in the range of the reference's random runs; without such runs: Exact is 1
+	Seeds  int     `yaml:"seeds"` // runs whose medians lie in the range of the reference's random runs; where nothing is random: Exact is 1
 }
 
 //go:embed tolerances.yaml
@@ -82,59 +79,114 @@ type Fidelity struct {
 	Within    int       `json:"within_1_percent"`
 	Median    float64   `json:"median_difference"`
 	P99       float64   `json:"p99_difference"`
-	Ours      Slowdowns `json:"ours"`
+	Ours      Slowdowns `json:"ours"` // medians, if there are several seeds
 	Reference Slowdowns `json:"reference"`
 	Pauses    int       `json:"pauses"`
-	RefPauses int       `json:"reference_pauses"`
-	Low       Slowdowns `json:"reference_low,omitzero"`  // of the reference's random runs
-	High      Slowdowns `json:"reference_high,omitzero"` //
-	Seeds     int       `json:"seeds,omitempty"`         // of ours, whose medians are compared with that range
-	Problems  []string  `json:"problems"`                // demands that are not met
+	RefPauses *int      `json:"reference_pauses,omitempty"` // nil: not known
+	Seeds     int       `json:"seeds,omitempty"`            // of ours, when results depend on random numbers
+	// Low and High are the range of the reference's random runs or, when it has
+	// one only, of our seeds.
+	Low       Slowdowns `json:"low,omitzero"`
+	High      Slowdowns `json:"high,omitzero"`
+	OneRun    bool      `json:"one_run,omitempty"` // the range is that of our seeds
+	PauseLow  *int      `json:"pauses_low,omitempty"`
+	PauseHigh *int      `json:"pauses_high,omitempty"`
+	Demands   bool      `json:"demands"`  // something is demanded of this algorithm
+	Problems  []string  `json:"problems"` // demands that are not met
 }
 
-// Compare runs the files of a folder with an algorithm and holds the result
-// against the reference in it.
-func Compare(ctx context.Context, folder, algorithm string, engine Engine, tol Tolerance) (*Fidelity, error) {
-	dir := filepath.Join(folder, algorithm)
-	in, err := Read(filepath.Join(dir, "config.txt"))
+// Compare runs a case and holds the result against its reference.
+func (c *Case) Compare(ctx context.Context, engine Engine, tol Tolerance) (*Fidelity, error) {
+	ref := c.Ref
+	f := &Fidelity{
+		Folder: c.Folder, Algorithm: c.Algorithm, Engine: engine, Flows: len(ref.Done), Reference: slowdowns(ref.Done),
+		Demands: tol != Tolerance{}, Problems: []string{},
+	}
+	if ref.Pauses.Given {
+		f.RefPauses = &ref.Pauses.Value
+	}
+	first, err := c.run(ctx, engine, 1)
 	if err != nil {
 		return nil, err
 	}
-	ref, err := ReadFCT(filepath.Join(dir, "fct.txt"))
-	if err != nil {
-		return nil, err
-	}
-	runs, err := randomRuns(dir, ref)
-	if err != nil {
-		return nil, err
-	}
-	f := &Fidelity{Folder: filepath.Base(folder), Algorithm: algorithm, Engine: engine, Flows: len(ref), Reference: slowdowns(ref), Problems: []string{}}
-	if f.RefPauses, err = pausesOf(filepath.Join(dir, "pfc.txt")); err != nil {
-		return nil, err
-	}
-	seeds := 1
-	if random := differ(runs); tol.Seeds > 0 && random {
-		seeds, f.Seeds = tol.Seeds, tol.Seeds
-		f.Low, f.High = span(runs)
-	} else if tol.Seeds > 0 {
-		tol.Exact = 1
+	f.hold(first.done, ref.Done)
+	runs := []*run{first}
+	if tol.Seeds > 0 && (ref.Random || ref.Runs == 1) {
+		if runs, err = c.seeds(ctx, engine, tol.Seeds, first); err != nil {
+			return nil, err
+		}
 	}
 	var ours []Slowdowns
 	var pauses []int
-	for seed := range seeds {
-		r, err := in.simulate(ctx, algorithm, engine, uint64(seed+1))
-		if err != nil {
-			return nil, err
+	for _, r := range runs {
+		ours, pauses = append(ours, r.slowdowns(ref.Done)), append(pauses, r.pauses)
+	}
+	if len(runs) > 1 {
+		f.Seeds = len(runs)
+	}
+	if f.Seeds > 0 && ref.Random {
+		f.Low, f.High = ref.Low, ref.High
+		if ref.Range.Given {
+			f.PauseLow, f.PauseHigh = &ref.Range.Value.Low, &ref.Range.Value.High
 		}
-		done := r.Done()
-		if seed == 0 {
-			f.hold(done, ref)
-		}
-		ours, pauses = append(ours, slowdowns(done)), append(pauses, countPauses(r.Pauses()))
+	} else if f.Seeds > 0 {
+		f.OneRun = true
+		f.Low, f.High = rangeOf(ours)
+		low, high := slices.Min(pauses), slices.Max(pauses)
+		f.PauseLow, f.PauseHigh = &low, &high
 	}
 	f.Ours, f.Pauses = medians(ours), middle(pauses)
 	f.judge(tol)
 	return f, nil
+}
+
+// run is what counts of one simulation.
+type run struct {
+	done   []Done
+	pauses int
+}
+
+func (c *Case) run(ctx context.Context, engine Engine, seed uint64) (*run, error) {
+	r, err := c.In.simulate(ctx, c.Algorithm, engine, seed)
+	if err != nil {
+		return nil, err
+	}
+	return &run{r.Done(), countPauses(r.Pauses())}, nil
+}
+
+// alike is how many runs with different seeds show that seeds do not matter.
+const alike = 3
+
+// seeds adds runs with other seeds, unless they make no difference.
+func (c *Case) seeds(ctx context.Context, engine Engine, count int, first *run) ([]*run, error) {
+	runs := []*run{first}
+	differ := c.Ref.Random
+	for seed := 2; seed <= count; seed++ {
+		r, err := c.run(ctx, engine, uint64(seed))
+		if err != nil {
+			return nil, err
+		}
+		runs = append(runs, r)
+		if differ = differ || !slices.Equal(r.done, first.done); !differ && seed >= alike {
+			return runs[:1], nil
+		}
+	}
+	return runs, nil
+}
+
+// slowdowns relates completion times to those alone that the reference states.
+func (r *run) slowdowns(ref []Done) Slowdowns {
+	alone := make(map[[4]int]*Done, len(ref))
+	for i := range ref {
+		alone[ref[i].key()] = &ref[i]
+	}
+	list := slices.Clone(r.done)
+	for i := range list {
+		if d := alone[list[i].key()]; d != nil {
+			list[i].Alone = d.Alone
+		}
+	}
+	return slowdowns(list)
 }
 
 // simulate runs the files once.
@@ -144,7 +196,7 @@ func (in *Input) simulate(ctx context.Context, algorithm string, engine Engine, 
 		return nil, err
 	}
 	c.Seed = seed
-	r, err := in.Build(c, true, scenario.BuildOptions{})
+	r, err := in.Build(c, scenario.BuildOptions{})
 	if err != nil {
 		return nil, err
 	}
@@ -206,12 +258,18 @@ func (f *Fidelity) judge(tol Tolerance) {
 		f.judgeRange(bad)
 		return
 	}
+	if tol.Seeds > 0 { // nothing is random here
+		tol.Exact = 1
+	}
 	n := float64(f.Flows)
 	if float64(f.Exact) < tol.Exact*n {
 		bad("%d of %d flows are exact; demanded: %.4g", f.Exact, f.Flows, tol.Exact*n)
 	}
 	if float64(f.Within) < tol.Within*n {
 		bad("%d of %d flows are within 1 %%; demanded: %.4g", f.Within, f.Flows, tol.Within*n)
+	}
+	if tol.Exact == 1 && f.RefPauses != nil && f.Pauses != *f.RefPauses {
+		bad("there are %d pauses, in the reference %d", f.Pauses, *f.RefPauses)
 	}
 	for _, d := range []struct {
 		what       string
@@ -222,58 +280,42 @@ func (f *Fidelity) judge(tol Tolerance) {
 		{"slowdown p95", math.Abs(f.Ours.P95/f.Reference.P95 - 1), tol.P95},
 		{"slowdown p99", math.Abs(f.Ours.P99/f.Reference.P99 - 1), tol.P99},
 	} {
-		if d.limit > 0 && d.got > d.limit {
+		if d.limit > 0 && !(d.got <= d.limit) {
 			bad("%s differs by %.3g; demanded: at most %.3g", d.what, d.got, d.limit)
 		}
 	}
 }
 
+// judgeRange demands that medians over our seeds lie in the range of the
+// reference's runs; of a reference with one run, that it lies in the range of our
+// seeds.
 func (f *Fidelity) judgeRange(bad func(string, ...any)) {
+	got, whose, theirs := f.Ours, "ours", "the reference's runs"
+	pauses := &f.Pauses
+	if f.OneRun {
+		got, whose, theirs = f.Reference, "the reference's", "our seeds"
+		pauses = f.RefPauses
+	}
 	for _, d := range []struct {
 		what           string
 		got, low, high float64
 	}{
-		{"slowdown mean", f.Ours.Mean, f.Low.Mean, f.High.Mean}, {"slowdown p50", f.Ours.P50, f.Low.P50, f.High.P50},
-		{"slowdown p95", f.Ours.P95, f.Low.P95, f.High.P95}, {"slowdown p99", f.Ours.P99, f.Low.P99, f.High.P99},
+		{"slowdown mean", got.Mean, f.Low.Mean, f.High.Mean}, {"slowdown p50", got.P50, f.Low.P50, f.High.P50},
+		{"slowdown p95", got.P95, f.Low.P95, f.High.P95}, {"slowdown p99", got.P99, f.Low.P99, f.High.P99},
 	} {
-		if d.got < d.low || d.got > d.high {
-			bad("%s is %.4g; the reference's runs have %.4g to %.4g", d.what, d.got, d.low, d.high)
+		if !(d.got >= d.low && d.got <= d.high) {
+			bad("%s %s is %.4g; %s have %.4g to %.4g", whose, d.what, d.got, theirs, d.low, d.high)
 		}
+	}
+	if f.PauseLow != nil && pauses != nil && (*pauses < *f.PauseLow || *pauses > *f.PauseHigh) {
+		bad("%s number of pauses is %d; %s have %d to %d", whose, *pauses, theirs, *f.PauseLow, *f.PauseHigh)
 	}
 }
 
-// randomRuns reads the reference and its runs with other random numbers.
-func randomRuns(dir string, ref []Done) ([][]Done, error) {
-	runs := [][]Done{ref}
-	names, err := filepath.Glob(filepath.Join(dir, "fct-run*.txt"))
-	if err != nil {
-		return nil, err
-	}
-	for _, name := range names {
-		r, err := ReadFCT(name)
-		if err != nil {
-			return nil, err
-		}
-		runs = append(runs, r)
-	}
-	return runs, nil
-}
-
-// differ reports whether runs depend on their random numbers.
-func differ(runs [][]Done) bool {
-	for _, r := range runs[1:] {
-		if !slices.Equal(r, runs[0]) {
-			return true
-		}
-	}
-	return false
-}
-
-// span is the range of the statistics of runs.
-func span(runs [][]Done) (low, high Slowdowns) {
-	low = Slowdowns{math.Inf(1), math.Inf(1), math.Inf(1), math.Inf(1)}
-	for _, r := range runs {
-		s := slowdowns(r)
+// rangeOf is the range of statistics.
+func rangeOf(list []Slowdowns) (low, high Slowdowns) {
+	low, high = list[0], list[0]
+	for _, s := range list {
 		low = Slowdowns{min(low.Mean, s.Mean), min(low.P50, s.P50), min(low.P95, s.P95), min(low.P99, s.P99)}
 		high = Slowdowns{max(high.Mean, s.Mean), max(high.P50, s.P50), max(high.P95, s.P95), max(high.P99, s.P99)}
 	}
@@ -301,15 +343,7 @@ func middle[T int | float64](v []T) T {
 	return (v[(len(v)-1)/2] + v[len(v)/2]) / 2
 }
 
-// pausesOf counts the pauses that switches and hosts sent in a trace.
-func pausesOf(path string) (int, error) {
-	list, err := ReadPFC(path)
-	if os.IsNotExist(err) {
-		return 0, nil
-	}
-	return countPauses(list), err
-}
-
+// countPauses counts the pauses that nodes sent.
 func countPauses(list []Pause) int {
 	n := 0
 	for _, p := range list {
@@ -318,20 +352,4 @@ func countPauses(list []Pause) int {
 		}
 	}
 	return n
-}
-
-// Algorithms returns the algorithms that a reference folder has results of.
-func Algorithms(folder string) ([]string, error) {
-	names, err := filepath.Glob(filepath.Join(folder, "*", "fct.txt"))
-	if err != nil {
-		return nil, err
-	}
-	var list []string
-	for _, n := range names {
-		list = append(list, filepath.Base(filepath.Dir(n)))
-	}
-	if len(list) == 0 {
-		return nil, fmt.Errorf("%s has no reference; allowed: a folder with topology.txt, flow.txt and ALGORITHM/{config.txt,fct.txt}", strings.TrimSuffix(folder, "/"))
-	}
-	return list, nil
 }

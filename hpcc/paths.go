@@ -16,22 +16,48 @@ import (
 // the configuration states the order that was used.
 type paths struct {
 	fabric *Fabric
-	near   [][]int32 // neighbours of each node, by number
+	near   [][]neighbour
 	next   Routes
-	rtt    map[[2]int]units.Time
+	trips  map[[2]int]trip
 }
 
+// neighbour is a node at the other end of a link. Of several links between two
+// nodes the public simulator uses the last.
+type neighbour struct {
+	node, link int
+	port       int // at this end, from 0
+}
+
+// trip is what the public simulator knows about a pair of hosts.
+type trip struct {
+	rtt  units.Time // of a payload, without queues
+	rate units.Rate // of the slowest link
+}
+
+// paths returns the paths of the fabric, which are found once.
 func (in *Input) paths() *paths {
+	if in.known != nil {
+		return in.known
+	}
 	f := in.Fabric
-	p := &paths{fabric: f, near: make([][]int32, f.Nodes), next: Routes{}, rtt: map[[2]int]units.Time{}}
-	for _, l := range f.Links {
-		p.near[l.A] = append(p.near[l.A], int32(l.B))
-		p.near[l.B] = append(p.near[l.B], int32(l.A))
+	p := &paths{fabric: f, near: make([][]neighbour, f.Nodes), next: Routes{}, trips: map[[2]int]trip{}}
+	ports := make([]int, f.Nodes)
+	add := func(at, to, link int) {
+		p.near[at] = append(p.near[at], neighbour{to, link, ports[at]})
+		ports[at]++
+	}
+	for i, l := range f.Links {
+		add(l.A, l.B, i)
+		add(l.B, l.A, i)
 	}
 	for n := range p.near {
-		slices.Sort(p.near[n])
-		p.near[n] = slices.Compact(p.near[n])
-		slices.Reverse(p.near[n])
+		slices.SortFunc(p.near[n], func(a, b neighbour) int {
+			if a.node != b.node {
+				return b.node - a.node
+			}
+			return b.link - a.link
+		})
+		p.near[n] = slices.CompactFunc(p.near[n], func(a, b neighbour) bool { return a.node == b.node })
 	}
 	for host, sw := range f.Switch {
 		if !sw {
@@ -41,18 +67,17 @@ func (in *Input) paths() *paths {
 	for at, hops := range in.Routes {
 		p.next[at] = hops
 	}
+	in.known = p
 	return p
 }
 
-// link returns a link between two nodes, the last one as a map would.
-func (p *paths) link(a, b int) *Link {
-	var found *Link
-	for i := range p.fabric.Links {
-		if l := &p.fabric.Links[i]; l.A == a && l.B == b || l.A == b && l.B == a {
-			found = l
-		}
+// towards returns the neighbour of a node by its number, nil when it is none.
+func (p *paths) towards(at, node int) *neighbour {
+	i, ok := slices.BinarySearchFunc(p.near[at], node, func(n neighbour, node int) int { return node - n.node })
+	if !ok {
+		return nil
 	}
-	return found
+	return &p.near[at][i]
 }
 
 // search finds the next hops of all nodes towards a host, and the round trips.
@@ -63,21 +88,25 @@ func (p *paths) search(host int, payload units.Bytes) {
 	}
 	dist[host] = 0
 	delay := make([]units.Time, p.fabric.Nodes) // one way
-	send := make([]units.Time, p.fabric.Nodes)  // of a payload on every link
+	send := make([]units.Time, p.fabric.Nodes)  // of a payload on every link, in whole nanoseconds each
+	slowest := make([]units.Rate, p.fabric.Nodes)
 	queue := []int{host}
 	for i := 0; i < len(queue); i++ {
 		now := queue[i]
 		if now != host && !p.fabric.Switch[now] {
-			p.rtt[[2]int{now, host}] = 2*delay[now] + send[now]
+			p.trips[[2]int{now, host}] = trip{2*delay[now] + send[now], slowest[now]}
 			continue // hosts do not forward
 		}
 		for _, k := range p.near[now] {
-			n := int(k)
+			n := k.node
 			if dist[n] < 0 {
 				dist[n] = dist[now] + 1
-				l := p.link(now, n)
+				l := &p.fabric.Links[k.link]
 				delay[n] = delay[now] + l.Delay
-				send[n] = send[now] + l.Rate.TxTime(payload)
+				send[n] = send[now] + whole(l.Rate.TxTime(payload))
+				if slowest[n] = l.Rate; now != host {
+					slowest[n] = min(slowest[now], l.Rate)
+				}
 				queue = append(queue, n)
 			}
 			if dist[n] == dist[now]+1 {
@@ -88,14 +117,40 @@ func (p *paths) search(host int, payload units.Bytes) {
 	}
 }
 
+// whole cuts a time to whole nanoseconds.
+func whole(t units.Time) units.Time { return t - t%units.Nanosecond }
+
 // maxRTT is the base round trip that the public simulator gives to all flows.
 func (in *Input) maxRTT() units.Time {
 	longest := units.Time(0)
-	for _, t := range in.paths().rtt {
-		longest = max(longest, t)
+	for _, t := range in.paths().trips {
+		longest = max(longest, t.rtt)
 	}
 	return longest
 }
+
+// way is the route that the ECMP of the public simulator chooses between two
+// hosts: the ports by which it leaves the switches on it. It is nil when there is
+// none.
+func (p *paths) way(src, dst, srcPort, dstPort int) []hop {
+	first := p.next[[2]int{src, dst}]
+	if len(first) == 0 {
+		return nil
+	}
+	var list []hop
+	for at := first[0]; at != dst; {
+		next := p.hop(at, src, dst, srcPort, dstPort)
+		if next < 0 || len(list) > p.fabric.Nodes {
+			return nil // or a loop of routes.txt
+		}
+		list = append(list, hop{at, p.towards(at, next).port})
+		at = next
+	}
+	return list
+}
+
+// hop is a switch of a route and the port by which it is left, from 0.
+type hop struct{ node, port int }
 
 // hop chooses the next hop of a frame: MurmurHash3 of addresses and ports, with
 // the number of the switch as seed.

@@ -148,15 +148,19 @@ func parsePFC(t *text) ([]Pause, error) {
 type Routes map[[2]int][]int
 
 // ReadRoutes reads lines of "switch host nexthop nexthop ...".
-func ReadRoutes(path string) (Routes, error) {
+func ReadRoutes(path string, f *Fabric) (Routes, error) {
 	t, err := open(path)
 	if err != nil {
 		return nil, err
 	}
-	return parseRoutes(t)
+	return parseRoutes(t, f)
 }
 
-func parseRoutes(t *text) (Routes, error) {
+func parseRoutes(t *text, f *Fabric) (Routes, error) {
+	linked := make(map[[2]int]bool)
+	for _, l := range f.Links {
+		linked[[2]int{l.A, l.B}], linked[[2]int{l.B, l.A}] = true, true
+	}
 	r := make(Routes)
 	for _, line := range t.lines {
 		if len(line) < 3 {
@@ -164,11 +168,17 @@ func parseRoutes(t *text) (Routes, error) {
 		}
 		var v []int
 		for _, w := range line {
-			n, err := t.number(w, "node", 0, maxNodes-1)
+			n, err := t.number(w, "node", 0, int64(f.Nodes)-1)
 			if err != nil {
 				return nil, err
 			}
 			v = append(v, int(n))
+			switch i := len(v) - 1; {
+			case i == 1 && f.Switch[n]:
+				return nil, t.fail(w, "node %d is a switch; routes lead to hosts", n)
+			case i > 1 && !linked[[2]int{v[0], int(n)}]:
+				return nil, t.fail(w, "node %d is no neighbour of node %d", n, v[0])
+			}
 		}
 		k := [2]int{v[0], v[1]}
 		if _, twice := r[k]; twice {

@@ -5,7 +5,6 @@ import (
 
 	"github.com/xoff-net/xoff/probe"
 	"github.com/xoff-net/xoff/scenario"
-	"github.com/xoff-net/xoff/topo"
 	"github.com/xoff-net/xoff/units"
 )
 
@@ -13,57 +12,16 @@ import (
 type Run struct {
 	*scenario.Built
 	in    *Input
-	paths *paths
 	spies []*spy
 }
 
-// Build prepares a run. With compat it agrees with the public simulator.
-func (in *Input) Build(c *scenario.Config, compat bool, opts scenario.BuildOptions) (*Run, error) {
-	r := &Run{in: in, paths: in.paths()}
+// Build prepares a run of the scenario that the files became.
+func (in *Input) Build(c *scenario.Config, opts scenario.BuildOptions) (*Run, error) {
+	r := &Run{in: in}
 	opts.Sink = r.watch()
-	b, err := scenario.Build(c, opts)
-	if err != nil {
-		return nil, err
-	}
-	r.Built = b
-	for i, s := range b.Spec.Switches {
-		s.Buffer.Size = in.pool() + units.Bytes(len(b.Spec.Switches[i].Ports))*in.headroom()
-	}
-	if compat {
-		r.pin()
-	}
-	return r, nil
-}
-
-// pin gives every flow the paths that the public simulator's ECMP would choose.
-// Answers hash with source and destination swapped, so they take other ones.
-func (r *Run) pin() {
-	tables := topo.Routes(r.Graph, nil)
-	node := make([]int, r.in.Fabric.Nodes) // in the graph, by number of the files
-	for n := range node {
-		node[n] = r.Graph.Node(r.in.nodeName(n))
-	}
-	port := make(map[[2]int]uint16)
-	for _, l := range r.Graph.Links {
-		port[[2]int{l.A, l.B}], port[[2]int{l.B, l.A}] = uint16(l.PortA), uint16(l.PortB)
-	}
-	for i, f := range r.in.Flows {
-		r.Flows.Flow[i].Pinned = true
-		for direction, way := range [2][4]int{{f.Src, f.Dst, f.SrcPort, f.DstPort}, {f.Dst, f.Src, f.DstPort, f.SrcPort}} {
-			for at := r.paths.next[[2]int{way[0], way[1]}][0]; at != way[1]; {
-				next := r.paths.hop(at, way[0], way[1], way[2], way[3])
-				t := tables[node[at]]
-				if t.Pinned == nil {
-					t.Pinned = make(map[uint32]uint16)
-				}
-				t.Pinned[uint32(i)<<1|uint32(direction)] = port[[2]int{node[at], node[next]}]
-				at = next
-			}
-		}
-	}
-	for i, s := range r.Spec.Switches {
-		s.Router.Replace(tables[r.Graph.Hosts+i])
-	}
+	var err error
+	r.Built, err = scenario.Build(c, opts)
+	return r, err
 }
 
 // Done returns the completed flows in the order of their completion.
@@ -71,7 +29,7 @@ func (r *Run) Done() []Done {
 	var list []Done
 	for i, f := range r.in.Flows {
 		if r.Flows.Done(i) {
-			list = append(list, Done{f.Src, f.Dst, f.SrcPort, f.DstPort, f.Size, f.Start, r.Flows.Send[i].Acked - f.Start, r.alone(&f)})
+			list = append(list, Done{f.Src, f.Dst, f.SrcPort, f.DstPort, f.Size, f.Start, r.Flows.Send[i].Acked - f.Start, r.in.alone(&f)})
 		}
 	}
 	slices.SortStableFunc(list, func(a, b Done) int { return compare(a.Start+a.FCT, b.Start+b.FCT) })
@@ -90,18 +48,10 @@ func compare(a, b units.Time) int {
 
 // alone is the completion time by the formula of the public simulator: the base
 // round trip, and the whole flow with headers on the slowest link.
-func (r *Run) alone(f *Flow) units.Time {
-	slowest := units.Rate(0)
-	for at := f.Src; at != f.Dst; {
-		next := r.paths.next[[2]int{at, f.Dst}][0]
-		if l := r.paths.link(at, next); slowest == 0 || l.Rate < slowest {
-			slowest = l.Rate
-		}
-		at = next
-	}
-	packets := (f.Size + r.in.Settings.Payload - 1) / r.in.Settings.Payload
-	t := r.paths.rtt[[2]int{f.Src, f.Dst}] + slowest.TxTime(f.Size+packets*header)
-	return t - t%units.Nanosecond
+func (in *Input) alone(f *Flow) units.Time {
+	t := in.paths().trips[[2]int{f.Src, f.Dst}]
+	packets := (f.Size + in.Settings.Payload - 1) / in.Settings.Payload
+	return whole(t.rtt + t.rate.TxTime(f.Size+packets*header))
 }
 
 // spy notes the pauses of a node.

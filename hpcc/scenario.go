@@ -6,12 +6,9 @@ import (
 	"io/fs"
 	"path/filepath"
 	"slices"
-	"sort"
+	"strconv"
 
-	"github.com/xoff-net/xoff/buffer"
 	"github.com/xoff-net/xoff/cc"
-	"github.com/xoff-net/xoff/flowctl"
-	"github.com/xoff-net/xoff/mark"
 	"github.com/xoff-net/xoff/scenario"
 	"github.com/xoff-net/xoff/topo"
 	"github.com/xoff-net/xoff/units"
@@ -24,6 +21,8 @@ type Input struct {
 	Fabric   *Fabric
 	Flows    []Flow
 	Routes   Routes // nil: not stated
+
+	known *paths // see paths
 }
 
 // Read reads a configuration and the files that it names.
@@ -41,7 +40,7 @@ func Read(config string) (*Input, error) {
 		return nil, err
 	}
 	in := &Input{Settings: s, Fabric: f, Flows: flows}
-	in.Routes, err = ReadRoutes(filepath.Join(filepath.Dir(config), "routes.txt"))
+	in.Routes, err = ReadRoutes(filepath.Join(filepath.Dir(config), "routes.txt"), f)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return nil, err
 	}
@@ -52,13 +51,17 @@ func Read(config string) (*Input, error) {
 const (
 	header      = 48 // of a data packet
 	intHeader   = 42 // of telemetry, whatever the number of hops
+	stampHeader = 8  // of a time stamp
 	ackSize     = 60
 	intAckSize  = 88
 	pfcFrame    = 43
+	ackQueue    = 3    // ACKs of hosts wait in one queue, which pauses of this class stop
 	alphaDen    = 8    // thresholds are 1/8 of what is free
 	headroomRTT = 3    // headroom in units of rate x delay
 	xon         = 1248 // a queue resumes below this,
 	xonOffset   = 2496 // or this far below its threshold
+
+	nackInterval = 500 * units.Microsecond
 )
 
 // nodeName is the name of a node in a scenario. Hosts and switches are numbered
@@ -71,56 +74,126 @@ func (in *Input) nodeName(n int) string {
 }
 
 // Scenario describes the run with a congestion control. Compat makes it agree with
-// the public simulator in what that does wrong or otherwise, too.
+// the public simulator in what that does wrong or otherwise, too. Nothing is left
+// to the run: the scenario alone gives the same results.
 func (in *Input) Scenario(algorithm string, compat bool) (*scenario.Config, error) {
 	s := in.Settings
-	class, err := in.class()
-	if err != nil {
+	if err := in.check(algorithm, compat); err != nil {
 		return nil, err
 	}
 	c := scenario.Default()
 	c.Name = "hpcc-" + algorithm
 	c.Topology = in.topology()
-	c.Classes = map[string]scenario.Class{"control": {IDs: []int{0}, Kind: "control"}, "rdma": {IDs: []int{class}, Kind: "lossless"}}
-	c.Switch = in.switches(c.Switch, compat)
+	c.Classes = map[string]scenario.Class{"control": {IDs: []int{0}, Kind: "control"}, "rdma": {IDs: in.classes(), Kind: "lossless"}}
+	var err error
+	if c.Switch, err = in.switches(c.Switch, compat); err != nil {
+		return nil, err
+	}
 	if c.Hosts, err = in.hosts(c.Hosts, algorithm); err != nil {
 		return nil, err
 	}
-	c.Workload = []scenario.Workload{{Name: "flows", Generator: "flows", Class: scenario.ClassChoice{Fixed: "rdma"}, Params: in.list()}}
+	list, err := in.list(compat)
+	if err != nil {
+		return nil, err
+	}
+	c.Workload = []scenario.Workload{{Name: "flows", Generator: "flows", Class: scenario.ClassChoice{Fixed: "rdma"}, Params: list}}
 	c.Run.Arrivals = s.Stop
 	c.Run.Measure = scenario.Measure{}
 	c.Run.Stop = scenario.Stop{When: "all_flows_done", AtMost: s.Stop}
-	for _, d := range s.Downs {
-		c.Faults = append(c.Faults, scenario.Fault{At: d.At, Link: in.nodeName(d.A) + "-" + in.nodeName(d.B), DownFor: s.Stop})
-	}
-	if rate := s.ErrorRate; rate > 0 {
-		return nil, &Mistake{s.File, 1, 1, fmt.Errorf("ERROR_RATE_PER_LINK is %v; allowed: 0, or error rates of single links in the topology file", rate)}
-	}
-	for _, l := range in.Fabric.Links {
-		if l.ErrorRate > 0 {
-			c.Faults = append(c.Faults, scenario.Fault{Link: in.nodeName(l.A) + "-" + in.nodeName(l.B), Corrupt: l.ErrorRate, For: s.Stop})
-		}
+	if c.Faults, err = in.faults(); err != nil {
+		return nil, err
 	}
 	if compat {
-		c.Compat = scenario.Compat{Tick: units.Nanosecond, PFCSize: pfcFrame, NIC: "scan", EveryEnd: true, Ties: "insertion", BaseRTT: in.maxRTT()}
+		c.Compat = scenario.Compat{Tick: units.Nanosecond, PFCSize: pfcFrame, NIC: "scan", EveryEnd: true, Ties: "insertion", BaseRTT: in.maxRTT(), AckQueue: ackQueue}
 	}
 	return c, nil
 }
 
-// class returns the class of all flows.
-func (in *Input) class() (int, error) {
-	class := 3
-	for i := range in.Flows {
-		if i > 0 && in.Flows[i].Class != class {
-			return 0, fmt.Errorf("%s: flows have priorities %d and %d; allowed: one for all", in.Settings.Flows, class, in.Flows[i].Class)
+// modes are the numbers of CC_MODE, and whether an algorithm has a window.
+var modes = map[string]struct {
+	number int64
+	window bool
+}{"dcqcn": {1, false}, "hpcc": {3, true}, "powertcp": {3, true}, "theta-powertcp": {3, true}, "timely": {7, false}}
+
+// check refuses settings that contradict the algorithm or what is built.
+func (in *Input) check(algorithm string, compat bool) error {
+	s := in.Settings
+	if m, known := modes[algorithm]; known {
+		for _, k := range []struct {
+			key  string
+			have Optional[bool]
+		}{{"HAS_WIN", s.Window}, {"VAR_WIN", s.VarWindow}} {
+			// Without a window, nothing asks whether it would vary.
+			if k.have.Given && k.have.Value != m.window && (m.window || k.key == "HAS_WIN") {
+				return s.wrong(k.key, "is %d; only %d is supported with %s", bit(k.have.Value), bit(m.window), algorithm)
+			}
 		}
-		class = in.Flows[i].Class
+		if s.Mode.Given && s.Mode.Value != m.number {
+			return s.wrong("CC_MODE", "is %d; %s, which --cc or the folder names, is %d", s.Mode.Value, algorithm, m.number)
+		}
 	}
-	if class == 0 {
-		return 0, fmt.Errorf("%s: priority 0 is for control frames; allowed: 1 to 7", in.Settings.Flows)
+	if len(in.Flows) == 0 {
+		return &Mistake{s.Flows, 1, 1, errors.New("there are no flows; allowed: one at least")}
 	}
-	return class, nil
+	if !compat {
+		return nil
+	}
+	if len(s.Downs) > 0 {
+		return s.wrong("LINK_DOWN", "is not supported with --compat ns3, where paths are fixed before the run; allowed: 0 0 0, or a run without --compat")
+	}
+	if s.AckEvery > s.Payload {
+		return s.wrong("L2_ACK_INTERVAL", "is %d; allowed with --compat ns3: at most the payload, so that every packet is acknowledged", s.AckEvery)
+	}
+	return nil
 }
+
+func bit(b bool) int {
+	if b {
+		return 1
+	}
+	return 0
+}
+
+// classes returns the priorities of the flows in rising order.
+func (in *Input) classes() []int {
+	var list []int
+	for i := range in.Flows {
+		if c := in.Flows[i].Class; !slices.Contains(list, c) {
+			list = append(list, c)
+		}
+	}
+	slices.Sort(list)
+	return list
+}
+
+// faults are damaged frames and failing links.
+func (in *Input) faults() ([]scenario.Fault, error) {
+	s := in.Settings
+	var list []scenario.Fault
+	for i, l := range in.Fabric.Links {
+		rate := l.ErrorRate
+		if rate == 0 {
+			rate = s.ErrorRate
+		}
+		if rate > 0 {
+			if in.paths().towards(l.A, l.B).link != i {
+				continue // never used, and its name means another
+			}
+			list = append(list, scenario.Fault{Link: in.linkName(l.A, l.B), Corrupt: rate, For: s.Stop})
+		}
+	}
+	for _, d := range s.Downs {
+		if max(d.A, d.B) >= in.Fabric.Nodes || in.paths().towards(d.A, d.B) == nil {
+			return nil, s.wrong("LINK_DOWN", "names nodes %d and %d; allowed: two ends of a link", d.A, d.B)
+		}
+		if d.At < s.Stop {
+			list = append(list, scenario.Fault{At: d.At, Link: in.linkName(d.A, d.B), DownFor: s.Stop})
+		}
+	}
+	return list, nil
+}
+
+func (in *Input) linkName(a, b int) string { return in.nodeName(a) + "-" + in.nodeName(b) }
 
 func (in *Input) topology() scenario.Topology {
 	p := &topo.CustomParams{Link: topo.Cable{Rate: in.Fabric.Links[0].Rate, Delay: in.Fabric.Links[0].Delay}}
@@ -137,77 +210,17 @@ func (in *Input) topology() scenario.Topology {
 	return scenario.Fabric("custom", p)
 }
 
-// switches describes the memory: a shared pool, and headroom beside it.
-func (in *Input) switches(s scenario.Switch, compat bool) scenario.Switch {
-	ports := in.Fabric.ports()
-	headroom := in.headroom()
-	s.Ports = 0
-	// Build gives every switch the pool beside the headroom of its own ports.
-	s.Buffer = scenario.Buffer{Size: in.pool() + units.Bytes(slices.Max(ports))*headroom, Cell: 1, ReserveFor: "cabled"}
-	s.Policy = scenario.Choice{Name: "dt", Params: &buffer.DTParams{Alpha: buffer.Ratio{Num: 1, Den: alphaDen}, AlphaLossy: buffer.Ratio{Num: 1, Den: 1}}}
-	s.FlowControl = scenario.Choice{Name: "sonic", Params: &flowctl.SONiCParams{
-		Headroom: flowctl.Headroom{Rule: flowctl.HeadroomBytes, Bytes: headroom}, Xon: xon, Offset: xonOffset,
-	}}
-	s.Scheduler = scenario.Scheduler{Strict: []string{"control"}, RR: []string{"rdma"}}
-	s.ECN.Classes, s.ECN.At = []string{"rdma"}, "dequeue"
-	s.ECN.Choice = in.marking()
-	if compat {
-		s.PFC.Hold, s.PFC.Coalesce = "indefinite", false
-	}
-	return s
-}
-
-// pool is the shared part of the memory of a switch.
-func (in *Input) pool() units.Bytes { return units.Bytes(in.Settings.BufferMB) * units.MiB }
-
-// headroom of a queue. The public simulator sizes it by the port; what is more
-// than enough changes no result.
-func (in *Input) headroom() units.Bytes {
-	most := units.Bytes(0)
-	for _, l := range in.Fabric.Links {
-		most = max(most, headroomRTT*l.Rate.In(l.Delay))
-	}
-	return most
-}
-
-// ports counts the ports of each node.
-func (f *Fabric) ports() []int {
-	n := make([]int, f.Nodes)
-	for _, l := range f.Links {
-		n[l.A]++
-		n[l.B]++
-	}
-	return n
-}
-
-// marking is RED for the rate of the links between switches, or of all.
-func (in *Input) marking() scenario.Choice {
-	if !in.Settings.Marks || len(in.Settings.ECN) == 0 {
-		return scenario.Choice{Name: "none"}
-	}
-	list := append([]Marking(nil), in.Settings.ECN...)
-	sort.Slice(list, func(i, j int) bool { return list[i].Rate < list[j].Rate })
-	m := list[len(list)-1]
-	for _, l := range in.Fabric.Links {
-		for _, k := range list {
-			if k.Rate == l.Rate {
-				m = k
-			}
-		}
-	}
-	return scenario.Choice{Name: "red", Params: &mark.REDParams{KMin: m.Kmin, KMax: m.Kmax, PMax: m.Pmax, Per: m.Rate}}
-}
-
 func (in *Input) hosts(h scenario.Hosts, algorithm string) (scenario.Hosts, error) {
 	s := in.Settings
 	h.Payload, h.Header = s.Payload, header
-	h.Ack = scenario.Ack{Every: max(1, int((s.AckEvery+s.Payload-1)/s.Payload)), Class: "rdma", Size: ackSize}
+	h.Ack = scenario.Ack{Every: max(1, int((s.AckEvery+s.Payload-1)/s.Payload)), Class: "same", Size: ackSize}
 	if s.AckFirst {
 		h.Ack.Class = "control"
 	}
 	h.Telemetry = scenario.Telemetry{Header: intHeader, Ack: intAckSize - ackSize}
 	h.CNP.Mode = "ack"
 	h.Reliability.Timeout, h.Reliability.MaxTimeout = units.Second, units.Second // it has none
+	h.Reliability.NackInterval = nackInterval
 	choice, err := scenario.Choose("cc", algorithm)
 	if err != nil {
 		return h, err
@@ -230,14 +243,63 @@ func (in *Input) hosts(h scenario.Hosts, algorithm string) (scenario.Hosts, erro
 			return h, err
 		}
 		p.Eta, p.MinRate = s.Target, s.MinRate
+	case *cc.ThetaParams:
+		// It is part of PowerTCP there, whose packets carry records all the same.
+		h.Header, h.Ack.Size = header+intHeader, intAckSize
+		if err := p.ApplyPreset("hpcc-sim"); err != nil {
+			return h, err
+		}
+		p.MinRate = s.MinRate
+	case *cc.TimelyParams:
+		// Packets and their ACKs carry a time stamp.
+		h.Header = header + stampHeader
+		if err := p.ApplyPreset("hpcc-sim"); err != nil {
+			return h, err
+		}
+		p.AI, p.HAI, p.MinRate = s.AI, s.HAI, s.MinRate
 	}
 	return h, nil
 }
 
-func (in *Input) list() *workload.List {
+// list is the flows, with compat on the paths that the public simulator's ECMP
+// would choose. Answers hash with source and destination swapped, so they take
+// other ones.
+func (in *Input) list(compat bool) (*workload.List, error) {
 	l := &workload.List{}
-	for _, f := range in.Flows {
-		l.Flows = append(l.Flows, workload.FlowSpec{From: in.nodeName(f.Src), To: in.nodeName(f.Dst), Size: f.Size, Start: f.Start})
+	for i := range in.Flows {
+		f := &in.Flows[i]
+		w := workload.FlowSpec{From: in.nodeName(f.Src), To: in.nodeName(f.Dst), Size: f.Size, Start: f.Start, Class: strconv.Itoa(f.Class)}
+		if compat {
+			w.Via = in.names(in.paths().way(f.Src, f.Dst, f.SrcPort, f.DstPort))
+			w.Back = in.names(in.paths().way(f.Dst, f.Src, f.DstPort, f.SrcPort))
+			if len(w.Via) == 0 || len(w.Back) == 0 {
+				return nil, &Mistake{in.Settings.Flows, i + 2, 1, fmt.Errorf("there is no route from node %d to node %d and back; allowed: hosts that links connect", f.Src, f.Dst)}
+			}
+		}
+		l.Flows = append(l.Flows, w)
 	}
-	return l
+	return l, nil
+}
+
+// names writes a route as a scenario does: the port of a switch where several links
+// lead to the same neighbour.
+func (in *Input) names(way []hop) []string {
+	var list []string
+	for _, h := range way {
+		name := in.nodeName(h.node)
+		if in.parallel() {
+			name = fmt.Sprintf("%s.port%d", name, h.port)
+		}
+		list = append(list, name)
+	}
+	return list
+}
+
+// parallel reports whether two nodes have several links.
+func (in *Input) parallel() bool {
+	links := 0
+	for _, near := range in.paths().near {
+		links += len(near)
+	}
+	return links != 2*len(in.Fabric.Links)
 }

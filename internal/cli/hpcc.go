@@ -1,9 +1,13 @@
 package cli
 
 import (
+	"bytes"
+	"context"
+	"errors"
 	"fmt"
 	"io"
-	"path/filepath"
+	"os"
+	"runtime"
 	"strings"
 	"text/tabwriter"
 	"time"
@@ -73,7 +77,7 @@ func (a *app) runHPCC(cmd *cobra.Command, f *runFlags, h *hpccFlags) error {
 	if cmd.Flags().Changed("seed") {
 		cfg.Seed = a.seed
 	}
-	run, err := in.Build(cfg, h.compat != "", scenario.BuildOptions{Invariants: f.invariants != invariantsOff})
+	run, err := in.Build(cfg, scenario.BuildOptions{Invariants: f.invariants != invariantsOff})
 	if err != nil {
 		return wrap(exitInput, cfg.Locate(err))
 	}
@@ -87,70 +91,138 @@ func (a *app) runHPCC(cmd *cobra.Command, f *runFlags, h *hpccFlags) error {
 }
 
 func (a *app) fidelityCommand() *cobra.Command {
-	engine := ""
+	f := &fidelityFlags{}
 	cmd := &cobra.Command{
-		Use:   "fidelity DIR...",
+		Use:   "fidelity [DIR...]",
 		Short: "Hold results against those of the public ns-3 simulator",
 		Long: `Runs the files of reference folders with every algorithm that they have results
 of, with the quirks of the public simulator (--compat ns3), and compares flow by
 flow and by distribution. A folder has topology.txt, flow.txt, and for each
-algorithm ALGORITHM/config.txt and ALGORITHM/fct.txt.
+algorithm ALGORITHM/config.txt and ALGORITHM/fct.txt. Without a folder it runs
+the compact references that are built in.
 
 Exit code 1 says that a demand is not met; see docs/fidelity.md.`,
-		Args: cobra.MinimumNArgs(1),
-		RunE: func(cmd *cobra.Command, args []string) error { return a.fidelity(cmd, args, engine) },
+		RunE: func(cmd *cobra.Command, args []string) error { return a.fidelity(cmd, args, f) },
 	}
-	cmd.Flags().StringVar(&engine, "engine", "", "oracle or fast; default: both")
+	cmd.Flags().StringVar(&f.engine, "engine", "", "oracle or fast; default: both")
+	cmd.Flags().StringVar(&f.render, "render", "", "write the page about the agreement to this file")
 	return cmd
 }
 
-func (a *app) fidelity(cmd *cobra.Command, folders []string, only string) error {
-	engines := []hpcc.Engine{hpcc.Oracle, hpcc.Fast}
-	if only != "" {
-		if only != string(hpcc.Oracle) && only != string(hpcc.Fast) {
-			return failf(exitInput, "--engine is %q; allowed: oracle, fast", only)
-		}
-		engines = []hpcc.Engine{hpcc.Engine(only)}
-	}
-	tolerances, err := hpcc.Tolerances()
+type fidelityFlags struct {
+	engine string
+	render string
+}
+
+// comparison is one row to make.
+type comparison struct {
+	of     *hpcc.Case
+	engine hpcc.Engine
+	tol    hpcc.Tolerance
+}
+
+func (a *app) fidelity(cmd *cobra.Command, folders []string, f *fidelityFlags) error {
+	plan, err := f.plan(folders)
 	if err != nil {
-		return wrap(exitFailure, err)
+		return err
 	}
-	m := a.newMeter()
-	var rows []*hpcc.Fidelity
-	bad := 0
-	for _, folder := range folders {
-		algorithms, err := hpcc.Algorithms(folder)
-		if err != nil {
-			return wrap(exitInput, err)
-		}
-		for _, algorithm := range algorithms {
-			for _, e := range engines {
-				tol, known := tolerances[algorithm][e]
-				if !known {
-					continue
-				}
-				m.show(func(time.Duration) string {
-					return fmt.Sprintf("%s %s on the %s engine", filepath.Base(folder), algorithm, e)
-				})
-				row, err := hpcc.Compare(cmd.Context(), folder, algorithm, e, tol)
-				if err != nil {
-					m.clear()
-					return wrap(exitInput, err)
-				}
-				rows = append(rows, row)
-				bad += len(row.Problems)
-			}
-		}
+	rows, err := a.compareAll(cmd.Context(), plan)
+	if err != nil {
+		return wrap(exitInput, err)
 	}
-	m.clear()
 	if err := a.printFidelity(rows); err != nil {
 		return wrap(exitFailure, err)
+	}
+	if f.render != "" {
+		var page bytes.Buffer
+		if err := hpcc.Render(&page, rows); err != nil {
+			return wrap(exitFailure, err)
+		}
+		if err := os.WriteFile(f.render, page.Bytes(), 0o644); err != nil {
+			return wrap(exitFailure, err)
+		}
+	}
+	bad := 0
+	for _, r := range rows {
+		bad += len(r.Problems)
 	}
 	if bad > 0 {
 		return failf(exitFailure, "%d demands are not met", bad)
 	}
 	return nil
+}
+
+// plan lists what is compared: every algorithm of every folder on every engine.
+func (f *fidelityFlags) plan(folders []string) ([]comparison, error) {
+	engines := []hpcc.Engine{hpcc.Oracle, hpcc.Fast}
+	if f.engine != "" {
+		if f.engine != string(hpcc.Oracle) && f.engine != string(hpcc.Fast) {
+			return nil, failf(exitInput, "--engine is %q; allowed: oracle, fast", f.engine)
+		}
+		engines = []hpcc.Engine{hpcc.Engine(f.engine)}
+	}
+	tolerances, err := hpcc.Tolerances()
+	if err != nil {
+		return nil, wrap(exitFailure, err)
+	}
+	var cases []*hpcc.Case
+	if len(folders) == 0 {
+		if cases, err = hpcc.Builtin(); err != nil {
+			return nil, wrap(exitFailure, err)
+		}
+	}
+	for _, folder := range folders {
+		list, err := hpcc.OpenFolder(folder)
+		if err != nil {
+			return nil, wrap(exitInput, err)
+		}
+		cases = append(cases, list...)
+	}
+	var plan []comparison
+	for _, c := range cases {
+		for _, e := range engines {
+			plan = append(plan, comparison{c, e, tolerances[c.Algorithm][e]})
+		}
+	}
+	return plan, nil
+}
+
+// compareAll makes the rows on all cores.
+func (a *app) compareAll(ctx context.Context, plan []comparison) ([]*hpcc.Fidelity, error) {
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	m := a.newMeter()
+	defer m.clear()
+	rows, errs := make([]*hpcc.Fidelity, len(plan)), make([]error, len(plan))
+	next, done := make(chan int), make(chan int)
+	for range min(len(plan), runtime.GOMAXPROCS(0)) {
+		go func() {
+			for i := range next {
+				if rows[i], errs[i] = plan[i].of.Compare(ctx, plan[i].engine, plan[i].tol); errs[i] != nil {
+					cancel() // the others need not finish
+				}
+				done <- i
+			}
+		}()
+	}
+	go func() {
+		for i := range plan {
+			next <- i
+		}
+		close(next)
+	}()
+	for n := range plan {
+		m.show(func(time.Duration) string { return fmt.Sprintf("%d of %d comparisons", n, len(plan)) })
+		<-done
+	}
+	// A mistake, not the cancellation that it led to.
+	var first error
+	for i, err := range errs {
+		if err != nil && (first == nil || errors.Is(first, context.Canceled)) {
+			first = fmt.Errorf("%s/%s: %w", plan[i].of.Folder, plan[i].of.Algorithm, err)
+		}
+	}
+	return rows, first
 }
 
 func (a *app) printFidelity(rows []*hpcc.Fidelity) error {
@@ -161,23 +233,14 @@ func (a *app) printFidelity(rows []*hpcc.Fidelity) error {
 		return nil
 	}
 	w := &sheet{tab: tabwriter.NewWriter(a.out, 0, 0, 2, ' ', 0)}
-	w.line("folder\tcc\tengine\tflows\texact\twithin 1 %%\tmedian diff\tp99 diff\tslowdown p50 ours/ref\tp95\tp99\tmean\tpauses ours/ref\tverdict")
+	w.line("%s\tverdict", strings.Join(hpcc.Columns, "\t"))
 	for _, r := range rows {
-		verdict := color.GreenString("ok")
+		verdict := color.GreenString("%s", r.Verdict())
 		if len(r.Problems) > 0 {
-			verdict = color.RedString("%s", strings.Join(r.Problems, "; "))
+			verdict = color.RedString("%s", r.Verdict())
 		}
-		pair := func(ours, ref, low, high float64) string {
-			if r.Seeds > 0 {
-				return fmt.Sprintf("%.4g/%.4g..%.4g", ours, low, high)
-			}
-			return fmt.Sprintf("%.4g/%.4g", ours, ref)
-		}
-		w.line("%s\t%s\t%s\t%d\t%d\t%d\t%.3g %%\t%.3g %%\t%s\t%s\t%s\t%s\t%d/%d\t%s", r.Folder, r.Algorithm, r.Engine, r.Flows, r.Exact, r.Within, 100*r.Median, 100*r.P99,
-			pair(r.Ours.P50, r.Reference.P50, r.Low.P50, r.High.P50), pair(r.Ours.P95, r.Reference.P95, r.Low.P95, r.High.P95),
-			pair(r.Ours.P99, r.Reference.P99, r.Low.P99, r.High.P99), pair(r.Ours.Mean, r.Reference.Mean, r.Low.Mean, r.High.Mean),
-			r.Pauses, r.RefPauses, verdict)
+		w.line("%s\t%s", strings.Join(r.Row(), "\t"), verdict)
 	}
-	w.line("(where results depend on random numbers: medians over seeds of ours / range of the reference's runs)")
+	w.line("(a range is that of random runs, next to medians over seeds of the other side)")
 	return w.flush()
 }
