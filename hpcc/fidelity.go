@@ -254,7 +254,11 @@ func (f *Fidelity) judge(tol Tolerance) {
 	if f.Missing > 0 {
 		bad("%d flows are complete on one side only", f.Missing)
 	}
-	if f.Seeds > 0 {
+	switch {
+	case f.OneRun:
+		f.judgeOne(bad, tol)
+		return
+	case f.Seeds > 0:
 		f.judgeRange(bad)
 		return
 	}
@@ -287,28 +291,46 @@ func (f *Fidelity) judge(tol Tolerance) {
 }
 
 // judgeRange demands that medians over our seeds lie in the range of the
-// reference's runs; of a reference with one run, that it lies in the range of our
-// seeds.
+// reference's runs.
 func (f *Fidelity) judgeRange(bad func(string, ...any)) {
-	got, whose, theirs := f.Ours, "ours", "the reference's runs"
-	pauses := &f.Pauses
-	if f.OneRun {
-		got, whose, theirs = f.Reference, "the reference's", "our seeds"
-		pauses = f.RefPauses
-	}
 	for _, d := range []struct {
 		what           string
 		got, low, high float64
 	}{
-		{"slowdown mean", got.Mean, f.Low.Mean, f.High.Mean}, {"slowdown p50", got.P50, f.Low.P50, f.High.P50},
-		{"slowdown p95", got.P95, f.Low.P95, f.High.P95}, {"slowdown p99", got.P99, f.Low.P99, f.High.P99},
+		{"slowdown mean", f.Ours.Mean, f.Low.Mean, f.High.Mean}, {"slowdown p50", f.Ours.P50, f.Low.P50, f.High.P50},
+		{"slowdown p95", f.Ours.P95, f.Low.P95, f.High.P95}, {"slowdown p99", f.Ours.P99, f.Low.P99, f.High.P99},
 	} {
 		if !(d.got >= d.low && d.got <= d.high) {
-			bad("%s %s is %.4g; %s have %.4g to %.4g", whose, d.what, d.got, theirs, d.low, d.high)
+			bad("%s is %.4g; the reference's runs have %.4g to %.4g", d.what, d.got, d.low, d.high)
 		}
 	}
-	if f.PauseLow != nil && pauses != nil && (*pauses < *f.PauseLow || *pauses > *f.PauseHigh) {
-		bad("%s number of pauses is %d; %s have %d to %d", whose, *pauses, theirs, *f.PauseLow, *f.PauseHigh)
+	if f.PauseLow != nil && (f.Pauses < *f.PauseLow || f.Pauses > *f.PauseHigh) {
+		bad("there are %d pauses; the reference's runs have %d to %d", f.Pauses, *f.PauseLow, *f.PauseHigh)
+	}
+}
+
+// judgeOne demands that the only run of the reference could be one of ours: it
+// lies in the range of our seeds, which is widened by its own width on both sides
+// (of eleven equal runs, one is often the first or last) and by a tolerance.
+func (f *Fidelity) judgeOne(bad func(string, ...any), tol Tolerance) {
+	for _, d := range []struct {
+		what                 string
+		got, low, high, more float64
+	}{
+		{"slowdown mean", f.Reference.Mean, f.Low.Mean, f.High.Mean, tol.P95}, {"slowdown p50", f.Reference.P50, f.Low.P50, f.High.P50, tol.P50},
+		{"slowdown p95", f.Reference.P95, f.Low.P95, f.High.P95, tol.P95}, {"slowdown p99", f.Reference.P99, f.Low.P99, f.High.P99, tol.P99},
+	} {
+		width := d.high - d.low
+		if low, high := (d.low-width)*(1-d.more), (d.high+width)*(1+d.more); !(d.got >= low && d.got <= high) {
+			bad("%s of the reference is %.4g; our seeds allow %.4g to %.4g", d.what, d.got, low, high)
+		}
+	}
+	if f.RefPauses == nil {
+		return
+	}
+	width := *f.PauseHigh - *f.PauseLow + 1
+	if low, high := *f.PauseLow-width, *f.PauseHigh+width; *f.RefPauses < low || *f.RefPauses > high {
+		bad("the reference has %d pauses; our seeds allow %d to %d", *f.RefPauses, max(0, low), high)
 	}
 }
 

@@ -17,7 +17,9 @@ import (
 type paths struct {
 	fabric *Fabric
 	near   [][]neighbour
-	next   Routes
+	// parallel says that two nodes have several links.
+	parallel bool
+	next     Routes
 	trips  map[[2]int]trip
 }
 
@@ -58,6 +60,7 @@ func (in *Input) paths() *paths {
 			return b.link - a.link
 		})
 		p.near[n] = slices.CompactFunc(p.near[n], func(a, b neighbour) bool { return a.node == b.node })
+		p.parallel = p.parallel || len(p.near[n]) < ports[n]
 	}
 	for host, sw := range f.Switch {
 		if !sw {

@@ -141,8 +141,9 @@ func (c *Case) recall() error {
 	if err != nil {
 		return err
 	}
+	mine := c.In.fingerprint()
 	for _, k := range known {
-		if k.Algorithm == c.Algorithm && k.In.fingerprint() == c.In.fingerprint() {
+		if k.Algorithm == c.Algorithm && k.In.fingerprint() == mine {
 			c.Ref.Range = k.Ref.Range
 		}
 	}

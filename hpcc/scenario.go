@@ -287,19 +287,10 @@ func (in *Input) names(way []hop) []string {
 	var list []string
 	for _, h := range way {
 		name := in.nodeName(h.node)
-		if in.parallel() {
+		if in.paths().parallel {
 			name = fmt.Sprintf("%s.port%d", name, h.port)
 		}
 		list = append(list, name)
 	}
 	return list
-}
-
-// parallel reports whether two nodes have several links.
-func (in *Input) parallel() bool {
-	links := 0
-	for _, near := range in.paths().near {
-		links += len(near)
-	}
-	return links != 2*len(in.Fabric.Links)
 }
