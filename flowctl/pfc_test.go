@@ -229,46 +229,24 @@ func TestSIHSteps(t *testing.T) {
 		t.Errorf("two lossless classes reserve %d B, want 6000", got)
 	}
 	r := scheme.Receiver(p).(*sihReceiver)
-	a := &mmu.Arrival{In: 0, Out: 1, Bytes: 1000, Class: 1, Kind: mmu.Lossless}
-	arrive := func(where mmu.Segment, off bool) {
-		t.Helper()
-		s := r.Place(0, a)
-		if s != where {
-			t.Errorf("placed in %s, want %s", s, where)
-		}
-		if s != mmu.Drop {
-			p.ledger.Charge(a, s)
-			r.Charged(0, a, s)
-		}
-		if got := r.Paused() == 0b010; got != off {
-			t.Errorf("after an arrival to %s: off is %v", s, got)
-		}
-	}
-	leave := func(off bool) {
-		t.Helper()
-		p.ledger.Release(a)
-		r.Released(0, a)
-		if got := r.Paused() == 0b010; got != off {
-			t.Errorf("with %+v: off is %v", p.ledger.View().Ingress(0, 1), got)
-		}
-	}
-	arrive(mmu.Private, false)
+	q := newQueueSteps(t, p, r, r.Paused)
+	q.arrive(mmu.Private, false)
 	for range 5 {
-		arrive(mmu.Shared, false) // up to 5000 B, not above
+		q.arrive(mmu.Shared, false) // up to 5000 B, not above
 	}
 	for range 3 {
-		arrive(mmu.Headroom, true)
+		q.arrive(mmu.Headroom, true)
 	}
-	arrive(mmu.Drop, true)
+	q.arrive(mmu.Drop, true)
 	for range 3 {
-		leave(true) // headroom first
+		q.leave(true) // headroom first
 	}
-	leave(true)  // shared 4000 B: not below Xon = 5000 - 1000
-	leave(false) // 3000 B
+	q.leave(true)  // shared 4000 B: not below Xon = 5000 - 1000
+	q.leave(false) // 3000 B
 	for range 3 {
-		leave(false)
+		q.leave(false)
 	}
-	leave(false) // the private one
+	q.leave(false) // the private one
 	if n := p.ledger.View().Stored(); n != 0 {
 		t.Errorf("%d B are left", n)
 	}

@@ -24,48 +24,26 @@ func TestSONiCSteps(t *testing.T) {
 		t.Fatal(err)
 	}
 	r := scheme.Receiver(p).(*sonicReceiver)
-	a := &mmu.Arrival{In: 0, Out: 1, Bytes: 1000, Class: 1, Kind: mmu.Lossless}
-	arrive := func(where mmu.Segment, off bool) {
-		t.Helper()
-		s := r.Place(0, a)
-		if s != where {
-			t.Errorf("placed in %s, want %s", s, where)
-		}
-		if s != mmu.Drop {
-			p.ledger.Charge(a, s)
-			r.Charged(0, a, s)
-		}
-		if got := r.Paused() == 0b010; got != off {
-			t.Errorf("after an arrival to %s: off is %v", s, got)
-		}
-	}
-	leave := func(off bool) {
-		t.Helper()
-		p.ledger.Release(a)
-		r.Released(0, a)
-		if got := r.Paused() == 0b010; got != off {
-			t.Errorf("with %+v: off is %v", p.ledger.View().Ingress(0, 1), got)
-		}
-	}
+	q := newQueueSteps(t, p, r, r.Paused)
 	// Counted first: the n-th frame is held against (20,000 - 1000 n) / 4. The
 	// fourth fits, 4000 <= 4000; the fifth does not, 5000 > 3750.
 	for range 4 {
-		arrive(mmu.Shared, false)
+		q.arrive(mmu.Shared, false)
 	}
-	arrive(mmu.Headroom, true)
+	q.arrive(mmu.Headroom, true)
 	// While headroom is in use everything goes there, although after departures of
 	// other queues a frame might fit again.
-	arrive(mmu.Headroom, true)
-	arrive(mmu.Headroom, true)
-	arrive(mmu.Drop, true)
+	q.arrive(mmu.Headroom, true)
+	q.arrive(mmu.Headroom, true)
+	q.arrive(mmu.Drop, true)
 	for range 3 {
-		leave(true) // headroom first
+		q.leave(true) // headroom first
 	}
 	// 3000 B: 3000 + 2496 > (20,000 - 3000) / 4 = 4250. 2000 B: 4496 <= 4500.
-	leave(true)
-	leave(false)
-	leave(false)
-	leave(false)
+	q.leave(true)
+	q.leave(false)
+	q.leave(false)
+	q.leave(false)
 	if _, err := newSONiC(&SONiCParams{Xon: -1}); err == nil {
 		t.Error("a negative xon is accepted")
 	}
