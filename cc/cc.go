@@ -28,9 +28,8 @@ type Control interface {
 	// OnLoss follows the detection of a loss, before anything is sent again. With
 	// timeout false a gap was found (a NACK, or the third duplicate or selective
 	// ACK): one call per recovery, which lasts until everything that was sent
-	// before the call is acknowledged. Window-based algorithms ignore a second
-	// call within it. With timeout true the retransmission timer ran out: one call
-	// each time.
+	// before the call is acknowledged; after a timeout, of what was sent before it
+	// none. With timeout true the retransmission timer ran out: one call each time.
 	OnLoss(now units.Time, timeout bool)
 	// Rate returns the pacing rate, asked when a packet has been sent. A rate
 	// change does not move a send time that was computed already, unless the
@@ -94,6 +93,9 @@ type Ack struct {
 	// Bytes is the payload that this ACK is the first to acknowledge, in order or
 	// selectively.
 	Bytes units.Bytes
+	// Flight is the payload in the network after this ACK, as far as the NIC knows
+	// (see Window): without what was selectively acknowledged or is deemed lost.
+	Flight units.Bytes
 	// RTT is the time from the transmission of the packet that caused this ACK to
 	// its arrival, for a Clocked algorithm; that is, from the start of the packet's first bit on the wire to
 	// the last bit of the ACK; 0 when not measured, as for packets that were sent

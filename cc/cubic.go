@@ -151,7 +151,9 @@ func (c *cubic) OnLoss(_ units.Time, timeout bool) {
 			c.timeout(c.ssthresh)
 		}
 		c.epoch, c.flat = units.Never, true
-	} else if c.newLoss() && c.unmarked() {
+		return
+	}
+	if c.hold(); c.unmarked() {
 		c.cut(c.outstanding(), 2*c.mss)
 	}
 }

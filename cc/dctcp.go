@@ -79,8 +79,9 @@ func (d *dctcp) observe(next uint32) {
 func (d *dctcp) OnLoss(_ units.Time, timeout bool) {
 	if timeout {
 		d.timeout(d.half())
-	} else if d.newLoss() {
-		to := d.half()
-		d.lower(to, to)
+		return
 	}
+	d.hold()
+	to := d.half()
+	d.lower(to, to)
 }

@@ -42,7 +42,9 @@ func (n *newReno) OnAck(_ units.Time, a *Ack) {
 func (n *newReno) OnLoss(_ units.Time, timeout bool) {
 	if timeout {
 		n.timeout(n.half())
-	} else if n.newLoss() && n.unmarked() {
+		return
+	}
+	if n.hold(); n.unmarked() {
 		to := n.half()
 		n.lower(to, to)
 	}

@@ -18,8 +18,8 @@ type tcp struct {
 	una      uint32      // first packet that is not acknowledged
 	next     uint32      // packets ever sent, as far as known
 	sent     uint32      // packets sent since the last ACK, new or again
-	flight   units.Bytes // unacknowledged after the last ACK
-	used     units.Bytes // unacknowledged before it
+	flight   units.Bytes // in the network after the last ACK
+	used     units.Bytes // in the network before it
 	lossEnd  uint32      // up to here a loss was answered
 	markEnd  uint32      // up to here a mark was answered
 	halted   bool        // in fast recovery: the window stays
@@ -75,7 +75,7 @@ func (t *tcp) take(a *Ack, marked bool) bool {
 	}
 	t.next = max(t.next, a.Next)
 	t.sent = 0
-	t.flight = units.Bytes(max(a.Next, a.Seq)-a.Seq) * t.mss
+	t.flight = a.Flight
 	if t.una >= t.lossEnd {
 		t.halted = false
 	}
@@ -86,7 +86,9 @@ func (t *tcp) take(a *Ack, marked bool) bool {
 	return a.Bytes > 0 && !marked && !held && need+t.mss > t.cwnd
 }
 
-// outstanding returns what is sent and not acknowledged (FlightSize of RFC 5681).
+// outstanding returns what is in the network: FlightSize of RFC 5681, with selective
+// ACKs the pipe of RFC 6675. A gap that is filled late lets the former grow far
+// beyond the window, so half of it would be no reduction.
 func (t *tcp) outstanding() units.Bytes { return t.flight + units.Bytes(t.sent)*t.mss }
 
 // slow reports whether the window is in slow start.
@@ -115,16 +117,9 @@ func (t *tcp) grow(b units.Bytes) {
 	}
 }
 
-// newLoss reports whether a loss is the first of its window of data, and begins a
-// recovery then: until everything sent so far is acknowledged, the window stays
-// and further losses are part of this one (RFC 6582, section 3.2).
-func (t *tcp) newLoss() bool {
-	if t.una < t.lossEnd {
-		return false
-	}
-	t.lossEnd, t.halted = t.sentSoFar(), true
-	return true
-}
+// hold begins a recovery: until everything sent so far is acknowledged, the window
+// stays (RFC 6582, section 3.2). The NIC calls once per recovery.
+func (t *tcp) hold() { t.lossEnd, t.halted = t.sentSoFar(), true }
 
 // newMark reports whether the mark of an ACK is the first of its window of data
 // (RFC 3168, section 6.1.2).

@@ -64,6 +64,7 @@ func ccAllocs(t testing.TB, e registry.Entry[cc.New], c cc.Control) {
 		now += units.Microsecond
 		ack.Seq++
 		ack.Next = ack.Seq + 10
+		ack.Flight = 10 * bigPayload
 		ack.Telemetry = road.records(now, units.Bytes(ack.Seq)*100)
 		c.OnSend(now, 1048)
 		c.OnAck(now, &ack)
@@ -182,6 +183,7 @@ func (d *ccDrive) play(c cc.Control, seed uint64, losses bool) []sample {
 			ack.Seq, ack.Bytes, ack.RTT = min(ack.Seq+1, ack.Next), bigPayload, f.BaseRTT+units.Time(r.IntN(5_000_000))
 			ack.CE = r.IntN(3) == 0
 			ack.Telemetry = road.records(now, units.Bytes(r.IntN(100_000)))
+			ack.Flight = units.Bytes(ack.Next-ack.Seq) * bigPayload
 			c.OnAck(now, &ack)
 		case k < 19:
 			c.OnCNP(now)
@@ -236,6 +238,7 @@ func (d *ccDrive) falls(c cc.Control) {
 		queue := f.Line.In(now / 10)
 		ack.Seq++
 		ack.Next = ack.Seq + 20
+		ack.Flight = 20 * bigPayload
 		ack.RTT = f.BaseRTT + f.Line.TxTime(queue)
 		ack.Telemetry = road.records(now, queue)
 		c.OnSend(now, f.MTU)

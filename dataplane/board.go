@@ -20,9 +20,20 @@ type board struct {
 	pipe  uint32       // packets in the network, as far as known
 	lost  uint32       // packets that are deemed lost and not sent again yet
 	first uint32       // no lost packet comes before this one
-	seen  uint32       // packets before this one were looked at for loss
-	// top are the highest SACKed packets, falling, each plus one.
-	top     [dupThreshold]uint32
+	peak  uint32       // the highest packet ever SACKed, plus one
+	// Transmissions are numbered. A network that keeps the order has lost what was
+	// sent before several that arrived, whether it was sent first or again: the rule
+	// of RFC 6675 on transmissions instead of packets, which finds out when a packet
+	// is lost once more (as RFC 8985 does by time).
+	number []uint32             // by packet modulo length: its last transmission; unnumbered: not followed
+	order  []uint32             // by number modulo length: its packet
+	oldest uint32               // transmissions before this one were looked at for loss
+	newest uint32               // transmissions so far
+	top    [dupThreshold]uint32 // the last transmissions that arrived, falling, each plus one
+	cause  uint32               // packet that caused the ACK at hand
+	again  bool                 // and its transmission was not the first
+	follow bool                 // packets that are sent again are followed
+
 	recover uint32 // recovery lasts until all before this packet is acknowledged
 	srtt    units.Time
 	vary    units.Time // RTTVAR of RFC 6298
@@ -32,8 +43,13 @@ type board struct {
 // TCP takes it for lost (RFC 6675, DupThresh).
 const dupThreshold = 3
 
+// unnumbered is no transmission.
+const unnumbered = 1<<32 - 1
+
 // start empties the board for a new flow.
-func (b *board) start() { *b = board{sent: b.sent, state: b.state} }
+func (b *board) start(follow bool) {
+	*b = board{sent: b.sent, state: b.state, number: b.number, order: b.order, follow: follow}
+}
 
 // note remembers a packet that is sent now.
 func (b *board) note(now units.Time, seq, una uint32, again, selective bool) {
@@ -49,12 +65,29 @@ func (b *board) note(now units.Time, seq, una uint32, again, selective bool) {
 		return
 	}
 	b.pipe++
-	if !again {
-		b.state[at] = underWay
-		return
+	b.state[at], b.number[at] = underWay, unnumbered
+	if again {
+		b.state[at] = sentAgain
+		b.lost--
 	}
-	b.state[at] = sentAgain
-	b.lost--
+	if !again || b.follow {
+		b.number[at] = b.transmit(seq)
+	}
+}
+
+// transmit numbers a transmission.
+func (b *board) transmit(seq uint32) uint32 {
+	if size := uint32(len(b.order)); b.newest-b.oldest == size {
+		order := make([]uint32, max(64, 2*size))
+		for i := b.oldest; i != b.newest; i++ {
+			order[i&uint32(len(order)-1)] = b.order[i&(size-1)]
+		}
+		b.order = order
+	}
+	n := b.newest
+	b.order[n&uint32(len(b.order)-1)] = seq
+	b.newest++
+	return n
 }
 
 func (b *board) grow(seq, una, need uint32, selective bool) {
@@ -64,18 +97,19 @@ func (b *board) grow(seq, una, need uint32, selective bool) {
 	}
 	sent := make([]units.Time, size)
 	var state []uint8
+	var number []uint32
 	if selective {
-		state = make([]uint8, size)
+		state, number = make([]uint8, size), make([]uint32, size)
 	}
 	if old := uint32(len(b.sent)); old > 0 {
 		for s := una; s < seq; s++ {
 			sent[s&(size-1)] = b.sent[s&(old-1)]
 			if selective {
-				state[s&(size-1)] = b.state[s&(old-1)]
+				state[s&(size-1)], number[s&(size-1)] = b.state[s&(old-1)], b.number[s&(old-1)]
 			}
 		}
 	}
-	b.sent, b.state = sent, state
+	b.sent, b.state, b.number = sent, state, number
 }
 
 // rtt returns how long ago a packet was sent, 0 when it was sent more than once.
@@ -93,6 +127,12 @@ func (b *board) at(seq uint32) *uint8 { return &b.state[seq&uint32(len(b.state)-
 func (b *board) arrived(seq uint32, inOrder bool) bool {
 	s := b.at(seq)
 	was := *s
+	// Nobody knows which transmission of several arrived, unless the ACK says so.
+	if was == underWay || was == sentAgain && b.again && seq == b.cause {
+		if n := b.number[seq&uint32(len(b.number)-1)]; n != unnumbered {
+			b.climb(n + 1)
+		}
+	}
 	switch was {
 	case underWay, sentAgain:
 		b.pipe--
@@ -105,12 +145,12 @@ func (b *board) arrived(seq uint32, inOrder bool) bool {
 	case !inOrder && was != sacked:
 		b.held++
 		*s = sacked
-		b.climb(seq + 1)
+		b.peak = max(b.peak, seq+1)
 	}
 	return was != sacked
 }
 
-// climb keeps the highest SACKed packets.
+// climb keeps the last transmissions that arrived.
 func (b *board) climb(n uint32) {
 	for i := range b.top {
 		if n > b.top[i] {
@@ -146,20 +186,16 @@ func (b *board) lose(seq uint32) {
 	b.first = min(b.first, seq)
 }
 
-// detect takes packets for lost that so many later ones have overtaken, and
-// reports whether there are any.
+// detect takes packets for lost after whose transmission so many others arrived,
+// and reports whether there are any.
 func (b *board) detect(una uint32, threshold int) bool {
-	end := b.top[threshold-1]
-	if end == 0 {
-		return false
-	}
 	before := b.lost
-	for s := max(b.seen, una); s+1 < end; s++ {
-		if *b.at(s) == underWay {
-			b.lose(s)
+	for ; b.oldest+1 < b.top[threshold-1]; b.oldest++ {
+		seq := b.order[b.oldest&uint32(len(b.order)-1)]
+		if seq >= una && b.number[seq&uint32(len(b.number)-1)] == b.oldest {
+			b.lose(seq)
 		}
 	}
-	b.seen = max(b.seen, end-1)
 	return b.lost > before
 }
 

@@ -19,9 +19,9 @@ func (b *board) expect(t *testing.T, after string, want counts) {
 }
 
 // sent is a board after the transmission of packets 0..n-1, one per microsecond.
-func sent(n uint32) *board {
+func sent(n uint32, r Recovery) *board {
 	b := &board{}
-	b.start()
+	b.start(r == SACK)
 	for i := range n {
 		b.note(units.Time(i)*units.Microsecond, i, 0, false, true)
 	}
@@ -32,7 +32,7 @@ func sent(n uint32) *board {
 // pipe counts what is neither SACKed nor lost, and what was sent again (SetPipe).
 // Packets 1 and 5 of ten are lost, then 9, and 5 once more.
 func TestScoreboard(t *testing.T) {
-	b := sent(10)
+	b := sent(10, SACK)
 	b.expect(t, "ten packets", counts{10, 0, 0})
 	take := func(what string, from, to uint32, lost bool, want counts) {
 		t.Helper()
@@ -91,10 +91,42 @@ func TestScoreboard(t *testing.T) {
 	b.expect(t, "the ACK of all", counts{0, 0, 0})
 }
 
+// TCP finds out that a packet is lost once more when three packets arrived that were
+// sent after it was sent again; packets of before say nothing, wherever they are in
+// the flow.
+func TestScoreboardLostAgain(t *testing.T) {
+	b := sent(8, SACK) // transmissions 0 to 7
+	arrive := func(seq uint32, again, lost bool, want counts) {
+		t.Helper()
+		b.cause, b.again = seq, again
+		b.arrived(seq, false)
+		if got := b.detect(0, dupThreshold); got != lost {
+			t.Errorf("packet %d: a loss is found: %v", seq, got)
+		}
+		b.expect(t, "an arrival", want)
+	}
+	arrive(2, false, false, counts{7, 0, 1})
+	arrive(3, false, false, counts{6, 0, 2})
+	arrive(4, false, true, counts{3, 2, 3}) // 0 and 1 are lost
+	for seq := range uint32(2) {            // transmissions 8 and 9
+		b.note(20*units.Microsecond, seq, 0, true, true)
+	}
+	b.note(20*units.Microsecond, 8, 0, false, true) // 10
+	b.note(20*units.Microsecond, 9, 0, false, true) // 11
+	arrive(5, false, false, counts{6, 0, 4})
+	arrive(6, false, false, counts{5, 0, 5})
+	arrive(7, false, false, counts{4, 0, 6}) // all of before
+	arrive(8, false, false, counts{3, 0, 7})
+	arrive(1, true, false, counts{2, 0, 8}) // 1 arrived, the second time: 9 and 10
+	arrive(9, false, true, counts{0, 1, 9}) // 9, 10, 11: 0 is lost again
+	b.note(40*units.Microsecond, 0, 0, true, true)
+	b.expect(t, "0 for the third time", counts{1, 0, 9})
+}
+
 // IRN (Mittal et al. 2018, section 3.1) takes a packet for lost as soon as a later
 // one is SACKed, and resends each once before the timeout.
 func TestScoreboardIRN(t *testing.T) {
-	b := sent(8)
+	b := sent(8, IRN)
 	step := func(from, to, una uint32, all bool, news int, lost bool, want counts) {
 		t.Helper()
 		if n := b.selected(from, to, all); n != news {
@@ -136,7 +168,7 @@ func TestScoreboardIRN(t *testing.T) {
 
 // The board grows with the window and keeps what it knows: 64 places at first.
 func TestScoreboardGrows(t *testing.T) {
-	b := sent(10)
+	b := sent(10, SACK)
 	for seq := range uint32(5) {
 		b.arrived(seq, true)
 	}

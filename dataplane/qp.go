@@ -36,6 +36,7 @@ type qp struct {
 	una      uint32 // first unacknowledged packet
 	total    uint32 // packets of the flow
 	high     uint32 // packets ever sent
+	recover  uint32 // go-back-N: a loss was reported, and its recovery lasts until all before this packet is acknowledged
 	hash     uint32
 	dst      uint16
 	lastSize uint16 // frame size of the last packet
@@ -72,7 +73,7 @@ func (n *NIC) open(now units.Time, flow uint32) {
 		q.flags |= packet.Telemetry
 	}
 	if q.board != nil {
-		q.board.start()
+		q.board.start(way.Recovery == SACK)
 	}
 	n.about = cc.Flow{Line: n.ports[0].spec.Rate, MTU: units.Bytes(q.fullSize), MSS: way.Payload, BaseRTT: n.rtt}
 	q.ctl.Start(now, &n.about)
@@ -313,7 +314,7 @@ func (n *NIC) timeout(now units.Time, i int32, q *qp) {
 
 // goBack restarts a queue pair at its first unacknowledged packet.
 func (n *NIC) goBack(now units.Time, i int32, q *qp) {
-	q.seq = q.una
+	q.seq, q.recover = q.una, q.high
 	n.reconsider(now, i, q)
 }
 
@@ -360,7 +361,10 @@ func (n *NIC) acknowledged(now units.Time, p *packet.Packet, ext packet.Ext) {
 	before := n.rateOf(now, q)
 	if p.Kind() == packet.Nack && p.Seq == q.una {
 		n.ack.Nack = true
-		q.ctl.OnLoss(now, false)
+		if q.una >= q.recover {
+			q.recover = q.high
+			q.ctl.OnLoss(now, false)
+		}
 		q.seq = q.una
 		q.rtoAt = units.Never
 	}
@@ -372,6 +376,7 @@ func (n *NIC) acknowledged(now units.Time, p *packet.Packet, ext packet.Ext) {
 // before that.
 func (n *NIC) feedback(now units.Time, i int32, q *qp, p *packet.Packet, before units.Rate) {
 	n.ack.Seq, n.ack.Next = p.Seq, q.seq
+	n.ack.Flight = q.inFlight()
 	n.ack.CE = p.Flags&packet.CE != 0
 	if n.ack.CE && q.way.CNP == CNPInAck {
 		q.ctl.OnCNP(now)

@@ -198,8 +198,9 @@ func (n *NIC) selectivelyAcknowledged(now units.Time, i int32, q *qp, p *packet.
 		k := int(head >> 56)
 		cause, held, blocks, ext = uint32(head), uint32(head>>32)&0xffffff, ext[1:1+k], ext[1+k:]
 	}
+	b.cause, b.again = cause, p.Flags&packet.Retransmit != 0
 	rtt := units.Time(0)
-	if p.Flags&packet.Retransmit == 0 && cause >= q.una && cause < q.high {
+	if !b.again && cause >= q.una && cause < q.high {
 		if rtt = b.rtt(now, cause); rtt > 0 {
 			b.measured(rtt)
 		}
@@ -271,7 +272,7 @@ func (n *NIC) loseAll(now units.Time, i int32, q *qp) {
 	b := q.board
 	end := q.seq
 	if q.way.Recovery == IRN {
-		end = max(q.una+1, b.top[0])
+		end = max(q.una+1, b.peak)
 	}
 	for s := q.una; s < min(end, q.seq); s++ {
 		b.lose(s)
