@@ -64,9 +64,9 @@ func (t *tcp) Window(units.Time) units.Bytes { return t.cwnd }
 
 // take brings the books up to date with an ACK. It reports whether the window
 // may grow: something new arrived, without a mark that counts, outside of
-// recovery, which it also did not end, while the window was in use (RFC 7661: a
-// window that does not bind says nothing about the network). In slow start half
-// of it is use enough.
+// recovery, which it also did not end, while at least half of the window was in
+// use (RFC 7661, section 4.2: a window that does not bind says nothing about the
+// network).
 func (t *tcp) take(a *Ack, marked bool) bool {
 	t.used = t.outstanding()
 	held := t.halted
@@ -79,11 +79,7 @@ func (t *tcp) take(a *Ack, marked bool) bool {
 	if t.una >= t.lossEnd {
 		t.halted = false
 	}
-	need := t.used
-	if t.slow() {
-		need *= 2
-	}
-	return a.Bytes > 0 && !marked && !held && need+t.mss > t.cwnd
+	return a.Bytes > 0 && !marked && !held && 2*t.used+t.mss > t.cwnd
 }
 
 // outstanding returns what is in the network: FlightSize of RFC 5681, with selective
