@@ -19,11 +19,11 @@ type DCQCNParams struct {
 	HAI           units.Rate  `yaml:"rhai"`           // hyper-additive step
 	MinRate       units.Rate  `yaml:"min_rate"`       // a flow never sends slower
 	ClampTarget   bool        `yaml:"clamp_target"`   // every cut moves the target
+	RiseFirst     bool        `yaml:"rise_first"`     // an increase due with a decrease comes before it, not never: its time has passed
 	// The rest is for agreement with the public simulator to the bit, see
 	// docs/cc/dcqcn.md.
 	FirstCutDelay units.Time `yaml:"first_cut_delay"` // the first decrease is checked so much later
 	AlphaDelay    units.Time `yaml:"alpha_delay"`     // updates of alpha are so much later
-	RiseFirst     bool       `yaml:"rise_first"`      // an increase due with a decrease comes before it, not never
 	Truncate      bool       `yaml:"truncate"`        // keep what rounding down loses: half a bit per second, and alpha below 1e-13
 }
 
@@ -36,13 +36,13 @@ var dcqcnPresets = presets[DCQCNParams]{
 	"hpcc-sim": {
 		Preset: "hpcc-sim", G: 1.0 / 256, AlphaInterval: units.Microsecond, CutInterval: 4 * units.Microsecond,
 		RiseInterval: 900 * units.Microsecond, FastRecovery: 1, AI: 50 * units.Mbps, HAI: 100 * units.Mbps,
-		MinRate: 100 * units.Mbps,
+		MinRate: 100 * units.Mbps, RiseFirst: true,
 	},
 	// Zhu et al. 2015, section 5.
 	"paper": {
 		Preset: "paper", G: 1.0 / 256, AlphaInterval: 55 * units.Microsecond, CutInterval: 50 * units.Microsecond,
 		RiseInterval: 55 * units.Microsecond, RiseBytes: 10 * units.MB, FastRecovery: 5, AI: 40 * units.Mbps, HAI: 400 * units.Mbps,
-		MinRate: 40 * units.Mbps, ClampTarget: true,
+		MinRate: 40 * units.Mbps, ClampTarget: true, RiseFirst: true,
 	},
 }
 

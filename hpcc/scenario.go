@@ -89,7 +89,7 @@ func (in *Input) Scenario(algorithm string, compat bool) (*scenario.Config, erro
 	if c.Switch, err = in.switches(c.Switch, compat); err != nil {
 		return nil, err
 	}
-	if c.Hosts, err = in.hosts(c.Hosts, algorithm); err != nil {
+	if c.Hosts, err = in.hosts(c.Hosts, algorithm, compat); err != nil {
 		return nil, err
 	}
 	list, err := in.list(compat)
@@ -210,7 +210,7 @@ func (in *Input) topology() scenario.Topology {
 	return scenario.Fabric("custom", p)
 }
 
-func (in *Input) hosts(h scenario.Hosts, algorithm string) (scenario.Hosts, error) {
+func (in *Input) hosts(h scenario.Hosts, algorithm string, compat bool) (scenario.Hosts, error) {
 	s := in.Settings
 	h.Payload, h.Header = s.Payload, header
 	h.Ack = scenario.Ack{Every: max(1, int((s.AckEvery+s.Payload-1)/s.Payload)), Class: "same", Size: ackSize}
@@ -233,6 +233,9 @@ func (in *Input) hosts(h scenario.Hosts, algorithm string) (scenario.Hosts, erro
 		}
 		p.AlphaInterval, p.CutInterval, p.RiseInterval, p.G = s.AlphaEvery, s.CutEvery, s.RiseEvery, s.G
 		p.FastRecovery, p.AI, p.HAI, p.MinRate, p.ClampTarget = int(s.FastSteps), s.AI, s.HAI, s.MinRate, s.Clamp
+		if compat { // its order of simultaneous events, and its rounding
+			p.FirstCutDelay, p.AlphaDelay, p.Truncate = units.Nanosecond, units.Picosecond, true
+		}
 	case *cc.HPCCParams:
 		if err := p.ApplyPreset("hpcc-sim"); err != nil {
 			return h, err

@@ -24,7 +24,7 @@ var keyDocs = map[string]string{
 	"cc.DCQCNParams.MinRate":                "a flow never sends slower",
 	"cc.DCQCNParams.Preset":                 "named set that fills the others",
 	"cc.DCQCNParams.RiseBytes":              "byte counter of the increase; 0B: none",
-	"cc.DCQCNParams.RiseFirst":              "an increase due with a decrease comes before it, not never",
+	"cc.DCQCNParams.RiseFirst":              "an increase due with a decrease comes before it, not never: its time has passed",
 	"cc.DCQCNParams.RiseInterval":           "timer of the increase",
 	"cc.DCQCNParams.Truncate":               "keep what rounding down loses: half a bit per second, and alpha below 1e-13",
 	"cc.DCTCPParams.G":                      "gain of alpha",
