@@ -43,8 +43,7 @@ func TestNewRenoHalves(t *testing.T) {
 // Cubic in the fabric, on a path of 200 ms, where it is faster than Reno: a frame is
 // damaged at 0.1 s, and from the end of the recovery on the window follows W(t) =
 // C (t - K)^3 + W_max, K = cube root of (W_max (1 - beta) / C) (RFC 9438, section
-// 4.2), within 1 % of W_max. 100 Mbps x 200 ms are 1646 segments: the curve gets
-// there after some 20 s.
+// 4.2), within 1 % of W_max, for 16 s.
 func TestCubicCurve(t *testing.T) {
 	s := setup{units.Gbps, 100 * units.Mbps, 50 * units.Millisecond, tcpKeys("{name: cubic, initial_segments: 1000}", "{name: none}"), "tcp", 1, 0}
 	s.keys = strings.NewReplacer("min_rto: 1ms", "min_rto: 1s, timeout: 2s", "size: 4MB", "size: 40MB").Replace(s.keys)

@@ -49,56 +49,6 @@ func carried(t *testing.T, senders int, hosts, more string, size units.Bytes) (*
 	return b, peeks
 }
 
-// Flows that start together share a bottleneck: Jain's index of what they deliver
-// in the last third of 3 ms, some 500 round trips, is over 0.95. The queue of HPCC
-// and PowerTCP stays under one bandwidth-delay product (25 Gbps x 5.8 us = 18 KB)
-// on average from the tenth round trip of two flows on.
-func TestTransportsShareABottleneck(t *testing.T) {
-	for _, name := range []string{"hpcc", "powertcp"} {
-		for _, n := range []int{2, 16} {
-			b, peeks := carried(t, n, "{cc: {name: "+name+"}}", "", 20*units.MB)
-			f, err := sim.NewFast(b.Spec, sim.Options{})
-			if err != nil {
-				t.Fatal(err)
-			}
-			var from []uint32
-			sum, samples := units.Bytes(0), units.Bytes(0)
-			for at := 60 * units.Microsecond; at <= 3*units.Millisecond; at += 10 * units.Microsecond {
-				if _, err := f.RunUntil(context.Background(), at); err != nil {
-					t.Fatal(err)
-				}
-				sum += peeks[n+1].node.View().EgressPort(n)
-				samples++
-				if at == 2*units.Millisecond {
-					for i := range n {
-						from = append(from, b.Flows.Recv[i].Next)
-					}
-				}
-			}
-			s, squares := 0.0, 0.0
-			for i := range n {
-				x := float64(b.Flows.Recv[i].Next - from[i])
-				s, squares = s+x, squares+x*x
-			}
-			if jain := s * s / (float64(n) * squares); !(jain > 0.95) {
-				t.Errorf("%s, %d flows: Jain's index is %.3f", name, n, jain)
-			}
-			// 1 ms at 25 Gbps are 2867 packets of 1090 B.
-			if s < 0.85*2867 {
-				t.Errorf("%s, %d flows: %.0f packets in the last third, the link takes 2867", name, n, s)
-			}
-			if mean := sum / samples; n == 2 && mean > 18*units.KB {
-				t.Errorf("%s: the queue is %s on average", name, mean)
-			}
-			for _, c := range b.Checks {
-				if c.Broken > 0 {
-					t.Errorf("%s: %s", name, c.First)
-				}
-			}
-		}
-	}
-}
-
 // On a cable that damages 0.1 % of the frames, IRN sends exactly the lost packets
 // again, but for those whose timer ran out, and is done before go-back-N.
 func TestIRNResendsWhatIsLost(t *testing.T) {
