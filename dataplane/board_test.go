@@ -202,12 +202,12 @@ func TestSmoothedRoundTrip(t *testing.T) {
 
 // IRN, section 3.1: few packets in the network wait for RTO_low, more for RTO_high.
 func TestIRNTimeouts(t *testing.T) {
-	n := &NIC{ways: []Transport{{Recovery: IRN, LowTimeout: 100, LowPackets: 3}}}
+	n, way := &NIC{}, &Transport{Recovery: IRN, LowTimeout: 100, LowPackets: 3}
 	for _, c := range []struct {
 		pipe uint32
 		want units.Time
 	}{{1, 100}, {2, 100}, {3, 320}, {50, 320}} {
-		if got := n.timeoutOf(&qp{rto: 320, board: &board{pipe: c.pipe}}); got != c.want {
+		if got := n.timeoutOf(&qp{rto: 320, way: way, board: &board{pipe: c.pipe}}); got != c.want {
 			t.Errorf("%d packets wait for %d, want %d", c.pipe, got, c.want)
 		}
 	}
