@@ -20,7 +20,7 @@ type paths struct {
 	// parallel says that two nodes have several links.
 	parallel bool
 	next     Routes
-	trips  map[[2]int]trip
+	trips    map[[2]int]trip
 }
 
 // neighbour is a node at the other end of a link. Of several links between two
