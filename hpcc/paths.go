@@ -36,11 +36,14 @@ type trip struct {
 	rate units.Rate // of the slowest link
 }
 
-// paths returns the paths of the fabric, which are found once.
+// paths returns the paths of the fabric, which are found once: runs on several
+// cores share them.
 func (in *Input) paths() *paths {
-	if in.known != nil {
-		return in.known
-	}
+	in.once.Do(func() { in.known = in.findPaths() })
+	return in.known
+}
+
+func (in *Input) findPaths() *paths {
 	f := in.Fabric
 	p := &paths{fabric: f, near: make([][]neighbour, f.Nodes), next: Routes{}, trips: map[[2]int]trip{}}
 	ports := make([]int, f.Nodes)
@@ -70,7 +73,6 @@ func (in *Input) paths() *paths {
 	for at, hops := range in.Routes {
 		p.next[at] = hops
 	}
-	in.known = p
 	return p
 }
 

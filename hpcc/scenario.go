@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strconv"
+	"sync"
 
 	"github.com/xoff-net/xoff/cc"
 	"github.com/xoff-net/xoff/scenario"
@@ -22,6 +23,7 @@ type Input struct {
 	Flows    []Flow
 	Routes   Routes // nil: not stated
 
+	once  sync.Once
 	known *paths // see paths
 }
 
