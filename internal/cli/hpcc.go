@@ -122,6 +122,10 @@ type comparison struct {
 }
 
 func (a *app) fidelity(cmd *cobra.Command, folders []string, f *fidelityFlags) error {
+	folders, err := a.onlyFolders(folders)
+	if err != nil {
+		return err
+	}
 	plan, err := f.plan(folders)
 	if err != nil {
 		return err
@@ -150,6 +154,27 @@ func (a *app) fidelity(cmd *cobra.Command, folders []string, f *fidelityFlags) e
 		return failf(exitFailure, "%d demands are not met", bad)
 	}
 	return nil
+}
+
+// onlyFolders leaves out files, so that a folder of references can be named by a
+// pattern although there is a README in it.
+func (a *app) onlyFolders(args []string) ([]string, error) {
+	var folders []string
+	for _, name := range args {
+		info, err := os.Stat(name)
+		switch {
+		case err != nil:
+			return nil, wrap(exitInput, err)
+		case info.IsDir():
+			folders = append(folders, name)
+		case !a.quiet:
+			fmt.Fprintf(a.err, "warning: %s is not a folder: left out\n", name)
+		}
+	}
+	if len(args) > 0 && len(folders) == 0 {
+		return nil, failf(exitInput, "none of %s is a folder; allowed: folders with references, or nothing for those that are built in", strings.Join(args, ", "))
+	}
+	return folders, nil
 }
 
 // plan lists what is compared: every algorithm of every folder on every engine.
