@@ -168,7 +168,7 @@ func NewNIC(spec *NICSpec, drv NICDriver) (*NIC, error) {
 		way.clocked = way.clocked || way.Recovery != GoBackN
 	}
 	ledger := mmu.NewLedger(spec.Receive.layout(spec.Kinds))
-	n.view = ledger.View()
+	n.ledger, n.view = ledger, ledger.View()
 	policy, err := buffer.Policies.Get("static")
 	if err != nil {
 		return nil, err

@@ -4,6 +4,7 @@ import (
 	"math/bits"
 	"slices"
 
+	"github.com/xoff-net/xoff/flowctl"
 	"github.com/xoff-net/xoff/mmu"
 	"github.com/xoff-net/xoff/packet"
 	"github.com/xoff-net/xoff/probe"
@@ -29,6 +30,15 @@ func (n *node) Headroom(port int) units.Bytes { return n.ports[port].reserved }
 
 // LosslessClasses implements probe.Node.
 func (n *node) LosslessClasses(port int) uint8 { return n.ports[port].spec.Lossless }
+
+// Levels implements probe.Node.
+func (n *node) Levels(now units.Time, port int, class uint8) (probe.Levels, bool) {
+	l, ok := n.ports[port].recv.(flowctl.Leveled)
+	if !ok {
+		return probe.Levels{}, false
+	}
+	return probe.Levels(l.Levels(now, class)), true
+}
 
 // HeldClasses implements probe.Node.
 func (n *node) HeldClasses(port int) uint8 { return n.ports[port].blocked }

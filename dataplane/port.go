@@ -69,6 +69,7 @@ type port struct {
 	meter    flowctl.Meter
 	spec     flowctl.PortSpec
 	reserved units.Bytes // headroom set aside by the flow control
+	pools    bool        // it is shared with other ports
 	loop     []loopFrame // control frames pushed by a handler or relayed
 
 	gateSays  uint8 // classes that the gate blocks
@@ -89,7 +90,7 @@ type port struct {
 	Stats PortStats
 	since [mmu.Classes]units.Time // start of the current block, per class; of a metered one also its last departure
 	tally units.Bytes             // what telemetry counts; see stamps
-	_     [104]byte
+	_     [96]byte
 }
 
 // Ports begin at a cache line, and their size is an odd number of lines: the lines
@@ -158,6 +159,8 @@ type node struct {
 	// beyond returns the deepest pause that holds frames which came in by a port;
 	// nil at a host.
 	beyond func(p *port, class uint8) heldBy
+	ledger *mmu.Ledger // the books behind view
+	spare  units.Bytes // of unconnected ports, what belongs to the pool of headroom
 	depths Depths
 	log    *PauseLog // nil: pauses are not kept
 	// resumed is when the last bit of the last RESUME left, by port and class; nil at
@@ -179,8 +182,11 @@ func (n *node) initPort(i int, spec flowctl.PortSpec, scheme flowctl.Scheme) {
 	}
 	p.recv = scheme.Receiver(&end{n, p, speakReceiver})
 	p.pausing, _ = p.recv.(flowctl.Pausing)
+	if _, ok := p.recv.(flowctl.Summing); ok {
+		n.ledger.KeepSums()
+	}
 	p.gate = scheme.Gate(&end{n, p, speakGate})
-	p.reserved = scheme.Reserve(&p.spec)
+	p.reserved, p.pools = scheme.Reserve(&p.spec), flowctl.Pools(scheme)
 	p.meter, _ = p.gate.(flowctl.Meter)
 }
 
@@ -243,6 +249,23 @@ func (e *end) Block(now units.Time, mask uint8) {
 }
 
 func (e *end) Meter(mask uint8) { e.p.metered = mask }
+
+func (e *end) Reserve(b units.Bytes) {
+	if !e.p.spec.Host { // what a NIC reserves is within the shared segment
+		e.n.ledger.Grow(e.p.reserved - b)
+	}
+	e.p.reserved = b
+}
+
+func (e *end) Pool() (held, size units.Bytes) {
+	size = e.n.spare
+	for i := range e.n.ports {
+		if p := &e.n.ports[i]; p.pools {
+			held, size = held+e.n.view.PortSum(i).Headroom, size+p.reserved
+		}
+	}
+	return held, size
+}
 
 func (e *end) Kick(units.Time) { e.n.look(e.p) }
 

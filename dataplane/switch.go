@@ -25,7 +25,9 @@ type SwitchSpec struct {
 	Ports  []flowctl.PortSpec
 	// Spare is what ports of the chip that are not connected take from the
 	// buffer for their headroom.
-	Spare     units.Bytes
+	Spare units.Bytes
+	// SparePool is what of that belongs to the pool of headroom (flowctl.Pooling).
+	SparePool units.Bytes
 	Policy    func(buffer.Env) (buffer.Policy, error)
 	Flow      []flowctl.Scheme // of each port
 	Scheduler func(port int) sched.Scheduler
@@ -48,7 +50,6 @@ type SwitchSpec struct {
 type Switch struct {
 	node
 	id      uint16
-	ledger  *mmu.Ledger
 	kinds   [mmu.Classes]mmu.Kind
 	router  route.Router
 	aside   map[int]fifo // by queue: frames that a deadlock handler keeps apart
@@ -140,7 +141,7 @@ func NewSwitch(spec *SwitchSpec, drv Driver) (*Switch, error) {
 	s.ledger = mmu.NewLedger(layout)
 	s.stamps = newStamps(spec)
 	s.tallies = s.stamps != nil
-	s.view = s.ledger.View()
+	s.view, s.spare = s.ledger.View(), spec.SparePool
 	if spec.Peaks {
 		s.ledger.KeepPeaks()
 	}

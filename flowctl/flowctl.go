@@ -9,6 +9,8 @@
 package flowctl
 
 import (
+	"math/bits"
+
 	"github.com/xoff-net/xoff/buffer"
 	"github.com/xoff-net/xoff/mmu"
 	"github.com/xoff-net/xoff/packet"
@@ -54,6 +56,23 @@ type Sharing interface{ Sharing() bool }
 // that are OFF; each change comes with a Port.Request.
 type Pausing interface{ Paused() uint8 }
 
+// Summing is a receiver that reads View.PortSum for every frame: the node has the
+// ledger keep sums.
+type Summing interface{ Summing() }
+
+// Leveled is a receiver that pauses at two levels, queue and port.
+type Leveled interface {
+	Levels(now units.Time, class uint8) Levels
+}
+
+// Levels are the thresholds of such a queue and its port, and their states.
+type Levels struct {
+	Estimate          units.Bytes // headroom that the queue is thought to need
+	Tau               units.Bytes // of that, what it gets
+	Queue, Port       units.Bytes // what they are held against
+	QueueOff, PortOff bool
+}
+
 // Gate is the end from which frames leave.
 type Gate interface {
 	// Control takes a PFC or Feedback frame from the peer's receiver.
@@ -95,6 +114,12 @@ type Port interface {
 	Block(now units.Time, mask uint8)
 	// Meter sets the classes for which the gate's May is asked (gate only).
 	Meter(mask uint8)
+	// Reserve changes what the port takes from the shared segment of a switch, to at
+	// most what Scheme.Reserve said (receiver only).
+	Reserve(b units.Bytes)
+	// Pool returns what the ports of Pooling schemes hold in headroom at this node, and
+	// what they reserved together.
+	Pool() (held, size units.Bytes)
 	// Kick tells the node that something may have become sendable (gate only).
 	Kick(now units.Time)
 	// Relay sends a control frame out of another port of the node (SWING).
@@ -136,6 +161,9 @@ func (p *PortSpec) TxTime(r units.Rate, b units.Bytes) units.Time {
 	return t - t%p.Tick
 }
 
+// queues returns the number of lossless classes.
+func (p *PortSpec) queues() units.Bytes { return units.Bytes(bits.OnesCount8(p.Lossless)) }
+
 // peer returns how the other end speaks PFC.
 func (p *PortSpec) peer() *PFCSpec {
 	if p.Peer != nil {
@@ -150,6 +178,21 @@ type Scheme interface {
 	Reserve(p *PortSpec) units.Bytes
 	Receiver(p Port) Receiver
 	Gate(p Port) Gate
+}
+
+// Conditional is a scheme whose parameters decide which promises of its registry entry
+// it keeps.
+type Conditional interface {
+	Keeps(promised registry.Promise) registry.Promise
+}
+
+// Pooling is a scheme whose ports may share what they reserved with each other.
+type Pooling interface{ Pooling() bool }
+
+// Pools reports whether a scheme does so.
+func Pools(s Scheme) bool {
+	p, ok := s.(Pooling)
+	return ok && p.Pooling()
 }
 
 // Dialect is a scheme whose ends understand only their own kind: both ports of a
@@ -184,6 +227,23 @@ var Schemes = registry.NewTable("flow_control",
 		Params: func() any {
 			return &SONiCParams{Headroom: Headroom{Rule: HeadroomExact}, Xon: 1248, Offset: 2496}
 		}, New: newSONiC,
+	},
+	registry.Entry[New]{
+		Name: "adaptive", Doc: "PFC with static headroom per queue, sized by the measured delay of each link",
+		Paper: "IEEE 802.1Qdt; DSH section V-B", Promises: registry.Lossless | registry.InOrder | registry.Bounded,
+		Params: func() any { return &AdaptiveParams{Headroom: Headroom{Rule: HeadroomExact}, Rule: "exact"} }, New: newAdaptive,
+	},
+	registry.Entry[New]{
+		Name: "oversubscribed", Doc: "PFC with less headroom than can be needed: what does not fit is dropped",
+		Paper: "Bai et al., NSDI 2023; DSH sections III-C, V-B", Promises: registry.InOrder | registry.Bounded,
+		Params: func() any {
+			return &OversubscribedParams{Headroom: Headroom{Rule: HeadroomExact}, Ratio: buffer.Ratio{Num: 4, Den: 5}, Limit: "per_queue"}
+		}, New: newOversubscribed,
+	},
+	registry.Entry[New]{
+		Name: "dsh", Doc: "Dynamic and Shared Headroom: an insurance per port, pauses of queues and of ports",
+		Paper: "DSH section IV", Promises: registry.Lossless | registry.InOrder | registry.Bounded,
+		Params: defaultDSH, New: newDSH,
 	},
 	registry.Entry[New]{
 		Name: "none", Doc: "no flow control: a lossless class has no headroom and is never paused",

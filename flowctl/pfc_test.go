@@ -17,6 +17,8 @@ type fakePort struct {
 	blocked   uint8
 	wake      units.Time
 	requested bool
+	reserved  units.Bytes // as last set by Reserve
+	pool      units.Bytes
 }
 
 func newFakePort() *fakePort {
@@ -34,6 +36,8 @@ func (p *fakePort) Waiting(uint8) units.Bytes                         { return 0
 func (p *fakePort) Request(units.Time)                                { p.requested = true }
 func (p *fakePort) WakeAt(at units.Time)                              { p.wake = at }
 func (p *fakePort) Block(_ units.Time, mask uint8)                    { p.blocked = mask }
+func (p *fakePort) Reserve(b units.Bytes)                             { p.reserved = b }
+func (p *fakePort) Pool() (held, size units.Bytes)                    { return p.View().Used(mmu.Headroom), p.pool }
 func (p *fakePort) Meter(uint8)                                       {}
 func (p *fakePort) Kick(units.Time)                                   {}
 func (p *fakePort) Relay(units.Time, int, *packet.Packet, packet.Ext) {}

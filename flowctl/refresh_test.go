@@ -24,6 +24,8 @@ func (p *stubPort) Waiting(uint8) units.Bytes                         { return 0
 func (p *stubPort) Request(units.Time)                                { p.requested = true }
 func (p *stubPort) WakeAt(at units.Time)                              { p.wake = at }
 func (p *stubPort) Block(units.Time, uint8)                           {}
+func (p *stubPort) Reserve(units.Bytes)                               {}
+func (p *stubPort) Pool() (held, size units.Bytes)                    { return 0, 0 }
 func (p *stubPort) Meter(uint8)                                       {}
 func (p *stubPort) Kick(units.Time)                                   {}
 func (p *stubPort) Relay(units.Time, int, *packet.Packet, packet.Ext) {}

@@ -28,11 +28,7 @@ func newSIH(params any) (Scheme, error) {
 
 // Reserve implements Scheme: every lossless queue of the port has its own.
 func (s *SIH) Reserve(p *PortSpec) units.Bytes {
-	n := units.Bytes(0)
-	for m := p.Lossless; m != 0; m &= m - 1 {
-		n++
-	}
-	return n * s.params.Headroom.Of(p)
+	return p.queues() * s.params.Headroom.Of(p)
 }
 
 // QueueHeadroom implements Sized.
@@ -43,7 +39,12 @@ func (s *SIH) Gate(p Port) Gate { return NewPauseGate(p) }
 
 // Receiver implements Scheme.
 func (s *SIH) Receiver(p Port) Receiver {
-	return &sihReceiver{
+	r := s.receiver(p)
+	return &r
+}
+
+func (s *SIH) receiver(p Port) sihReceiver {
+	return sihReceiver{
 		PauseSender: NewPauseSender(p), view: p.View(), policy: p.Policy(), index: p.Index(),
 		private: p.View().PrivateSize(), headroom: s.params.Headroom.Of(p.Spec()), delta: s.params.Delta,
 	}

@@ -98,6 +98,7 @@ type Ledger struct {
 	spec      Spec
 	sharedMax units.Bytes // of the shared segment now
 	sharedAll units.Bytes // of the shared segment when nothing is lent
+	asked     units.Bytes // the same, before it was cut to whole cells
 	in        []counters  // [port*Classes+class]
 	out       []int32     // [port*Classes+class]
 	segments  [numSegments]units.Bytes
@@ -106,9 +107,10 @@ type Ledger struct {
 	lent      units.Bytes // of the reserve, what the shared segment gave
 	peak      [numSegments]units.Bytes
 	peakAll   units.Bytes
-	pairs     []Pair // [(in*ports+out)*Classes+class], nil unless asked for
-	tops      []tops // [port*Classes+class], nil unless asked for
-	extra     bool   // there are pairs or tops
+	pairs     []Pair     // [(in*ports+out)*Classes+class], nil unless asked for
+	tops      []tops     // [port*Classes+class], nil unless asked for
+	sums      []counters // by port, of its lossless ingress queues; nil unless asked for
+	extra     bool       // there are pairs, tops or sums
 	orders    []Order
 }
 
@@ -146,8 +148,22 @@ func (l *Ledger) KeepPeaks() {
 	l.tops, l.extra = make([]tops, len(l.in)), true
 }
 
+// KeepSums makes an empty ledger add up the lossless ingress queues of each port
+// (View.PortSum).
+func (l *Ledger) KeepSums() {
+	if l.stored != 0 {
+		panic("mmu: sums must be asked for while nothing is stored")
+	}
+	if l.sums == nil {
+		l.sums, l.extra = make([]counters, l.spec.Ports), true
+	}
+}
+
 // charged keeps the books that not every run has.
 func (l *Ledger) charged(a *Arrival, s Segment) {
+	if l.sums != nil && a.Kind == Lossless {
+		*l.sums[a.In].of(s) += int32(a.Bytes)
+	}
 	if l.pairs != nil {
 		l.pair(a, a.Out, 1)
 	}
@@ -221,6 +237,7 @@ func (l *Ledger) pair(a *Arrival, out int, sign int32) {
 func (l *Ledger) Release(a *Arrival) {
 	at := a.In*Classes + int(a.Class)
 	c := &l.in[at]
+	before := *c
 	left := int32(a.Bytes)
 	switch {
 	case l.orders != nil || c[Headroom-1]|c[Reserve-1] != 0:
@@ -236,8 +253,22 @@ func (l *Ledger) Release(a *Arrival) {
 	}
 	l.out[a.Out*Classes+int(a.Class)] -= left
 	l.stored -= a.Bytes
+	if l.extra {
+		l.released(a, &before, c)
+	}
+}
+
+// released is charged for a departure: what the ingress queue held before and holds
+// now tells which segments gave.
+func (l *Ledger) released(a *Arrival, before, now *counters) {
 	if l.pairs != nil {
 		l.pair(a, a.Out, -1)
+	}
+	if l.sums != nil && a.Kind == Lossless {
+		sum := &l.sums[a.In]
+		for i := range sum {
+			sum[i] -= before[i] - now[i]
+		}
 	}
 }
 
@@ -322,9 +353,13 @@ func (l *Ledger) Reserved() units.Bytes { return l.reserved }
 // below what is stored in it. What is lent to the reserve comes out of the new
 // size until it is repaid.
 func (l *Ledger) Resize(shared units.Bytes) {
+	l.asked = shared
 	if l.spec.Cell > 1 {
 		shared -= shared % l.spec.Cell
 	}
 	l.sharedAll = shared
 	l.sharedMax = max(shared-l.lent, l.segments[Shared])
 }
+
+// Grow makes the shared segment larger by what something else gave up.
+func (l *Ledger) Grow(b units.Bytes) { l.Resize(l.asked + b) }

@@ -226,11 +226,13 @@ func TestCheckCatches(t *testing.T) {
 		{"are stored", func(l *Ledger) { l.stored++ }},
 		{"in a buffer of", func(l *Ledger) { l.reserved = 20000 }},
 		{"shared segment of 10 B", func(l *Ledger) { l.sharedMax = 10 }},
+		{"port 0 counts", func(l *Ledger) { *l.sums[0].of(Shared) -= 1 }},
 		{"its pairs", func(l *Ledger) { l.pairs[(0*3+1)*Classes+lossless].Bytes++ }},
 		{"in 0 packets", func(l *Ledger) { l.pairs[(0*3+1)*Classes+lossless].Packets = 0 }},
 	} {
 		l := newTestLedger(1000, 1)
 		l.KeepPairs()
+		l.KeepSums()
 		l.Charge(frame(0, 1, 800), Private)
 		l.Charge(frame(0, 1, 2000), Shared)
 		if err := l.Check(); err != nil {
@@ -248,6 +250,7 @@ func TestLedgerProperty(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		l := newTestLedger(1000, rapid.SampledFrom([]units.Bytes{1, 254}).Draw(t, "cell"))
 		l.KeepPairs()
+		l.KeepSums()
 		var stored []*Arrival
 		for range rapid.IntRange(1, 60).Draw(t, "steps") {
 			switch rapid.IntRange(0, 4).Draw(t, "what") {

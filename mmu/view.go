@@ -75,6 +75,26 @@ func (v View) IngressPort(port int, mask uint8) Ingress {
 	return sum
 }
 
+// PortSum sums the lossless ingress queues of a port: at once if the ledger was asked
+// to keep sums, else by adding them up.
+func (v View) PortSum(port int) Ingress {
+	if v.l.sums == nil {
+		return v.addUp(port)
+	}
+	c := &v.l.sums[port]
+	return Ingress{units.Bytes(c[Private-1]), units.Bytes(c[Shared-1]), units.Bytes(c[Headroom-1]), units.Bytes(c[Reserve-1])}
+}
+
+func (v View) addUp(port int) Ingress {
+	mask := uint8(0)
+	for c, k := range v.l.spec.Kinds {
+		if k == Lossless {
+			mask |= 1 << c
+		}
+	}
+	return v.IngressPort(port, mask)
+}
+
 // Egress returns the bytes waiting for an egress queue.
 func (v View) Egress(port int, class uint8) units.Bytes {
 	return units.Bytes(v.l.out[port*Classes+int(class)])

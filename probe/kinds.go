@@ -74,6 +74,10 @@ var Kinds = registry.NewTable("probe",
 		Params: sampled(), New: newThresholds,
 	},
 	registry.Entry[New]{
+		Name: "dsh", Doc: "samples: estimated headroom, thresholds and insurance of queues and ports under flow control dsh",
+		Paper: "DSH section IV", Params: sampled(), New: newDSH,
+	},
+	registry.Entry[New]{
 		Name: "rates", Doc: "samples: bytes sent in each period, by port and class", Params: sampled("port"), New: newRates,
 	},
 	registry.Entry[New]{

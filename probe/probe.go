@@ -84,6 +84,9 @@ type Node interface {
 	Level(now units.Time, port int, class uint8) (q, xoff units.Bytes)
 	// Headroom is what the flow control of a port set aside for it.
 	Headroom(port int) units.Bytes
+	// Levels are the thresholds of a queue and its port where flow control pauses at
+	// both levels; false elsewhere.
+	Levels(now units.Time, port int, class uint8) (Levels, bool)
 	// LosslessClasses of a port.
 	LosslessClasses(port int) uint8
 	// HeldClasses of an egress may not send now.
@@ -97,6 +100,14 @@ type Node interface {
 	Rate(port int) units.Rate
 	// EachFlow calls use for every open flow of a host, in order of their ids.
 	EachFlow(now units.Time, use func(FlowState))
+}
+
+// Levels are the thresholds and states of flow control with two levels (DSH).
+type Levels struct {
+	Estimate          units.Bytes // headroom that the queue is thought to need
+	Tau               units.Bytes // of that, what it gets
+	Queue, Port       units.Bytes // what their occupancies are held against
+	QueueOff, PortOff bool
 }
 
 // FlowState is an open flow at its source.

@@ -32,6 +32,9 @@ func (f *fake) Level(_ units.Time, port int, class uint8) (q, xoff units.Bytes) 
 	return f.View().In(port, class, mmu.Shared), 5000
 }
 func (f *fake) Headroom(int) units.Bytes  { return 20_000 }
+func (f *fake) Levels(_ units.Time, port int, class uint8) (Levels, bool) {
+	return Levels{Estimate: 700, Tau: 600, Queue: 4400, Port: 10_000, QueueOff: f.off[port]&(1<<class) != 0, PortOff: port == 2}, port != 3
+}
 func (f *fake) LosslessClasses(int) uint8 { return 0b110 }
 func (f *fake) HeldClasses(int) uint8     { return 0 }
 func (f *fake) OffClasses(port int) uint8 { return f.off[port] }
@@ -294,6 +297,26 @@ func TestThresholds(t *testing.T) {
 	b.off[1] = 0b100
 	b.Sample(50)
 	b.want(t, "50 0 1 1000 5000 0", "50 1 2 0 5000 1")
+}
+
+// Port 0 holds 1000 B of class 1 in the shared segment and 2000 B of class 2 in the
+// insurance; port 1 holds nothing, but its class 2 is OFF; port 2 is OFF as a whole;
+// port 3 runs something else.
+func TestDSH(t *testing.T) {
+	b := place(t, "dsh", &SampleParams{Every: 50 * units.Nanosecond}, 0, 1, 2, 3)
+	b.store(1, 0, 2, 1, mmu.Shared)
+	b.store(2, 0, 2, 2, mmu.Headroom)
+	b.store(3, 0, 2, 2, mmu.Headroom)
+	b.store(4, 3, 2, 1, mmu.Shared)
+	b.off[1] = 0b100
+	b.Sample(50)
+	b.want(t,
+		"50 0 1 700 600 1000 4400 0 1000 10000 2000 20000 0 0",
+		"50 0 2 700 600 0 4400 2000 1000 10000 2000 20000 0 0",
+		"50 1 2 700 600 0 4400 0 0 10000 0 20000 1 0",
+		"50 2 1 700 600 0 4400 0 0 10000 0 20000 0 1",
+		"50 2 2 700 600 0 4400 0 0 10000 0 20000 0 1",
+	)
 }
 
 func TestRates(t *testing.T) {

@@ -261,12 +261,19 @@ func (p *PFC) spec() flowctl.PFCSpec {
 // promisesLossless reports whether the schemes of a switch port promise that no
 // lossless frame is dropped there.
 func (b *builder) promisesLossless(node, port int) bool {
-	scheme, err := flowctl.Schemes.Get(b.portAt(node, port).FlowControl.Name)
+	choice := b.portAt(node, port).FlowControl
+	entry, err := flowctl.Schemes.Get(choice.Name)
 	if err != nil {
 		return false // reported elsewhere
 	}
+	promises := entry.Promises
+	if s, err := entry.New(choice.Params); err == nil {
+		if c, ok := s.(flowctl.Conditional); ok {
+			promises = c.Keeps(promises)
+		}
+	}
 	handler, err := deadlock.Handlers.Get(b.switchAt(node).Deadlock.Name)
-	return err == nil && scheme.Promises&handler.Promises&registry.Lossless != 0
+	return err == nil && promises&handler.Promises&registry.Lossless != 0
 }
 
 func (b *builder) switches(spec *sim.Spec) error {
@@ -324,21 +331,26 @@ func (b *builder) switchSpec(node int, table *route.Table) (*dataplane.SwitchSpe
 		s.ECN = append(s.ECN, b.ecnMask(&here.ECN))
 	}
 	if cfg.Buffer.ReserveFor == "chip" {
-		s.Spare = b.spare(&cfg.Buffer, cfg.Ports, s.Flow, ports)
+		b.spare(s, &cfg.Buffer, cfg.Ports-len(ports))
 	}
 	return s, nil
 }
 
-// spare is the headroom of the ports of the chip that are not connected: as much
-// as the most demanding connected one takes.
-func (b *builder) spare(buf *Buffer, chip int, schemes []flowctl.Scheme, ports []flowctl.PortSpec) units.Bytes {
-	most := units.Bytes(0)
-	for i := range ports {
-		most = max(most, schemes[i].Reserve(&ports[i]))
+// spare sets aside the headroom of the ports of the chip that are not connected: as
+// much as the most demanding connected one takes, in the same way.
+func (b *builder) spare(s *dataplane.SwitchSpec, buf *Buffer, unconnected int) {
+	most, pools := units.Bytes(0), false
+	for i := range s.Ports {
+		if part := s.Flow[i].Reserve(&s.Ports[i]); part > most {
+			most, pools = part, flowctl.Pools(s.Flow[i])
+		}
 	}
-	queues := len(ids(maskOf(b.kinds, mmu.Lossless, mmu.Lossy)))
-	most += units.Bytes(queues) * buf.PrivatePerQueue
-	return most * units.Bytes(max(0, chip-len(ports)))
+	n := units.Bytes(max(0, unconnected))
+	queues := units.Bytes(len(ids(maskOf(b.kinds, mmu.Lossless, mmu.Lossy))))
+	s.Spare = n * (most + queues*buf.PrivatePerQueue)
+	if pools {
+		s.SparePool = n * most
+	}
 }
 
 func flowScheme(c Choice) (flowctl.Scheme, error) {
