@@ -64,7 +64,8 @@ type port struct {
 	queues [mmu.Classes]fifo
 
 	marker   mark.Marker
-	floor    units.Bytes // of the marker
+	floor    units.Bytes   // of the marker
+	brief    flowctl.Brief // nil unless recv is
 	gate     flowctl.Gate
 	meter    flowctl.Meter
 	spec     flowctl.PortSpec
@@ -90,7 +91,7 @@ type port struct {
 	Stats PortStats
 	since [mmu.Classes]units.Time // start of the current block, per class; of a metered one also its last departure
 	tally units.Bytes             // what telemetry counts; see stamps
-	_     [96]byte
+	_     [80]byte
 }
 
 // Ports begin at a cache line, and their size is an odd number of lines: the lines
@@ -182,12 +183,19 @@ func (n *node) initPort(i int, spec flowctl.PortSpec, scheme flowctl.Scheme) {
 	}
 	p.recv = scheme.Receiver(&end{n, p, speakReceiver})
 	p.pausing, _ = p.recv.(flowctl.Pausing)
-	if _, ok := p.recv.(flowctl.Summing); ok {
-		n.ledger.KeepSums()
-	}
+	p.brief, _ = p.recv.(flowctl.Brief)
 	p.gate = scheme.Gate(&end{n, p, speakGate})
 	p.reserved, p.pools = scheme.Reserve(&p.spec), flowctl.Pools(scheme)
 	p.meter, _ = p.gate.(flowctl.Meter)
+}
+
+// place asks the receiver where a lossless frame goes, and whether it wants to know
+// when it is there.
+func (p *port) place(now units.Time, a *mmu.Arrival) (s mmu.Segment, told bool) {
+	if p.brief != nil && p.brief.Arrived(now, a.Class, a.Bytes) {
+		return mmu.Shared, false
+	}
+	return p.recv.Place(now, a), true
 }
 
 // end is the flowctl.Port of a receiver or a gate.
@@ -223,7 +231,7 @@ func (e *end) Request(now units.Time) {
 
 // changed looks which classes are ON, where that saves asking about every frame.
 func (p *port) changed() {
-	if p.sure != 0 {
+	if p.pausing != nil {
 		p.calm = p.sure &^ p.pausing.Paused()
 	}
 }
@@ -261,7 +269,7 @@ func (e *end) Pool() (held, size units.Bytes) {
 	size = e.n.spare
 	for i := range e.n.ports {
 		if p := &e.n.ports[i]; p.pools {
-			held, size = held+e.n.view.PortSum(i).Headroom, size+p.reserved
+			held, size = held+e.n.view.PortIn(i, mmu.Headroom), size+p.reserved
 		}
 	}
 	return held, size

@@ -77,9 +77,9 @@ func (r *receiver) arrive(now units.Time, p *packet.Packet, ext packet.Ext) {
 	a := &r.arrival
 	*a = mmu.Arrival{Bytes: units.Bytes(p.Size), Class: class, Kind: r.n.kinds[class]}
 	port := &r.n.ports[0]
-	seg := mmu.Shared
+	seg, told := mmu.Shared, false
 	if a.Kind == mmu.Lossless {
-		seg = port.recv.Place(now, a)
+		seg, told = port.place(now, a)
 	}
 	v := r.n.view
 	full := v.Stored()+a.Bytes > v.Size() || a.Kind != mmu.Lossless && v.SharedOf(mmu.Lossy)+v.SharedOf(mmu.Control)+a.Bytes > r.others
@@ -98,7 +98,7 @@ func (r *receiver) arrive(now units.Time, p *packet.Packet, ext packet.Ext) {
 		return
 	}
 	r.ledger.Charge(a, seg)
-	if a.Kind == mmu.Lossless {
+	if told {
 		port.recv.Charged(now, a, seg)
 	}
 	*r.waiting.push() = *p

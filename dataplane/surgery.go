@@ -139,15 +139,15 @@ func (s *Switch) arriveHooked(now units.Time, in, out int, p *packet.Packet, ext
 	ip := &s.ports[in]
 	a := &s.arrival
 	s.describe(a, in, out, 0, &f)
-	seg := mmu.Reserve
+	seg, told := mmu.Reserve, a.Kind == mmu.Lossless
 	if verdict != deadlock.InLoop || s.ledger.Reserved() < a.Bytes {
-		seg = s.place(now, ip, a)
+		seg, told = s.place(now, ip, a)
 	}
 	if seg == mmu.Drop {
 		s.refuse(now, a, &f)
 		return
 	}
-	s.charge(now, ip, a, seg)
+	s.charge(now, ip, a, seg, told)
 	slot := s.memory.put(&f, ext, in)
 	op := &s.ports[out]
 	if verdict == deadlock.Aside {
@@ -231,7 +231,7 @@ func (s *Switch) InsertHead(now units.Time, in, out int, p *packet.Packet) bool 
 			return false
 		}
 	}
-	s.charge(now, &s.ports[in], &a, seg)
+	s.charge(now, &s.ports[in], &a, seg, a.Kind == mmu.Lossless)
 	if s.checks != nil {
 		s.checks.in += uint64(a.Bytes)
 	}

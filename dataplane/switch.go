@@ -207,15 +207,17 @@ func NewSwitch(spec *SwitchSpec, drv Driver) (*Switch, error) {
 // room, of which that leaves enough.
 func (s *Switch) sure(recv flowctl.Receiver) uint8 {
 	p, ok := s.policy.(buffer.Proportional)
-	if r, shares := recv.(flowctl.Sharing); !ok || !shares || !r.Sharing() {
+	if !ok {
 		return 0
 	}
 	if s.share, s.shift, ok = p.Share(); !ok {
 		return 0
 	}
+	r, shares := recv.(flowctl.Sharing)
+	shares = shares && r.Sharing()
 	mask := uint8(0)
 	for c, k := range s.kinds {
-		if k == mmu.Lossless || k == mmu.Control {
+		if k == mmu.Lossless && shares || k == mmu.Control {
 			mask |= 1 << c
 		}
 	}
@@ -283,11 +285,11 @@ func (s *Switch) Forward(now units.Time, in int, p *packet.Packet) {
 	}
 	// Whether a frame is data or an ACK is hard to guess: what nearly always holds
 	// for both is asked first, without finding out.
-	seg := mmu.Shared
+	seg, told := mmu.Shared, false
 	a := &s.arrival
 	if ip.sure&bit == 0 || !s.ledger.Within(in, p.Class(), s.ledger.Cells(units.Bytes(p.Size)), s.share, s.shift) {
 		s.describe(a, in, out, 0, p)
-		if seg = s.place(now, ip, a); seg == mmu.Drop {
+		if seg, told = s.place(now, ip, a); seg == mmu.Drop {
 			s.refuse(now, a, p)
 			s.ends(now)
 			return
@@ -298,7 +300,7 @@ func (s *Switch) Forward(now units.Time, in int, p *packet.Packet) {
 		// counts it.
 		if seg == mmu.Headroom || ip.counted&bit != 0 {
 			s.describe(a, in, out, 0, p)
-			s.charge(now, ip, a, seg)
+			s.charge(now, ip, a, seg, told)
 			s.release(now, a)
 		}
 		if s.watched {
@@ -315,7 +317,7 @@ func (s *Switch) Forward(now units.Time, in int, p *packet.Packet) {
 		}
 	} else {
 		s.describe(a, in, out, 0, p)
-		s.charge(now, ip, a, seg)
+		s.charge(now, ip, a, seg, told)
 		ext := packet.Ext(nil)
 		if p.Flags&(packet.Extended|packet.Telemetry) != 0 {
 			ext = s.carriedBy(p)
@@ -384,21 +386,22 @@ func (s *Switch) describe(a *mmu.Arrival, in, out int, slot uint32, p *packet.Pa
 }
 
 // place finds room for a frame. Control classes have no threshold: they take what
-// is left of the shared segment.
-func (s *Switch) place(now units.Time, ip *port, a *mmu.Arrival) mmu.Segment {
+// is left of the shared segment. It also returns whether the receiver wants to know
+// when the frame is there.
+func (s *Switch) place(now units.Time, ip *port, a *mmu.Arrival) (seg mmu.Segment, told bool) {
 	switch a.Kind {
 	case mmu.Lossless:
-		return ip.recv.Place(now, a)
+		return ip.place(now, a)
 	case mmu.Control:
 		if a.Bytes <= s.view.SharedFree() {
-			return mmu.Shared
+			return mmu.Shared, false
 		}
 	default:
 		if s.policy.Fits(now, s.view, a) {
-			return mmu.Shared
+			return mmu.Shared, false
 		}
 	}
-	return mmu.Drop
+	return mmu.Drop, false
 }
 
 // refuse drops a frame for which there is no room.
@@ -410,10 +413,10 @@ func (s *Switch) refuse(now units.Time, a *mmu.Arrival, p *packet.Packet) {
 	s.drop(now, a.In, p, why)
 }
 
-// charge stores a frame in the books.
-func (s *Switch) charge(now units.Time, ip *port, a *mmu.Arrival, seg mmu.Segment) {
+// charge stores a frame in the books and tells the receiver, if it wants to know.
+func (s *Switch) charge(now units.Time, ip *port, a *mmu.Arrival, seg mmu.Segment, told bool) {
 	s.ledger.Charge(a, seg)
-	if (seg != mmu.Shared || ip.sure == 0) && a.Kind == mmu.Lossless {
+	if told {
 		ip.recv.Charged(now, a, seg)
 	}
 	if s.watcher != nil {

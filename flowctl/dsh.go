@@ -129,19 +129,17 @@ func (s *DSH) Gate(p Port) Gate { return NewPauseGate(p) }
 // Receiver implements Scheme.
 func (s *DSH) Receiver(p Port) Receiver {
 	spec := p.Spec()
+	w, phi := weights{s.params.Gradient, s.params.Deviation, s.params.K}, s.params.Headroom.Of(spec)
 	r := &dshReceiver{
 		PauseSender: NewPauseSender(p), view: p.View(), policy: p.Policy(), index: p.Index(), all: spec.Lossless,
-		queues: spec.queues(), private: p.View().PrivateSize(), insurance: s.insurance(spec),
-		sharing: s.params.SharedHeadroom, window: s.params.Window, last: noQueue, deltaQ: s.params.DeltaQueue, deltaP: s.params.DeltaPort,
+		queues: spec.queues(), private: p.View().PrivateSize(), phi: phi, insurance: s.insurance(spec), sharing: s.params.SharedHeadroom,
+		window: s.params.Window, last: noQueue, deltaQ: s.params.DeltaQueue, deltaP: s.params.DeltaPort, ideal: newIdeal(w, phi, spec.Rate),
 	}
 	if prop, ok := p.Policy().(buffer.Proportional); ok {
 		r.share, r.shift, r.direct = prop.Share()
 	}
-	w, phi := weights{s.params.Gradient, s.params.Deviation, s.params.K}, s.params.Headroom.Of(spec)
 	if s.params.Estimator == "table" {
 		r.table, _ = newTables(w, phi, spec.Rate)
-	} else {
-		r.ideal = newIdeal(w, phi, spec.Rate)
 	}
 	return r
 }
@@ -150,93 +148,121 @@ func (s *DSH) Receiver(p Port) Receiver {
 const noQueue = 0xff
 
 type dshReceiver struct {
-	// What every frame needs, within two cache lines.
-	view      mmu.View
-	ideal     *ideal // nil: table
-	table     *tables
-	share     int64 // of the free shared segment, see buffer.Proportional
-	shift     uint8
-	direct    bool // the policy is proportional: T need not be asked for
-	sharing   bool
-	single    bool  // all frames went to one queue for a window (Algorithm 4)
-	last      uint8 // class of the last frame
-	off       uint8 // queues that are OFF
-	portOff   bool
-	all       uint8 // lossless classes
-	index     int
+	// What every frame needs comes first.
+	view    mmu.View
+	index   int
+	share   int64       // of the free shared segment, see buffer.Proportional
+	queues  units.Bytes // N_q
+	phi     units.Bytes // PHI
+	arrived units.Time  // when the last frame came
+	since   units.Time  // when the first one of those in a row came that went to the same queue
+	last    uint8       // that queue
+	shift   uint8
+	direct  bool  // the policy is proportional: T need not be asked for
+	counted bool  // the frame that is to be placed has been followed already
+	off     uint8 // queues that are OFF
+	portOff bool
+	PauseSender
 	private   units.Bytes
-	queues    units.Bytes // N_q
-	insurance units.Bytes // PHI of the port
-	since     units.Time  // of the first frame in a row that went to the queue last
+	table     *tables // nil: ideal
+	ideal     ideal
+	insurance units.Bytes // of the port
 	window    units.Time
+	policy    buffer.Policy
 	deltaQ    units.Bytes
 	deltaP    units.Bytes
-	policy    buffer.Policy
-	PauseSender
+	sharing   bool
+	all       uint8 // lossless classes
 }
 
-// Passing implements Passing: a frame that is not held changes the estimate, in Place,
-// but nothing that a threshold is held against.
+// Passing implements Passing: a frame that is not held changes the estimate, but
+// nothing that a threshold is held against.
 func (r *dshReceiver) Passing() {}
 
-// Summing implements Summing.
-func (r *dshReceiver) Summing() {}
-
-// threshold is T(t), the policy's.
-func (r *dshReceiver) threshold(now units.Time, class uint8) units.Bytes {
-	if r.direct {
-		return units.Bytes(int64(r.view.SharedFree()) * r.share >> (r.shift & 63))
+// follow updates the estimate of a queue that an arrival makes that long, and what
+// Algorithm 4 needs.
+func (r *dshReceiver) follow(now units.Time, class uint8, length units.Bytes) {
+	since := r.since
+	if class != r.last {
+		since = now
 	}
-	_, t := r.policy.Level(now, r.view, r.index, class)
-	return t
+	r.last, r.since, r.arrived = class, since, now
+	if r.table == nil {
+		r.ideal.arrive(now, class, length)
+	} else {
+		r.table.arrive(now, class, length)
+	}
 }
 
-// estimate returns phi^ of a queue.
-func (r *dshReceiver) estimate(class uint8) units.Bytes {
-	if r.ideal != nil {
-		return units.Bytes(r.ideal.queues[class&7].phi)
-	}
-	return units.Bytes(r.table.queues[class&7].phi)
-}
-
-// tau is what a queue is paused ahead of T(t).
+// tau is what a queue is paused ahead of T(t): nothing if all frames of the port went
+// to one queue for a window, as of the last arrival.
 func (r *dshReceiver) tau(class uint8) units.Bytes {
-	if r.single || !r.sharing {
+	if r.arrived-r.since > r.window || !r.sharing {
 		return 0
 	}
 	return r.estimate(class)
 }
 
-// Place implements Receiver: the estimate of the queue, then private, shared,
-// insurance, drop.
+// estimate returns phi^ of a queue.
+func (r *dshReceiver) estimate(class uint8) units.Bytes {
+	if r.table == nil {
+		return r.ideal.estimate(class)
+	}
+	return r.table.estimate(class)
+}
+
+// threshold is T(t), the policy's.
+func (r *dshReceiver) threshold(now units.Time, class uint8) units.Bytes {
+	if r.direct {
+		return r.shareOf(r.view.SharedFree())
+	}
+	_, t := r.policy.Level(now, r.view, r.index, class)
+	return t
+}
+
+func (r *dshReceiver) shareOf(free units.Bytes) units.Bytes {
+	return units.Bytes(int64(free) * r.share >> (r.shift & 63))
+}
+
+// Arrived implements Brief: whatever tau is, a queue that stays PHI below T is not
+// paused, and all queues together hold no less than those of this port.
+func (r *dshReceiver) Arrived(now units.Time, class uint8, b units.Bytes) bool {
+	in := r.view.Ingress(r.index, class)
+	r.follow(now, class, in.Private+in.Shared+in.Headroom+in.Reserve+b)
+	used, free := r.view.Used(mmu.Shared)+b, r.view.SharedFree()-b
+	t := r.shareOf(free)
+	r.counted = true
+	if !r.direct || r.want != 0 || in.Private+b <= r.private || in.Shared+b+r.phi > t {
+		return false
+	}
+	if used > r.queues*t && r.view.PortIn(r.index, mmu.Shared)+b > r.queues*t {
+		return false
+	}
+	r.counted = false
+	return true
+}
+
+// Place implements Receiver: private, shared, insurance, drop.
 func (r *dshReceiver) Place(now units.Time, a *mmu.Arrival) mmu.Segment {
 	in := r.view.Ingress(r.index, a.Class)
-	if r.ideal != nil {
-		r.ideal.arrive(now, a.Class, in.Total()+a.Bytes)
-	} else {
-		r.table.arrive(now, a.Class, in.Total()+a.Bytes)
+	if !r.counted {
+		r.follow(now, a.Class, in.Total()+a.Bytes)
 	}
-	if a.Class != r.last {
-		r.last, r.since, r.single = a.Class, now, false
-	} else {
-		r.single = now-r.since > r.window
-	}
+	r.counted = false
 	if r.private > 0 && in.Private+a.Bytes <= r.private {
 		return mmu.Private
 	}
-	sum := r.view.PortSum(r.index)
-	held, limit := sum.Shared, r.threshold(now, a.Class)
-	if r.sharing {
-		limit *= r.queues
-	} else {
-		held = in.Shared
+	shared, t := r.view.PortIn(r.index, mmu.Shared), r.threshold(now, a.Class)
+	held, limit := shared, r.queues*t
+	if !r.sharing {
+		held, limit = in.Shared, t
 	}
 	switch {
 	case held+a.Bytes <= limit && a.Bytes <= r.view.SharedFree():
 		return mmu.Shared
-	case sum.Headroom+a.Bytes <= r.insurance:
+	case r.view.PortIn(r.index, mmu.Headroom)+a.Bytes <= r.insurance:
 		return mmu.Headroom
-	case r.insurance == 0 && sum.Shared > 0:
+	case r.insurance == 0 && shared > 0:
 		// Nobody charges a frame that is dropped, so the port turns OFF here. One
 		// that holds nothing would have nothing to turn it ON again.
 		r.portOff = true
@@ -261,30 +287,34 @@ func (r *dshReceiver) Released(now units.Time, a *mmu.Arrival) { r.look(now, a.C
 // before an ON.
 func (r *dshReceiver) look(now units.Time, class uint8) {
 	t := r.threshold(now, class)
-	in, sum := r.view.Ingress(r.index, class), r.view.PortSum(r.index)
-	queue, port := max(0, t-r.tau(class)), r.queues*t
-	off, portOff := r.off, r.portOff
-	switch bit := uint8(1) << class; {
-	case in.Shared > queue:
-		off |= bit
-	case in.Shared < queue-r.deltaQ || in.Shared+in.Headroom+in.Reserve == 0:
-		// The second part: a queue that emptied while T was below tau would stay OFF.
-		off &^= bit
+	in, limit := r.view.Ingress(r.index, class), r.queues*t
+	calm := r.want == 0 && !r.portOff && in.Shared+r.phi <= t
+	if calm && r.view.Used(mmu.Shared) <= limit {
+		return // as nearly always, see Arrived
 	}
-	switch {
-	case sum.Shared > port:
-		portOff = true
-	case sum.Headroom+sum.Reserve == 0 && (sum.Shared < port-r.deltaP || sum.Shared == 0):
-		portOff = false
-	}
-	if off == r.off && portOff == r.portOff && !portOff {
+	shared := r.view.PortIn(r.index, mmu.Shared)
+	if calm && shared <= limit {
 		return
 	}
-	r.off, r.portOff = off, portOff
-	if portOff {
-		off = r.all
+	xoff := max(0, t-r.tau(class))
+	switch bit := uint8(1) << class; {
+	case in.Shared > xoff:
+		r.off |= bit
+	case in.Shared < xoff-r.deltaQ || in.Shared+in.Headroom+in.Reserve == 0:
+		// The second part: a queue that emptied while T was below tau would stay OFF.
+		r.off &^= bit
 	}
-	r.Want(now, off)
+	switch {
+	case shared > limit:
+		r.portOff = true
+	case (shared < limit-r.deltaP || shared == 0) && r.view.PortIn(r.index, mmu.Headroom)+r.view.PortIn(r.index, mmu.Reserve) == 0:
+		r.portOff = false
+	}
+	want := r.off
+	if r.portOff {
+		want = r.all
+	}
+	r.Want(now, want)
 }
 
 // Levels implements Leveled.

@@ -1,7 +1,9 @@
 package flowctl
 
 import (
+	"math"
 	"math/bits"
+	"sort"
 
 	"github.com/xoff-net/xoff/buffer"
 	"github.com/xoff-net/xoff/mmu"
@@ -12,7 +14,7 @@ import (
 // grows at g = dq/dt; until a pause takes effect, within D = PHI / C, it will grow by
 // g D. Both estimators keep a smoothed g and its mean deviation per queue and take
 // phi^ = (g_avg + k v_avg) D, at least 0 and at most PHI. The first arrival of a queue
-// has no gradient and leaves phi^ at 0.
+// has no gradient. phi^ is computed when it is needed, which is seldom.
 
 // weights are the parameters of an estimate.
 type weights struct{ gradient, deviation, k buffer.Ratio }
@@ -29,12 +31,11 @@ type ideal struct {
 type idealQueue struct {
 	at     units.Time // of the last arrival
 	g, v   float64    // g_avg and v_avg, in bytes per ps
-	length int32      // of the queue then
-	phi    int32      // phi^, in bytes
+	length int64      // of the queue then
 }
 
-func newIdeal(w weights, phi units.Bytes, rate units.Rate) *ideal {
-	e := &ideal{wg: real(w.gradient), wv: real(w.deviation), k: real(w.k), phi: float64(phi)}
+func newIdeal(w weights, phi units.Bytes, rate units.Rate) ideal {
+	e := ideal{wg: real(w.gradient), wv: real(w.deviation), k: real(w.k), phi: float64(phi)}
 	if rate > 0 {
 		e.delay = float64(float64(phi)*8e12) / float64(rate)
 	}
@@ -49,21 +50,22 @@ func real(r buffer.Ratio) float64 { return float64(r.Num) / float64(r.Den) }
 // arrive follows an arrival that makes a queue that long.
 func (e *ideal) arrive(now units.Time, class uint8, length units.Bytes) {
 	q := &e.queues[class&7]
-	grown, took := length-units.Bytes(q.length), now-q.at
-	q.length = int32(length)
-	if q.at < 0 || took == 0 {
-		q.at = now
+	grown, took := int64(length)-q.length, now-q.at
+	first := q.at < 0
+	q.length, q.at = int64(length), now
+	if first || took == 0 {
 		return
 	}
-	q.at = now
 	off := float64(float64(grown)/float64(took)) - q.g
 	q.g += float64(e.wg * off)
-	if off < 0 {
-		off = -off
-	}
-	q.v += float64(e.wv * (off - q.v))
+	q.v += float64(e.wv * (math.Abs(off) - q.v))
+}
+
+// estimate returns phi^ of a queue, to the nearest byte.
+func (e *ideal) estimate(class uint8) units.Bytes {
+	q := &e.queues[class&7]
 	phi := float64((q.g + float64(e.k*q.v)) * e.delay)
-	q.phi = int32(max(0, min(phi, e.phi)) + 0.5)
+	return units.Bytes(max(0, min(phi, e.phi)) + 0.5)
 }
 
 // tables is Algorithm 3, in whole numbers: a quotient is a difference of logarithms
@@ -73,15 +75,14 @@ func (e *ideal) arrive(now units.Time, class uint8, length units.Bytes) {
 type tables struct {
 	wg, wv, k uint8 // shifts
 	steps     [estimateSteps]int64
-	phis      [estimateSteps + 1]int32
+	phis      [estimateSteps + 1]units.Bytes
 	queues    [mmu.Classes]tableQueue
 }
 
 type tableQueue struct {
 	at     units.Time
 	g, v   int64 // in bytes per 2^24 ps
-	length int32
-	phi    int32
+	length int64
 }
 
 // Sizes of the tables, see docs/dsh.md. A logarithm has logBits of fraction and is
@@ -104,12 +105,12 @@ func init() {
 		m := uint64(1)<<31 + uint64(2*i+1)<<(30-logBits)
 		logTable[i] = uint16((log2(m, logBits+4) + 8) >> 4)
 	}
-	m := uint64(1) << 31
 	for i := range expTable {
-		for log2(m, logBits+12) < uint64(i)<<12 {
-			m += 1 << (31 - expBits - 2)
-		}
-		expTable[i] = uint32(m >> (31 - expBits))
+		// The smallest mantissa whose logarithm is large enough.
+		n := sort.Search(1<<expBits, func(n int) bool {
+			return log2(uint64(1<<expBits+n)<<(31-expBits), logBits+12) >= uint64(i)<<12
+		})
+		expTable[i] = uint32(1<<expBits + n)
 	}
 }
 
@@ -153,7 +154,7 @@ func newTables(w weights, phi units.Bytes, rate units.Rate) (*tables, bool) {
 	line := int64(rate) << (gradientBits - 3) / 1e12 // C
 	for i := range e.steps {
 		e.steps[i] = line * int64(i) / estimateSteps
-		e.phis[i+1] = int32(phi * units.Bytes(i+1) / estimateSteps)
+		e.phis[i+1] = phi * units.Bytes(i+1) / estimateSteps
 	}
 	for i := range e.queues {
 		e.queues[i].at = -1
@@ -172,13 +173,12 @@ func shiftOf(r buffer.Ratio) (uint8, bool) {
 // arrive is as for ideal.
 func (e *tables) arrive(now units.Time, class uint8, length units.Bytes) {
 	q := &e.queues[class&7]
-	grown, took := length-units.Bytes(q.length), now-q.at
-	q.length = int32(length)
-	if q.at < 0 || took == 0 {
-		q.at = now
+	grown, took := int64(length)-q.length, now-q.at
+	first := q.at < 0
+	q.length, q.at = int64(length), now
+	if first || took == 0 {
 		return
 	}
-	q.at = now
 	g := int64(0)
 	if grown > 0 {
 		g = quotient(uint64(grown), uint64(took))
@@ -191,7 +191,12 @@ func (e *tables) arrive(now units.Time, class uint8, length units.Bytes) {
 		off = -off
 	}
 	q.v += (off - q.v) >> (e.wv & 63)
-	q.phi = e.phis[e.above(q.g+q.v<<(e.k&63))]
+}
+
+// estimate returns phi^ of a queue.
+func (e *tables) estimate(class uint8) units.Bytes {
+	q := &e.queues[class&7]
+	return e.phis[e.above(q.g+q.v<<(e.k&63))]
 }
 
 // above counts the thresholds that g^ is above: a step is rounded up.

@@ -52,13 +52,16 @@ type Passing interface{ Passing() }
 // that one left a queue that is ON and below its threshold. It is Pausing, too.
 type Sharing interface{ Sharing() bool }
 
+// Brief is a receiver that sees every frame, but can be brief about most. Arrived comes
+// before Place; it returns true when the shared segment takes the frame and nothing
+// changes by that: then neither Place nor Charged is called for it.
+type Brief interface {
+	Arrived(now units.Time, class uint8, b units.Bytes) bool
+}
+
 // Pausing is a receiver whose queues are ON or OFF. Paused returns the classes
 // that are OFF; each change comes with a Port.Request.
 type Pausing interface{ Paused() uint8 }
-
-// Summing is a receiver that reads View.PortSum for every frame: the node has the
-// ledger keep sums.
-type Summing interface{ Summing() }
 
 // Leveled is a receiver that pauses at two levels, queue and port.
 type Leveled interface {

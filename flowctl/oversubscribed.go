@@ -73,9 +73,6 @@ func (s *Oversubscribed) Receiver(p Port) Receiver {
 // poolReceiver is that of SIH, bounded by the pool.
 type poolReceiver struct{ sihReceiver }
 
-// Summing implements Summing.
-func (r *poolReceiver) Summing() {}
-
 // Place implements Receiver.
 func (r *poolReceiver) Place(now units.Time, a *mmu.Arrival) mmu.Segment {
 	s := r.sihReceiver.Place(now, a)

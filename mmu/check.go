@@ -47,19 +47,7 @@ func (l *Ledger) Check() error {
 	case l.segments[Shared] > l.sharedMax:
 		return fmt.Errorf("shared segment of %d B holds %d B", l.sharedMax, l.segments[Shared])
 	}
-	if err := l.checkSums(); err != nil {
-		return err
-	}
 	return l.checkPairs()
-}
-
-func (l *Ledger) checkSums() error {
-	for port := range l.sums {
-		if sum, queues := l.View().PortSum(port), l.View().addUp(port); sum != queues {
-			return fmt.Errorf("port %d counts %+v in its lossless queues, they hold %+v", port, sum, queues)
-		}
-	}
-	return nil
 }
 
 func (l *Ledger) checkPairs() error {

@@ -99,6 +99,7 @@ type Ledger struct {
 	sharedMax units.Bytes // of the shared segment now
 	sharedAll units.Bytes // of the shared segment when nothing is lent
 	asked     units.Bytes // the same, before it was cut to whole cells
+	lossless  []uint8     // classes of that kind
 	in        []counters  // [port*Classes+class]
 	out       []int32     // [port*Classes+class]
 	segments  [numSegments]units.Bytes
@@ -107,10 +108,9 @@ type Ledger struct {
 	lent      units.Bytes // of the reserve, what the shared segment gave
 	peak      [numSegments]units.Bytes
 	peakAll   units.Bytes
-	pairs     []Pair     // [(in*ports+out)*Classes+class], nil unless asked for
-	tops      []tops     // [port*Classes+class], nil unless asked for
-	sums      []counters // by port, of its lossless ingress queues; nil unless asked for
-	extra     bool       // there are pairs, tops or sums
+	pairs     []Pair // [(in*ports+out)*Classes+class], nil unless asked for
+	tops      []tops // [port*Classes+class], nil unless asked for
+	extra     bool   // there are pairs or tops
 	orders    []Order
 }
 
@@ -118,6 +118,11 @@ type Ledger struct {
 func NewLedger(spec Spec) *Ledger {
 	n := spec.Ports * Classes
 	l := &Ledger{spec: spec, in: make([]counters, n), out: make([]int32, n)}
+	for c, k := range spec.Kinds {
+		if k == Lossless {
+			l.lossless = append(l.lossless, uint8(c))
+		}
+	}
 	l.Resize(spec.Shared)
 	return l
 }
@@ -148,22 +153,8 @@ func (l *Ledger) KeepPeaks() {
 	l.tops, l.extra = make([]tops, len(l.in)), true
 }
 
-// KeepSums makes an empty ledger add up the lossless ingress queues of each port
-// (View.PortSum).
-func (l *Ledger) KeepSums() {
-	if l.stored != 0 {
-		panic("mmu: sums must be asked for while nothing is stored")
-	}
-	if l.sums == nil {
-		l.sums, l.extra = make([]counters, l.spec.Ports), true
-	}
-}
-
 // charged keeps the books that not every run has.
 func (l *Ledger) charged(a *Arrival, s Segment) {
-	if l.sums != nil && a.Kind == Lossless {
-		*l.sums[a.In].of(s) += int32(a.Bytes)
-	}
 	if l.pairs != nil {
 		l.pair(a, a.Out, 1)
 	}
@@ -237,7 +228,6 @@ func (l *Ledger) pair(a *Arrival, out int, sign int32) {
 func (l *Ledger) Release(a *Arrival) {
 	at := a.In*Classes + int(a.Class)
 	c := &l.in[at]
-	before := *c
 	left := int32(a.Bytes)
 	switch {
 	case l.orders != nil || c[Headroom-1]|c[Reserve-1] != 0:
@@ -253,22 +243,8 @@ func (l *Ledger) Release(a *Arrival) {
 	}
 	l.out[a.Out*Classes+int(a.Class)] -= left
 	l.stored -= a.Bytes
-	if l.extra {
-		l.released(a, &before, c)
-	}
-}
-
-// released is charged for a departure: what the ingress queue held before and holds
-// now tells which segments gave.
-func (l *Ledger) released(a *Arrival, before, now *counters) {
 	if l.pairs != nil {
 		l.pair(a, a.Out, -1)
-	}
-	if l.sums != nil && a.Kind == Lossless {
-		sum := &l.sums[a.In]
-		for i := range sum {
-			sum[i] -= before[i] - now[i]
-		}
 	}
 }
 

@@ -75,24 +75,16 @@ func (v View) IngressPort(port int, mask uint8) Ingress {
 	return sum
 }
 
-// PortSum sums the lossless ingress queues of a port: at once if the ledger was asked
-// to keep sums, else by adding them up.
-func (v View) PortSum(port int) Ingress {
-	if v.l.sums == nil {
-		return v.addUp(port)
+// PortIn sums what the lossless ingress queues of a port hold in one segment. It adds
+// up few counters that lie side by side: keeping the sum would cost every frame of
+// every port, also where nobody asks.
+func (v View) PortIn(port int, s Segment) units.Bytes {
+	sum := int32(0)
+	queues := v.l.in[port*Classes : port*Classes+Classes]
+	for _, c := range v.l.lossless {
+		sum += *queues[c&7].of(s)
 	}
-	c := &v.l.sums[port]
-	return Ingress{units.Bytes(c[Private-1]), units.Bytes(c[Shared-1]), units.Bytes(c[Headroom-1]), units.Bytes(c[Reserve-1])}
-}
-
-func (v View) addUp(port int) Ingress {
-	mask := uint8(0)
-	for c, k := range v.l.spec.Kinds {
-		if k == Lossless {
-			mask |= 1 << c
-		}
-	}
-	return v.IngressPort(port, mask)
+	return units.Bytes(sum)
 }
 
 // Egress returns the bytes waiting for an egress queue.

@@ -1,6 +1,9 @@
 package probe
 
-import "github.com/xoff-net/xoff/units"
+import (
+	"github.com/xoff-net/xoff/mmu"
+	"github.com/xoff-net/xoff/units"
+)
 
 func newDSH(params any) (*Kind, error) {
 	s := params.(*SampleParams)
@@ -38,7 +41,7 @@ type dsh struct {
 func (w *dsh) Sample(now units.Time) {
 	v := w.Node.View()
 	w.chosen(func(port int) {
-		sum, reserved := v.PortSum(port), w.Node.Headroom(port)
+		shared, insurance, reserved := v.PortIn(port, mmu.Shared), v.PortIn(port, mmu.Headroom), w.Node.Headroom(port)
 		classes(w.Node.LosslessClasses(port), func(c uint8) {
 			l, ok := w.Node.Levels(now, port, c)
 			in := v.Ingress(port, c)
@@ -46,7 +49,7 @@ func (w *dsh) Sample(now units.Time) {
 				return
 			}
 			w.Out.Add(now, int64(port), int64(c), int64(l.Estimate), int64(l.Tau), int64(in.Shared), int64(l.Queue), int64(in.Headroom),
-				int64(sum.Shared), int64(l.Port), int64(sum.Headroom), int64(reserved), truth(l.QueueOff), truth(l.PortOff))
+				int64(shared), int64(l.Port), int64(insurance), int64(reserved), truth(l.QueueOff), truth(l.PortOff))
 		})
 	})
 }

@@ -31,7 +31,7 @@ func (f *fake) View() mmu.View { return f.ledger.View() }
 func (f *fake) Level(_ units.Time, port int, class uint8) (q, xoff units.Bytes) {
 	return f.View().In(port, class, mmu.Shared), 5000
 }
-func (f *fake) Headroom(int) units.Bytes  { return 20_000 }
+func (f *fake) Headroom(int) units.Bytes { return 20_000 }
 func (f *fake) Levels(_ units.Time, port int, class uint8) (Levels, bool) {
 	return Levels{Estimate: 700, Tau: 600, Queue: 4400, Port: 10_000, QueueOff: f.off[port]&(1<<class) != 0, PortOff: port == 2}, port != 3
 }
