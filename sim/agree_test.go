@@ -301,14 +301,14 @@ func (c *randomCase) sound(o *outcome) error {
 	return nil
 }
 
-// controlled reports whether a port has flow control: only then it has headroom.
+// controlled reports whether a port has flow control that promises to lose nothing.
 func (o *outcome) controlled(node, port int) bool {
 	if hosts := o.built.Graph.Hosts; node >= hosts {
 		s := o.built.Spec.Switches[node-hosts]
-		return s.Flow[port].Reserve(&s.Ports[port]) > 0
+		return promises(s.Flow[port], &s.Ports[port])
 	}
 	h := o.built.Spec.Hosts[node]
-	return h.Flow.Reserve(&h.Port) > 0
+	return promises(h.Flow, &h.Port)
 }
 
 // damaged reports whether the link of a port has failed or damaged frames by then:

@@ -76,6 +76,7 @@ func drawCase(index, packets int) *randomCase {
 	}
 	d.overrides(index)
 	d.carry(index)
+	d.headroomSchemes(index)
 	d.bufferSize()
 	d.enlarge(index)
 	c.loses = d.mayLose()
@@ -482,11 +483,14 @@ func (d *drawer) stop(ends bool) {
 func (d *drawer) mayLose() string {
 	s := &d.cfg.Switch
 	mtu := max(max(d.cfg.Hosts.Payload, d.over.payload)+62, d.over.mtu) + s.WireOverhead
-	if s.FlowControl.Name == "none" || d.over.none {
+	headroom, loses := headroomOf(s.FlowControl)
+	if d.over.none {
 		return "no flow control"
 	}
-	fc := s.FlowControl.Params.(*flowctl.SIHParams)
-	if fc.Headroom.Rule == flowctl.HeadroomBytes {
+	if loses != "" {
+		return loses
+	}
+	if headroom.Rule == flowctl.HeadroomBytes {
 		return "headroom is a number, not what can be in flight"
 	}
 	// Eq. 1 has 3840 B for what exact counts as processing, a third frame and
@@ -497,7 +501,7 @@ func (d *drawer) mayLose() string {
 		pauses = 2 * units.Bytes(len(d.cfg.Classes["rdma"].IDs))
 	}
 	processing := max(s.PFC.Processing, d.over.processing)
-	if fc.Headroom.Rule == flowctl.HeadroomEq1 && rate.In(processing)+1+3*mtu+pauses*(64+s.WireOverhead) > 2*(mtu-s.WireOverhead)+3840 {
+	if headroom.Rule == flowctl.HeadroomEq1 && rate.In(processing)+1+3*mtu+pauses*(64+s.WireOverhead) > 2*(mtu-s.WireOverhead)+3840 {
 		return "eq. 1 is short of what can be in flight"
 	}
 	return ""

@@ -1,0 +1,72 @@
+package sim_test
+
+import (
+	"math/rand/v2"
+
+	"github.com/xoff-net/xoff/buffer"
+	"github.com/xoff-net/xoff/flowctl"
+	"github.com/xoff-net/xoff/scenario"
+	"github.com/xoff-net/xoff/units"
+)
+
+// headroomSchemes replaces PFC by another way to give headroom, of the same size. It
+// has its own stream, so that the other parts of a case stay what they were.
+func (d *drawer) headroomSchemes(index int) {
+	own := &drawer{Rand: rand.New(rand.NewPCG(20250730, uint64(index)))}
+	fc, ok := d.cfg.Switch.FlowControl.Params.(*flowctl.SIHParams)
+	if !ok || index%4 < 2 {
+		return
+	}
+	choose := func(name string) any {
+		c, err := scenario.Choose("flow_control", name)
+		if err != nil {
+			panic(err)
+		}
+		d.cfg.Switch.FlowControl = c
+		return c.Params
+	}
+	switch own.IntN(6) {
+	case 0:
+		p := choose("adaptive").(*flowctl.AdaptiveParams)
+		p.Headroom, p.Delta = fc.Headroom, fc.Delta
+	case 1:
+		p := choose("oversubscribed").(*flowctl.OversubscribedParams)
+		p.Headroom, p.Delta, p.Limit = fc.Headroom, fc.Delta, pick(own, "per_queue", "pool")
+	default:
+		p := choose("dsh").(*flowctl.DSHParams)
+		p.Headroom, p.DeltaQueue, p.DeltaPort = fc.Headroom, fc.Delta, pick[units.Bytes](own, 0, 3000)
+		p.Estimator, p.SharedHeadroom = pick(own, "ideal", "table"), own.chance(0.8)
+		p.Window = pick(own, p.Window, 10*units.Microsecond)
+		if own.chance(0.15) {
+			p.Insurance = flowctl.Insurance{}
+		}
+		if p.Estimator == "ideal" && own.chance(0.3) {
+			p.Gradient, p.K = buffer.Ratio{Num: 2, Den: 3}, buffer.Ratio{Num: 5, Den: 2}
+		}
+	}
+}
+
+// headroomOf returns the size of headroom of a scheme, and why it may not be enough.
+func headroomOf(c scenario.Choice) (h flowctl.Headroom, loses string) {
+	switch p := c.Params.(type) {
+	case *flowctl.SIHParams:
+		return p.Headroom, ""
+	case *flowctl.AdaptiveParams:
+		return p.Headroom, ""
+	case *flowctl.OversubscribedParams:
+		return p.Headroom, "headroom is oversubscribed"
+	case *flowctl.DSHParams:
+		if p.Insurance == (flowctl.Insurance{}) {
+			return p.Headroom, "no insurance"
+		}
+		return p.Headroom, ""
+	default:
+		return h, "no flow control"
+	}
+}
+
+// promises reports whether a scheme keeps from dropping lossless frames.
+func promises(s flowctl.Scheme, p *flowctl.PortSpec) bool {
+	_, over := s.(*flowctl.Oversubscribed)
+	return !over && s.Reserve(p) > 0
+}
