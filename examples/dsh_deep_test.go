@@ -1,0 +1,138 @@
+//go:build deep
+
+package examples_test
+
+import (
+	"context"
+	"testing"
+
+	"github.com/xoff-net/xoff/flowctl"
+	"github.com/xoff-net/xoff/mmu"
+	"github.com/xoff-net/xoff/registry"
+	"github.com/xoff-net/xoff/scenario"
+	"github.com/xoff-net/xoff/sim"
+	"github.com/xoff-net/xoff/units"
+)
+
+// differences counts arrivals by |table - ideal| in permille of PHI.
+type differences struct {
+	counts [1002]int
+	all    int
+	phi    units.Bytes
+	full   int // arrivals at which the ideal estimate is PHI
+	none   int // and 0
+}
+
+// quantile returns the difference that a share of the arrivals stays within.
+func (d *differences) quantile(share float64) float64 {
+	seen := 0
+	for i, n := range d.counts {
+		if seen += n; float64(seen) >= share*float64(d.all) {
+			return float64(i) / 1000
+		}
+	}
+	return 1
+}
+
+// both is DSH that decides by the ideal estimate and keeps that of the tables beside.
+type both struct {
+	flowctl.Scheme
+	table flowctl.Scheme
+	out   *differences
+}
+
+func (s *both) Receiver(p flowctl.Port) flowctl.Receiver {
+	r := s.Scheme.Receiver(p)
+	return &bothReceiver{Receiver: r, ideal: r.(flowctl.Leveled), table: s.table.Receiver(mute{p}), out: s.out}
+}
+
+// mute is a port that does nothing.
+type mute struct{ flowctl.Port }
+
+func (mute) Request(units.Time) {}
+func (mute) WakeAt(units.Time)  {}
+
+type bothReceiver struct {
+	flowctl.Receiver
+	ideal flowctl.Leveled
+	table flowctl.Receiver
+	out   *differences
+}
+
+func (r *bothReceiver) Passing() {}
+
+func (r *bothReceiver) Place(now units.Time, a *mmu.Arrival) mmu.Segment {
+	r.table.Place(now, a)
+	s := r.Receiver.Place(now, a)
+	i, t := r.ideal.Levels(now, a.Class).Estimate, r.table.(flowctl.Leveled).Levels(now, a.Class).Estimate
+	d := i - t
+	if d < 0 {
+		d = -d
+	}
+	r.out.counts[min((1000*d+r.out.phi-1)/r.out.phi, 1001)]++
+	r.out.all++
+	if i == r.out.phi {
+		r.out.full++
+	}
+	if i == 0 {
+		r.out.none++
+	}
+	return s
+}
+
+// What a switching chip can compute is within 10 % of PHI of what it should, at 99 of
+// 100 arrivals (DSH section IV-C): Fig. 17's fabric, without congestion control and with
+// DCQCN.
+func TestDeepEstimatesOfTables(t *testing.T) {
+	const phi = 60_000
+	entry, err := flowctl.Schemes.Get("dsh")
+	if err != nil {
+		t.Fatal(err)
+	}
+	scheme := func(estimator string) flowctl.Scheme {
+		p := entry.Params().(*flowctl.DSHParams)
+		p.Headroom, p.Estimator = flowctl.Headroom{Rule: flowctl.HeadroomBytes, Bytes: phi}, estimator
+		s, err := entry.New(p)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return s
+	}
+	var out *differences
+	flowctl.Schemes.Register(registry.Entry[flowctl.New]{Name: "both-estimates", Promises: entry.Promises, New: func(any) (flowctl.Scheme, error) {
+		return &both{scheme("ideal"), scheme("table"), out}, nil
+	}})
+	for _, control := range []string{"none", "dcqcn"} {
+		t.Run(control, func(t *testing.T) {
+			out = &differences{phi: phi}
+			cfg, err := scenario.ReadFile("dsh-leaf-spine.yaml")
+			if err != nil {
+				t.Fatal(err)
+			}
+			cfg.Switch.FlowControl = scenario.Choice{Name: "both-estimates"}
+			if cfg.Hosts.CC, err = scenario.Choose("cc", control); err != nil {
+				t.Fatal(err)
+			}
+			cfg.Run = scenario.Run{Arrivals: units.Millisecond, Stop: scenario.Stop{When: "time", AtMost: units.Millisecond}}
+			built, err := scenario.Build(cfg, scenario.BuildOptions{})
+			if err != nil {
+				t.Fatal(err)
+			}
+			f, err := sim.NewFast(built.Spec, sim.Options{Workers: 1})
+			if err != nil {
+				t.Fatal(err)
+			}
+			if _, err := f.Run(context.Background()); err != nil {
+				t.Fatal(err)
+			}
+			t.Logf("%d arrivals: half within %.1f %% of PHI, 99 %% within %.1f %%, 99.9 %% within %.1f %%; the estimate is PHI at %.1f %% and 0 at %.1f %% of them",
+				out.all, 100*out.quantile(0.5), 100*out.quantile(0.99), 100*out.quantile(0.999), 100*float64(out.full)/float64(out.all), 100*float64(out.none)/float64(out.all))
+			if out.all < 1_000_000 {
+				t.Errorf("only %d arrivals", out.all)
+			}
+			if q := out.quantile(0.99); q >= 0.1 {
+				t.Errorf("99 %% of the differences are within %.1f %% of PHI; wanted: below 10 %%", 100*q)
+			}
+		})
+	}
+}
