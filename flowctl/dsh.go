@@ -179,21 +179,6 @@ type dshReceiver struct {
 // nothing that a threshold is held against.
 func (r *dshReceiver) Passing() {}
 
-// follow updates the estimate of a queue that an arrival makes that long, and what
-// Algorithm 4 needs.
-func (r *dshReceiver) follow(now units.Time, class uint8, length units.Bytes) {
-	since := r.since
-	if class != r.last {
-		since = now
-	}
-	r.last, r.since, r.arrived = class, since, now
-	if r.table == nil {
-		r.ideal.arrive(now, class, length)
-	} else {
-		r.table.arrive(now, class, length)
-	}
-}
-
 // tau is what a queue is paused ahead of T(t): nothing if all frames of the port went
 // to one queue for a window, as of the last arrival.
 func (r *dshReceiver) tau(class uint8) units.Bytes {
@@ -224,11 +209,22 @@ func (r *dshReceiver) shareOf(free units.Bytes) units.Bytes {
 	return units.Bytes(int64(free) * r.share >> (r.shift & 63))
 }
 
-// Arrived implements Brief: whatever tau is, a queue that stays PHI below T is not
-// paused, and all queues together hold no less than those of this port.
+// Arrived implements Brief: it updates the estimate and what Algorithm 4 needs. Whatever
+// tau is, a queue that stays PHI below T is not paused, and all queues together hold no
+// less than those of this port.
 func (r *dshReceiver) Arrived(now units.Time, class uint8, b units.Bytes) bool {
+	since := r.since
+	if class != r.last {
+		since = now
+	}
+	r.last, r.since, r.arrived = class, since, now
 	in := r.view.Ingress(r.index, class)
-	r.follow(now, class, in.Private+in.Shared+in.Headroom+in.Reserve+b)
+	length := in.Private + in.Shared + in.Headroom + in.Reserve + b
+	if r.table == nil {
+		r.ideal.arrive(now, class, length)
+	} else {
+		r.table.arrive(now, class, length)
+	}
 	used, free := r.view.Used(mmu.Shared)+b, r.view.SharedFree()-b
 	t := r.shareOf(free)
 	r.counted = true
@@ -244,11 +240,11 @@ func (r *dshReceiver) Arrived(now units.Time, class uint8, b units.Bytes) bool {
 
 // Place implements Receiver: private, shared, insurance, drop.
 func (r *dshReceiver) Place(now units.Time, a *mmu.Arrival) mmu.Segment {
-	in := r.view.Ingress(r.index, a.Class)
 	if !r.counted {
-		r.follow(now, a.Class, in.Total()+a.Bytes)
+		r.Arrived(now, a.Class, a.Bytes)
 	}
 	r.counted = false
+	in := r.view.Ingress(r.index, a.Class)
 	if r.private > 0 && in.Private+a.Bytes <= r.private {
 		return mmu.Private
 	}
