@@ -51,8 +51,8 @@ type Waker interface {
 
 // Proportional is a policy that takes every lossless frame as long as its ingress
 // queue stays within a fixed share, num / 2^shift and at most all, of the free
-// part of the shared segment. The switch then sees for itself that a frame fits,
-// and asks only when it does not.
+// part of the shared segment; Level returns the same share. The switch, or flow
+// control, then sees for itself that a frame fits, and asks only when it does not.
 type Proportional interface {
 	Share() (num int64, shift uint8, ok bool)
 }

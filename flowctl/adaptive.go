@@ -46,6 +46,9 @@ func newAdaptive(params any) (Scheme, error) {
 // Reserve implements Scheme: before anything is measured.
 func (s *Adaptive) Reserve(p *PortSpec) units.Bytes { return s.sih.Reserve(p) }
 
+// QueueHeadroom implements Sized: what is measured takes nothing away that is needed.
+func (s *Adaptive) QueueHeadroom(p *PortSpec) units.Bytes { return s.sih.QueueHeadroom(p) }
+
 // Gate implements Scheme.
 func (s *Adaptive) Gate(p Port) Gate { return &adaptiveGate{PauseGate: NewPauseGate(p)} }
 

@@ -114,6 +114,9 @@ func (s *DSH) Reserve(p *PortSpec) units.Bytes {
 	return s.insurance(p)
 }
 
+// QueueHeadroom implements Sized: any queue can take the whole insurance.
+func (s *DSH) QueueHeadroom(p *PortSpec) units.Bytes { return s.insurance(p) }
+
 // Keeps implements Conditional: without insurance frames are lost.
 func (s *DSH) Keeps(p registry.Promise) registry.Promise {
 	if s.params.Insurance == (Insurance{}) {

@@ -54,7 +54,12 @@ func (s *Oversubscribed) Reserve(p *PortSpec) units.Bytes {
 	if s.Pooling() {
 		return s.params.Ratio.Of(s.sih.Reserve(p))
 	}
-	return p.queues() * s.params.Ratio.Of(s.params.Headroom.Of(p))
+	return p.queues() * s.QueueHeadroom(p)
+}
+
+// QueueHeadroom implements Sized: what is left of a pool when all queues take alike.
+func (s *Oversubscribed) QueueHeadroom(p *PortSpec) units.Bytes {
+	return s.params.Ratio.Of(s.params.Headroom.Of(p))
 }
 
 // Gate implements Scheme.

@@ -261,19 +261,24 @@ func (p *PFC) spec() flowctl.PFCSpec {
 // promisesLossless reports whether the schemes of a switch port promise that no
 // lossless frame is dropped there.
 func (b *builder) promisesLossless(node, port int) bool {
-	choice := b.portAt(node, port).FlowControl
-	entry, err := flowctl.Schemes.Get(choice.Name)
-	if err != nil {
-		return false // reported elsewhere
-	}
-	promises := entry.Promises
-	if s, err := entry.New(choice.Params); err == nil {
-		if c, ok := s.(flowctl.Conditional); ok {
-			promises = c.Keeps(promises)
-		}
-	}
+	promises := promisesOf(b.portAt(node, port).FlowControl)
 	handler, err := deadlock.Handlers.Get(b.switchAt(node).Deadlock.Name)
 	return err == nil && promises&handler.Promises&registry.Lossless != 0
+}
+
+// promisesOf returns what a flow control promises with its parameters; nothing for one
+// that does not exist, which is reported elsewhere.
+func promisesOf(c Choice) registry.Promise {
+	e, err := flowctl.Schemes.Get(c.Name)
+	if err != nil {
+		return 0
+	}
+	if s, err := e.New(c.Params); err == nil {
+		if c, ok := s.(flowctl.Conditional); ok {
+			return c.Keeps(e.Promises)
+		}
+	}
+	return e.Promises
 }
 
 func (b *builder) switches(spec *sim.Spec) error {
@@ -331,26 +336,27 @@ func (b *builder) switchSpec(node int, table *route.Table) (*dataplane.SwitchSpe
 		s.ECN = append(s.ECN, b.ecnMask(&here.ECN))
 	}
 	if cfg.Buffer.ReserveFor == "chip" {
-		b.spare(s, &cfg.Buffer, cfg.Ports-len(ports))
+		s.Spare, s.SparePool = b.spare(&cfg.Buffer, cfg.Ports, s.Flow, ports)
 	}
 	return s, nil
 }
 
-// spare sets aside the headroom of the ports of the chip that are not connected: as
-// much as the most demanding connected one takes, in the same way.
-func (b *builder) spare(s *dataplane.SwitchSpec, buf *Buffer, unconnected int) {
+// spare is what the ports of the chip take that are not connected: as much as the most
+// demanding connected one, in the same way. Pool is what of that belongs to the pool of
+// headroom.
+func (b *builder) spare(buf *Buffer, chip int, schemes []flowctl.Scheme, ports []flowctl.PortSpec) (all, pool units.Bytes) {
 	most, pools := units.Bytes(0), false
-	for i := range s.Ports {
-		if part := s.Flow[i].Reserve(&s.Ports[i]); part > most {
-			most, pools = part, flowctl.Pools(s.Flow[i])
+	for i := range ports {
+		if part := schemes[i].Reserve(&ports[i]); part > most {
+			most, pools = part, flowctl.Pools(schemes[i])
 		}
 	}
-	n := units.Bytes(max(0, unconnected))
-	queues := units.Bytes(len(ids(maskOf(b.kinds, mmu.Lossless, mmu.Lossy))))
-	s.Spare = n * (most + queues*buf.PrivatePerQueue)
+	n := units.Bytes(max(0, chip-len(ports)))
 	if pools {
-		s.SparePool = n * most
+		pool = n * most
 	}
+	queues := units.Bytes(len(ids(maskOf(b.kinds, mmu.Lossless, mmu.Lossy))))
+	return n * (most + queues*buf.PrivatePerQueue), pool
 }
 
 func flowScheme(c Choice) (flowctl.Scheme, error) {

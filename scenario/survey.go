@@ -88,7 +88,7 @@ func NewSurvey(cfg *Config) (*Survey, error) {
 			schemes = append(schemes, p.Scheme)
 		}
 		if set.Buffer.ReserveFor == "chip" {
-			sw.Spare = b.spare(&set.Buffer, set.Ports, schemes, b.portSpecs(node))
+			sw.Spare, _ = b.spare(&set.Buffer, set.Ports, schemes, b.portSpecs(node))
 		}
 		s.Switches = append(s.Switches, sw)
 	}
@@ -114,17 +114,13 @@ func (b *builder) survey(node, port int) SurveyedPort {
 		at, of = e.to, e.port
 	}
 	set := b.portAt(at, of)
-	entry, err := flowctl.Schemes.Get(set.FlowControl.Name)
+	scheme, err := flowScheme(set.FlowControl)
 	if err != nil {
 		panic(err) // validate has looked
 	}
-	scheme, err := flowScheme(set.FlowControl)
-	if err != nil {
-		panic(err)
-	}
 	p := SurveyedPort{
 		Node: node, Port: port, Peer: e.to, PeerPort: e.port, Spec: b.portSpec(node, port, e), FlowControl: set.FlowControl.Name, Scheme: scheme,
-		Promises: entry.Promises, MTU: set.MTU,
+		Promises: promisesOf(set.FlowControl), MTU: set.MTU,
 	}
 	if set.ECN.Name != "none" {
 		p.ECN = b.ecnMask(&set.ECN)
