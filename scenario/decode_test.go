@@ -289,7 +289,7 @@ workload:
 		"seed=":                      `--set seed=: "" is not a value; allowed: YAML`,
 		"hosts.cc.preset=x":          `--set hosts.cc.preset=x: hosts.cc.preset: unknown preset "x"; allowed: hpcc-sim, paper`,
 		"switch.policy.alpha.x=1":    `--set switch.policy.alpha.x=1: switch.policy.alpha: has no keys of its own, so no "x"; allowed: one value`,
-		"switch.flow_control.name=x": `--set switch.flow_control.name=x: switch.flow_control.name: unknown flow_control "x"; allowed: none, pfc, sonic`,
+		"switch.flow_control.name=x": `--set switch.flow_control.name=x: switch.flow_control.name: unknown flow_control "x"; allowed: adaptive, dsh, none, oversubscribed, pfc, sonic`,
 	} {
 		_, err := Parse("a.yaml", []byte(file), set)
 		var in *InputError
