@@ -21,7 +21,6 @@ type dshTwin struct {
 	seen                    [mmu.Classes]bool
 	previous                int
 	start                   units.Time
-	tau                     [mmu.Classes]float64
 	single                  bool
 	off                     [mmu.Classes]bool
 	portOff                 bool
@@ -65,11 +64,12 @@ func (w *dshTwin) arrive(now units.Time, c uint8, b units.Bytes) mmu.Segment {
 	} else if now-w.start > 10*units.Millisecond {
 		w.single = true
 	}
-	t, s := w.threshold(), mmu.Drop
+	t := w.threshold()
 	fits := w.sum(mmu.Shared)+b <= 2*t
 	if !w.sharing {
 		fits = w.held[c][mmu.Shared]+b <= t
 	}
+	var s mmu.Segment
 	switch {
 	case w.held[c][mmu.Private]+b <= w.private:
 		s = mmu.Private

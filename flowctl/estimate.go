@@ -137,11 +137,11 @@ func logOf(x uint64) int {
 func quotient(a, b uint64) int64 {
 	l := logOf(a) - logOf(b) + gradientBits<<logBits
 	m := int64(expTable[l&(1<<logBits-1)])
-	if e := l>>logBits - expBits; e >= 0 {
+	e := l>>logBits - expBits
+	if e >= 0 {
 		return m << min(e, 62-expBits-1)
-	} else {
-		return m >> min(-e, 63)
 	}
+	return m >> min(-e, 63)
 }
 
 // newTables returns false when a weight is no power of two.
