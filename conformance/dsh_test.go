@@ -75,7 +75,7 @@ func (d *adversary) settings() {
 	n.PFC.Ordered = d.IntN(6) == 0
 	n.PFC.Indefinite = d.IntN(3) == 0
 	n.Until = 200 * units.Millisecond
-	n.Timeout = 50 * units.Millisecond
+	n.Timeout, n.Linger = 50*units.Millisecond, 5*units.Millisecond
 	if d.lossy = d.IntN(3) == 0; d.lossy {
 		n.Kinds[7] = mmu.Lossy
 		n.Timeout = units.Millisecond

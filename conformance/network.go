@@ -48,6 +48,7 @@ type Network struct {
 	Flows   []dataplane.Flow // Transport 0 sends frames of 1048 B, 1 of 64 B
 	Timeout units.Time       // of go-back-N
 	Until   units.Time
+	Linger  units.Time  // after the last flow is done: what was sent twice may still wait
 	Options sim.Options // of the engine: they change no result
 	Watch   bool        // look for deadlocks while it runs, not only at the end
 }
@@ -182,7 +183,7 @@ func (n *Network) Run() *Result { return n.run(true) }
 func (n *Network) run(watch bool) (out *Result) {
 	flows := append([]dataplane.Flow(nil), n.Flows...)
 	out = &Result{Flows: dataplane.NewFlows(flows)}
-	spec := &sim.Spec{Flows: out.Flows, Seed: 1, MinFrame: header + 1 + n.Overhead, Until: n.Until, WatchDeadlocks: n.Watch}
+	spec := &sim.Spec{Flows: out.Flows, Seed: 1, MinFrame: header + 1 + n.Overhead, Until: n.Until, Linger: n.Linger, WatchDeadlocks: n.Watch}
 	spec.Done = func(units.Time) bool { return out.Unfinished() == 0 }
 	for i, l := range n.Graph.Links {
 		spec.Cables = append(spec.Cables, sim.Cable{
