@@ -176,6 +176,7 @@ type dshReceiver struct {
 	deltaP    units.Bytes
 	sharing   bool
 	all       uint8 // lossless classes
+	quiet
 }
 
 // Passing implements Passing: a frame that is not held changes the estimate, but
@@ -279,7 +280,13 @@ func (r *dshReceiver) Charged(now units.Time, a *mmu.Arrival, s mmu.Segment) {
 }
 
 // Released implements Receiver.
-func (r *dshReceiver) Released(now units.Time, a *mmu.Arrival) { r.look(now, a.Class) }
+func (r *dshReceiver) Released(now units.Time, a *mmu.Arrival) {
+	held := r.want
+	r.look(now, a.Class)
+	if (held|r.want)&(1<<a.Class) != 0 {
+		r.quiet[a.Class&7] = now
+	}
+}
 
 // look turns the queue and the port ON or OFF by what they hold now and tells the
 // upstream the union. A reserve may stand in for headroom, which must be free again
@@ -299,14 +306,13 @@ func (r *dshReceiver) look(now units.Time, class uint8) {
 	switch bit := uint8(1) << class; {
 	case in.Shared > xoff:
 		r.off |= bit
-	case in.Shared < xoff-r.deltaQ || in.Shared+in.Headroom+in.Reserve == 0:
-		// The second part: a queue that emptied while T was below tau would stay OFF.
+	case r.queueGoesOn(&in, xoff):
 		r.off &^= bit
 	}
 	switch {
 	case shared > limit:
 		r.portOff = true
-	case (shared < limit-r.deltaP || shared == 0) && r.view.PortIn(r.index, mmu.Headroom)+r.view.PortIn(r.index, mmu.Reserve) == 0:
+	case r.portGoesOn(r.view, shared, limit):
 		r.portOff = false
 	}
 	want := r.off
@@ -314,6 +320,32 @@ func (r *dshReceiver) look(now units.Time, class uint8) {
 		want = r.all
 	}
 	r.Want(now, want)
+}
+
+// queueGoesOn reports whether a queue that is OFF turns ON. The second part: one that
+// emptied while T was below tau would stay OFF.
+func (r *dshReceiver) queueGoesOn(in *mmu.Ingress, xoff units.Bytes) bool {
+	return in.Shared < xoff-r.deltaQ || in.Shared+in.Headroom+in.Reserve == 0
+}
+
+// portGoesOn reports whether a port that is OFF turns ON.
+func (r *dshReceiver) portGoesOn(v mmu.View, shared, limit units.Bytes) bool {
+	return (shared < limit-r.deltaP || shared == 0) && v.PortIn(r.index, mmu.Headroom)+v.PortIn(r.index, mmu.Reserve) == 0
+}
+
+// Resumes implements Resuming: the port is looked at whenever a frame of any of its
+// queues leaves, a queue only for its own.
+func (r *dshReceiver) Resumes(now units.Time, rest *Rest) bool {
+	if !r.holds(rest.Class) {
+		return true
+	}
+	_, t := r.policy.Level(now, rest.View, r.index, rest.Class)
+	if r.portOff && (rest.Moves == 0 || !r.portGoesOn(rest.View, rest.View.PortIn(r.index, mmu.Shared), r.queues*t)) {
+		return false
+	}
+	bit := uint8(1) << rest.Class
+	in := rest.View.Ingress(r.index, rest.Class)
+	return r.off&bit == 0 || rest.Moves&bit != 0 && r.queueGoesOn(&in, max(0, t-r.tau(rest.Class)))
 }
 
 // Levels implements Leveled.

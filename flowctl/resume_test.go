@@ -16,8 +16,14 @@ import (
 //   - the same, but port 1 stays: T = (20000 - 14000) / 4 = 1500;
 //   - all of it, in its favour: q = 2500 < T = 4375; sonic: 2500 + 2496 > 4375;
 //   - 2000 B left, port 1 stays: q = 1000 < T = 1750; sonic: 1000 < 1248.
+//
+// dsh, which has seen no arrival and so has tau = 0, is as pfc: its port of two queues
+// is far below 2 T in all cases but for the insurance. It turns OFF before headroom is
+// used: q = 2000 > T = (20000 - 14000) / 4 = 1500.
 func TestResumes(t *testing.T) {
-	for name, wants := range map[string][5]bool{"pfc": {false, true, false, true, true}, "sonic": {false, true, false, false, true}} {
+	for name, wants := range map[string][5]bool{
+		"pfc": {false, true, false, true, true}, "sonic": {false, true, false, false, true}, "dsh": {false, true, false, true, true},
+	} {
 		entry, err := Schemes.Get(name)
 		if err != nil {
 			t.Fatal(err)
@@ -50,8 +56,8 @@ func TestResumes(t *testing.T) {
 		ask := func(moves uint8) bool {
 			return r.(Resuming).Resumes(9*ns, &Rest{View: rest.View(), Class: 1, Moves: moves})
 		}
-		if !ask(0) {
-			t.Errorf("%s: a queue that is ON holds its upstream", name)
+		if on := name != "dsh"; ask(0) != on {
+			t.Errorf("%s: resumes is %v with nothing in headroom", name, !on)
 		}
 		store(0, 500, mmu.Headroom)
 		for i, keep := range []func(){

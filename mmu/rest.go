@@ -11,7 +11,7 @@ type Rest struct {
 
 // Rest returns a rest of nothing.
 func (l *Ledger) Rest() *Rest {
-	r := &Rest{of: l, left: Ledger{spec: l.spec}}
+	r := &Rest{of: l, left: Ledger{spec: l.spec, lossless: l.lossless}}
 	r.left.in, r.left.out = make([]counters, len(l.in)), make([]int32, len(l.out))
 	r.Clear()
 	return r

@@ -78,6 +78,7 @@ func (r *recorder) Marked(now units.Time, port int, p *packet.Packet) { r.frame(
 
 func (r *recorder) Off(now units.Time, port int, from, to uint8) {
 	r.log = append(r.log, entry{at: now, what: off, port: uint16(port), from: from, to: to})
+	r.depths.off[port] = to
 }
 
 func (r *recorder) Flow(now units.Time, flow uint32, what probe.FlowEvent) {

@@ -16,11 +16,12 @@ type depthTwin struct {
 	told   map[[2]int]int   // by egress port and class: depth of the last PAUSE received
 	sent   map[[2]int]int   // by ingress port and class: depth of the PAUSE that holds there
 	held   map[int]uint8    // by egress port: classes that may not send
+	off    map[int]uint8    // by ingress port: classes that are OFF
 	wrong  string           // the first difference
 }
 
 func newDepthTwin() depthTwin {
-	return depthTwin{make(map[[2]int][]int), make(map[[2]int]int), make(map[[2]int]int), make(map[int]uint8), ""}
+	return depthTwin{make(map[[2]int][]int), make(map[[2]int]int), make(map[[2]int]int), make(map[int]uint8), make(map[int]uint8), ""}
 }
 
 func (d *depthTwin) queued(in, out int, p *packet.Packet) {
@@ -71,8 +72,11 @@ func (d *depthTwin) pfcSent(now units.Time, port int, p *packet.Packet) {
 		want, on := d.sent[at]
 		if !on {
 			want = 1
+			// A queue that is empty and yet OFF is so because of its port: all
+			// classes count.
+			whole := d.off[port]&(1<<c) != 0 && !d.holds(port, c)
 			for queue, from := range d.queues {
-				if queue[1] == c && d.held[queue[0]]&(1<<c) != 0 && slices.Contains(from, port) {
+				if (whole || queue[1] == c) && d.held[queue[0]]&(1<<queue[1]) != 0 && slices.Contains(from, port) {
 					want = max(want, 1+d.told[queue])
 				}
 			}
@@ -82,4 +86,14 @@ func (d *depthTwin) pfcSent(now units.Time, port int, p *packet.Packet) {
 			d.wrong = fmt.Sprintf("%d ps port %d class %d: a pause of depth %d, want %d", now, port, c, got, want)
 		}
 	}
+}
+
+// holds reports whether frames of a class that came in by a port wait.
+func (d *depthTwin) holds(port, class int) bool {
+	for queue, from := range d.queues {
+		if queue[1] == class && slices.Contains(from, port) {
+			return true
+		}
+	}
+	return false
 }
