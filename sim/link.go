@@ -2,6 +2,7 @@ package sim
 
 import (
 	"sync/atomic"
+	"unsafe"
 
 	"github.com/xoff-net/xoff/packet"
 	"github.com/xoff-net/xoff/units"
@@ -166,13 +167,17 @@ type input struct {
 	tail   uint32 // as last seen
 	link   *link
 	faults *faults
-	words  uint32 // of extensions that were read, up to the last frame
-	told   uint32 // the same, as the sender knows it
 	// published is written by the sender, once per window at most: the one line
 	// that both ends share.
 	published atomic.Uint32
 	_         [28]byte // to a whole cache line
 }
+
+// Both ends fill a cache line.
+var (
+	_ = [1]struct{}{}[unsafe.Sizeof(link{})-64]
+	_ = [1]struct{}{}[unsafe.Sizeof(input{})-64]
+)
 
 // pop takes the first frame off the wire. It stays valid until the next pop.
 func (in *input) pop(c *chunks) *packet.Packet {
