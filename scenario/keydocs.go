@@ -323,6 +323,7 @@ var keyDocs = map[string]string{
 	"workload.HalvingDoubling.Repeat":       "operations, one after the other",
 	"workload.HalvingDoubling.Size":         "data of each rank",
 	"workload.Incast.At":                    "of the only burst",
+	"workload.Incast.Fewest":                "each burst draws its senders from this number to senders; 0: always senders",
 	"workload.Incast.Flows":                 "of a burst; 0: one per sender",
 	"workload.Incast.Senders":               "hosts that take part in a burst",
 	"workload.Incast.Size":                  "of each flow",

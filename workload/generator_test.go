@@ -311,6 +311,29 @@ func TestIncastSizes(t *testing.T) {
 	}
 }
 
+// Bursts of 1 to 15 flows: every number comes up as often, and the load is kept.
+func TestIncastFewest(t *testing.T) {
+	e := world(t, fabric(4, 8), OtherRack, 100*units.Millisecond)
+	load := e.offer(0.5)
+	p := generate(t, e, &Incast{Senders: 15, Fewest: 1, Size: 64 * units.KB})
+	sizes := make(map[int32]int)
+	for _, f := range p.Flows {
+		sizes[f.Group]++
+	}
+	times := make(map[int]int)
+	for _, n := range sizes {
+		times[n]++
+	}
+	mean := float64(len(sizes)) / 15
+	for n := range 17 {
+		got := float64(times[n])
+		if (n < 1 || n > 15) && got > 0 || n >= 1 && n <= 15 && math.Abs(got-mean) > 5*math.Sqrt(mean) {
+			t.Errorf("%g bursts of %d flows, want %.0f of 1 to 15 each", got, n, mean)
+		}
+	}
+	offers(t, e, p, load)
+}
+
 // One burst, DSH Fig. 22: 1024 flows of 8 KB from 255 senders, who take turns.
 func TestIncastOnce(t *testing.T) {
 	e := world(t, fabric(16, 16), AnyPair, units.Millisecond)
@@ -520,6 +543,8 @@ func TestCheck(t *testing.T) {
 		"size: 0B is too small":                &Incast{Senders: 1},
 		"sizes: there is a size already":       &Incast{Senders: 3, Size: 1, Sizes: "cache"},
 		"flows: 2 is too small":                &Incast{Senders: 3, Size: 1, Flows: 2},
+		"fewest: 4; allowed: 1 to senders, 3":  &Incast{Senders: 3, Size: 1, Fewest: 4},
+		"fewest: there is a number of flows":   &Incast{Senders: 3, Size: 1, Flows: 3, Fewest: 1},
 		"at: bursts at a load":                 &Incast{Senders: 3, Size: 1, At: 1},
 		"pairs: \"any\" does not choose":       &QueryResponse{Size: 1000},
 		"rate: there is a load":                &Request{Size: 1000, Servers: 1, Rate: 1},

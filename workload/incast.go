@@ -7,11 +7,12 @@ import (
 // Incast makes bursts: many hosts send to one at the same time. With a load it
 // is a Poisson process of bursts, else there is one.
 type Incast struct {
-	Senders int         `yaml:"senders"`         // hosts that take part in a burst
-	Size    units.Bytes `yaml:"size,omitempty"`  // of each flow
-	Sizes   string      `yaml:"sizes,omitempty"` // or drawn for each: a table by name, or a file
-	Flows   int         `yaml:"flows,omitempty"` // of a burst; 0: one per sender
-	At      units.Time  `yaml:"at,omitempty"`    // of the only burst
+	Senders int         `yaml:"senders"`          // hosts that take part in a burst
+	Size    units.Bytes `yaml:"size,omitempty"`   // of each flow
+	Sizes   string      `yaml:"sizes,omitempty"`  // or drawn for each: a table by name, or a file
+	Flows   int         `yaml:"flows,omitempty"`  // of a burst; 0: one per sender
+	Fewest  int         `yaml:"fewest,omitempty"` // each burst draws its senders from this number to senders; 0: always senders
+	At      units.Time  `yaml:"at,omitempty"`     // of the only burst
 }
 
 // Uses implements Generator.
@@ -39,12 +40,24 @@ func (g *Incast) Check(e *Env) (float64, error) {
 	switch {
 	case err != nil:
 		return 0, err
+	case g.Fewest != 0 && g.Flows != 0:
+		return 0, keyf("fewest", "there is a number of flows; allowed: fewest, or flows")
+	case g.Fewest != 0 && (g.Fewest < 1 || g.Fewest > g.Senders):
+		return 0, keyf("fewest", "%d; allowed: 1 to senders, %d", g.Fewest, g.Senders)
 	case e.Load > 0 && g.At != 0:
 		return 0, keyf("at", "bursts at a load have no fixed time; allowed: load, or at")
 	case e.Load > 0:
 		return e.Load * e.seconds() / sizes.Mean(), nil
 	}
-	return float64(g.flows()), e.checkStart("at", g.At)
+	return g.meanFlows(), e.checkStart("at", g.At)
+}
+
+// meanFlows is how many flows a burst has on average.
+func (g *Incast) meanFlows() float64 {
+	if g.Fewest != 0 {
+		return float64(g.Fewest+g.Senders) / 2
+	}
+	return float64(g.flows())
 }
 
 // sizes returns the distribution of flow sizes.
@@ -80,7 +93,7 @@ func (g *Incast) Generate(e *Env) (*Plan, error) {
 	flows := e.Load / sizes.Mean()
 	p.Flows = make([]Flow, 0, capacity(flows*e.seconds())+g.flows())
 	group := int32(0)
-	e.arrivals(flows/float64(g.flows()), func(at units.Time) {
+	e.arrivals(flows/g.meanFlows(), func(at units.Time) {
 		g.burst(e, p, sizes, at, group)
 		group++
 	})
@@ -95,8 +108,13 @@ func (g *Incast) burst(e *Env, p *Plan, sizes *CDF, at units.Time, group int32) 
 	add := func(src int32) {
 		p.add(Flow{Start: at, Src: src, Dst: dst, Size: sizes.Draw(e.Rand), Class: class, Group: group, Hash: e.hash()})
 	}
-	e.Pairs.Fan(e.Rand, dst, g.Senders, add)
-	for k := g.Senders; k < g.flows(); k++ {
-		add(p.Flows[begin+k-g.Senders].Src)
+	senders, flows := g.Senders, g.flows()
+	if g.Fewest != 0 {
+		senders = g.Fewest + e.Rand.IntN(g.Senders-g.Fewest+1)
+		flows = senders
+	}
+	e.Pairs.Fan(e.Rand, dst, senders, add)
+	for k := senders; k < flows; k++ {
+		add(p.Flows[begin+k-senders].Src)
 	}
 }
