@@ -2,6 +2,7 @@ package reproduce
 
 import (
 	"fmt"
+	"maps"
 	"math"
 	"path/filepath"
 	"slices"
@@ -27,13 +28,15 @@ func (e *Experiment) extract(row *sweep.Row, folder string) (map[string]float64,
 			}
 			continue
 		}
-		rows, err := columns(folder, m.Table, m.Value, m.Over)
+		values, times, err := m.read(folder)
 		if err != nil {
 			return nil, nil, err
 		}
-		if spreads[m.Name], err = describe(m.ratios(rows), e.statistics(m.Name)); err != nil {
+		trace := trace(times, values) // before they are sorted
+		if spreads[m.Name], err = describe(values, e.statistics(m.Name)); err != nil {
 			return nil, nil, err
 		}
+		spreads[m.Name].Trace = trace
 	}
 	for _, c := range e.Counts {
 		if c.Summary != "" {
@@ -58,22 +61,75 @@ func (m *Metric) factor() float64 {
 	return m.Times
 }
 
-// ratios turns columns into the values of the metric. Rows without a value, or
-// that would be divided by nothing, do not count.
-func (m *Metric) ratios(columns [][]float64) []float64 {
-	values := make([]float64, 0, len(columns[0]))
-	for i, v := range columns[0] {
-		if m.Over != "" {
-			if columns[1][i] == 0 {
+// rowColumns are the columns that choose rows, in a fixed order.
+func (m *Metric) rowColumns() []string { return slices.Sorted(maps.Keys(m.Rows)) }
+
+// read returns the values of the metric and, with Along, when they were.
+func (m *Metric) read(folder string) (values, times []float64, err error) {
+	names := append([]string{m.Value}, m.rowColumns()...)
+	if m.Over != "" {
+		names = append(names, m.Over)
+	}
+	if m.Along != "" {
+		names = append(names, m.Along)
+	}
+	list, err := columns(folder, m.Table, names...)
+	if err != nil {
+		return nil, nil, err
+	}
+	values, times = m.ratios(list)
+	return values, times, nil
+}
+
+// ratios turns columns (the value, those that choose rows, over, along) into the
+// values of the metric. Rows that are not chosen, have no value, or would be divided
+// by nothing, do not count.
+func (m *Metric) ratios(columns [][]float64) (values, times []float64) {
+	value, rest := columns[0], columns[1:]
+	var wanted []float64
+	for _, name := range m.rowColumns() {
+		wanted = append(wanted, m.Rows[name])
+	}
+	chosen, rest := rest[:len(wanted)], rest[len(wanted):]
+	var over []float64
+	if m.Over != "" {
+		over, rest = rest[0], rest[1:]
+	}
+	values = make([]float64, 0, len(value))
+row:
+	for i, v := range value {
+		for k, w := range wanted {
+			if chosen[k][i] != w {
+				continue row
+			}
+		}
+		if over != nil {
+			if over[i] == 0 {
 				continue
 			}
-			v /= columns[1][i]
+			v /= over[i]
 		}
-		if !math.IsNaN(v) {
-			values = append(values, float64(v*m.factor()))
+		if math.IsNaN(v) {
+			continue
+		}
+		values = append(values, float64(v*m.factor()))
+		if m.Along != "" {
+			times = append(times, rest[0][i])
 		}
 	}
-	return values
+	return values, times
+}
+
+// trace is a copy of values with their times in microseconds.
+func trace(times, values []float64) *Trace {
+	if times == nil {
+		return nil
+	}
+	t := &Trace{Y: slices.Clone(values)}
+	for _, x := range times {
+		t.X = append(t.X, float64(x/1e6))
+	}
+	return t
 }
 
 // distinct counts the different values that are not negative.
@@ -107,9 +163,8 @@ func (e *Experiment) statistics(metric string) []string {
 	return names
 }
 
-// columns reads columns of a table of a run; an empty name is left out.
+// columns reads columns of a table of a run.
 func columns(folder, table string, names ...string) ([][]float64, error) {
-	names = slices.DeleteFunc(names, func(s string) bool { return s == "" })
 	list, err := metrics.ReadColumns(filepath.Join(folder, table+".parquet"), names...)
 	if err != nil {
 		return nil, fmt.Errorf("table %s: %w", table, err)

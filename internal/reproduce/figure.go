@@ -1,6 +1,7 @@
 package reproduce
 
 import (
+	"slices"
 	"strconv"
 	"strings"
 
@@ -34,6 +35,8 @@ func (e *Experiment) panel(r *Result, p *Panel) plot.Panel {
 	switch p.Kind {
 	case "cdf":
 		panel.Kind, panel.X, panel.Y = plot.CDF, panel.Y, plot.Axis{}
+	case "trace":
+		panel.X.Label = "time (us)"
 	case "bars":
 		panel.Kind, panel.X.Label, panel.Categories = plot.Bars, e.X.Title, xs
 	default:
@@ -48,9 +51,14 @@ func (e *Experiment) panel(r *Result, p *Panel) plot.Panel {
 			if len(p.Metrics) > 1 {
 				title += ", " + e.metric(name).Title
 			}
-			list := e.cdfs
-			if p.Kind != "cdf" {
-				list = e.series
+			list := e.series
+			switch {
+			case p.Kind == "trace":
+				list = e.traces
+			case p.Kind == "cdf" && e.metric(name).Distribution():
+				list = e.cdfs
+			case p.Kind == "cdf":
+				list = e.cdfOverSeeds
 			}
 			for _, s := range list(r, p, scheme, name, title) {
 				if len(p.Metrics) > 1 { // one colour for a scheme, the first metric stands out
@@ -83,24 +91,88 @@ func axis(label, unit string) plot.Axis {
 	return plot.Axis{Label: label + " (" + unit + ")"}
 }
 
-// cdfs are the distributions of a metric, one per x: the mean over seeds, within
-// the least and greatest.
-func (e *Experiment) cdfs(r *Result, p *Panel, scheme, metric, title string) []plot.Series {
+// each calls f for every value of x of a scale with the points there, by seed.
+func (e *Experiment) each(r *Result, c, scheme string, f func(x string, points []*PointResult)) {
 	xs := e.Scale(r.Scale).X
 	if len(xs) == 0 {
 		xs = []string{""}
 	}
-	var list []plot.Series
 	for _, x := range xs {
-		var runs [][]float64
+		var points []*PointResult
 		for i := range r.Points {
-			d := r.Points[i].Distributions[metric]
-			if r.Points[i].Place == (Place{p.Case, scheme, x}) && d != nil && len(d.Quantiles) > 0 {
+			if r.Points[i].Place == (Place{c, scheme, x}) {
+				points = append(points, &r.Points[i])
+			}
+		}
+		f(x, points)
+	}
+}
+
+// traces are a metric over time, one per x: the mean over seeds, within the least
+// and greatest. Seeds whose times are not those of the first are left out.
+func (e *Experiment) traces(r *Result, p *Panel, scheme, metric, title string) []plot.Series {
+	var list []plot.Series
+	e.each(r, p.Case, scheme, func(x string, points []*PointResult) {
+		s := plot.Series{Name: strings.TrimSuffix(title+", "+x, ", "), Style: plot.Style{Plain: true}}
+		n := 0.0
+		for _, point := range points {
+			d := point.Distributions[metric]
+			if d == nil || d.Trace == nil || s.X != nil && !slices.Equal(s.X, d.Trace.X) {
+				continue
+			}
+			n++
+			if s.X == nil {
+				s.X, s.Y = d.Trace.X, slices.Clone(d.Trace.Y)
+				s.Low, s.High = slices.Clone(s.Y), slices.Clone(s.Y)
+				continue
+			}
+			for i, y := range d.Trace.Y {
+				s.Y[i] += y
+				s.Low[i], s.High[i] = min(s.Low[i], y), max(s.High[i], y)
+			}
+		}
+		for i := range s.Y {
+			s.Y[i] /= n
+		}
+		list = append(list, s)
+	})
+	return list
+}
+
+// cdfOverSeeds is the distribution of a number over runs, one per x. Runs that have
+// no such number count, so it may end below 1.
+func (e *Experiment) cdfOverSeeds(r *Result, p *Panel, scheme, metric, title string) []plot.Series {
+	var list []plot.Series
+	e.each(r, p.Case, scheme, func(x string, points []*PointResult) {
+		var values []float64
+		for _, point := range points {
+			if v, ok := point.Values[metric]; ok {
+				values = append(values, v)
+			}
+		}
+		slices.Sort(values)
+		s := plot.Series{Name: strings.TrimSuffix(title+", "+x, ", "), X: []float64{0}, Y: []float64{0}}
+		for i, v := range values {
+			s.X, s.Y = append(s.X, v), append(s.Y, float64(i+1)/float64(len(points)))
+		}
+		list = append(list, s)
+	})
+	return list
+}
+
+// cdfs are the distributions of a metric, one per x: the mean over seeds, within
+// the least and greatest.
+func (e *Experiment) cdfs(r *Result, p *Panel, scheme, metric, title string) []plot.Series {
+	var list []plot.Series
+	e.each(r, p.Case, scheme, func(x string, points []*PointResult) {
+		var runs [][]float64
+		for _, point := range points {
+			if d := point.Distributions[metric]; d != nil && len(d.Quantiles) > 0 {
 				runs = append(runs, d.Quantiles[1:]) // as many samples as there are steps
 			}
 		}
 		list = append(list, plot.Spread(strings.TrimSuffix(title+", "+x, ", "), runs...))
-	}
+	})
 	return list
 }
 

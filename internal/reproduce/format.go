@@ -89,10 +89,13 @@ type Scales struct {
 
 // Scale is how large an experiment is run.
 type Scale struct {
-	Set     []string `yaml:"set"` // hosts, arrivals
-	X       []string `yaml:"x"`   // values of the axis; empty: there is none
-	Seeds   int      `yaml:"seeds"`
-	Seconds float64  `yaml:"cpu_seconds"` // of a point, as measured once: for estimates
+	Set []string `yaml:"set"` // hosts, arrivals
+	X   []string `yaml:"x"`   // values of the axis; empty: there is none
+	// Also are further changes at single values of the axis or in single cases: what
+	// is rare there needs more time for the same counts.
+	Also    map[string][]string `yaml:"also"`
+	Seeds   int                 `yaml:"seeds"`
+	Seconds float64             `yaml:"cpu_seconds"` // of a point, as measured once: for estimates
 }
 
 // Names of scales.
@@ -111,6 +114,9 @@ type Metric struct {
 	Value   string  `yaml:"value"`   // column; rows without a value do not count
 	Over    string  `yaml:"over"`    // column that it is divided by
 	Times   float64 `yaml:"times"`   // factor; 0: 1
+
+	Rows  map[string]float64 `yaml:"rows"`  // columns and what they must be: other rows do not count
+	Along string             `yaml:"along"` // column of times (ps): values are also kept in its order, for panels of kind trace
 }
 
 // Distribution reports whether the metric has many values per run.
@@ -129,7 +135,7 @@ type Count struct {
 // Panel is one coordinate system of the figure.
 type Panel struct {
 	Title     string   `yaml:"title"`
-	Kind      string   `yaml:"kind" allowed:"lines,bars,cdf"`
+	Kind      string   `yaml:"kind" allowed:"lines,bars,cdf,trace"`
 	Metrics   []string `yaml:"metrics"`
 	Statistic string   `yaml:"statistic"` // of a distribution, unless the panel is its CDF
 	Case      string   `yaml:"case"`

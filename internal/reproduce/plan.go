@@ -78,11 +78,14 @@ func (e *Experiment) settings(scale string, at Place) []string {
 			}
 		}
 	}
-	if at.X == "" {
-		return set
+	if at.X != "" {
+		for _, s := range slices.Concat(e.X.Set, e.X.Also[at.X]) {
+			set = append(set, strings.ReplaceAll(s, "$x", at.X))
+		}
+		set = append(set, e.Scale(scale).Also[at.X]...)
 	}
-	for _, s := range slices.Concat(e.X.Set, e.X.Also[at.X]) {
-		set = append(set, strings.ReplaceAll(s, "$x", at.X))
+	if at.Case != "" {
+		set = append(set, e.Scale(scale).Also[at.Case]...)
 	}
 	return set
 }
@@ -192,7 +195,7 @@ func (e *Experiment) checkMeasures(r *sweep.Runner, points []wanted, known []str
 		return nil
 	}
 	for _, m := range e.Metrics {
-		if err := check(m.Summary, m.Table, m.Value, m.Over); err != nil {
+		if err := check(m.Summary, m.Table, append(m.rowColumns(), m.Value, m.Over, m.Along)...); err != nil {
 			return fmt.Errorf("metric %s: %w", m.Name, err)
 		}
 	}

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"io/fs"
+	"maps"
 	"path"
 	"reflect"
 	"slices"
@@ -253,6 +254,9 @@ func (c *checker) scale(path string, s *Scale) {
 		c.fail(path+".cpu_seconds", "%g; allowed: 0 or more", s.Seconds)
 	}
 	c.unique(path+".x", len(s.X), func(i int) string { return s.X[i] })
+	for _, name := range slices.Sorted(maps.Keys(s.Also)) {
+		c.known(path+".also", "value or case", name, slices.Concat(s.X, c.e.caseNames()))
+	}
 }
 
 func (c *checker) measured() {
@@ -263,8 +267,8 @@ func (c *checker) measured() {
 		switch {
 		case (m.Summary == "") == (m.Table == ""):
 			c.fail(path, "allowed: either summary (a number), or table and value (a distribution)")
-		case m.Table != "" && m.Value == "" || m.Table == "" && m.Value+m.Over != "":
-			c.fail(path, "allowed: value, and perhaps over, are columns of a table")
+		case m.Table != "" && m.Value == "" || m.Table == "" && (m.Value+m.Over+m.Along != "" || len(m.Rows) > 0):
+			c.fail(path, "allowed: value, and perhaps over, along and rows, are columns of a table")
 		case !e.Simulated() && m.Table != "":
 			c.fail(path+".table", "nothing is run; allowed: summary: %s", strings.Join(chipMeasures, ", "))
 		case !e.Simulated():
@@ -282,7 +286,7 @@ func (c *checker) measured() {
 }
 
 func (c *checker) panel(path string, p *Panel) {
-	c.known(path+"kind", "kind", p.Kind, []string{"lines", "bars", "cdf"})
+	c.known(path+"kind", "kind", p.Kind, []string{"lines", "bars", "cdf", "trace"})
 	if p.Kind == "" || len(p.Metrics) == 0 {
 		c.fail(path+"kind", "kind or metrics are missing; allowed: both")
 	}
@@ -292,11 +296,14 @@ func (c *checker) panel(path string, p *Panel) {
 		if m == nil {
 			return
 		}
-		if p.Kind == "cdf" {
-			if !m.Distribution() || p.Statistic != "" {
-				c.fail(path+"metrics", "%s has one value per run; allowed: a CDF of a distribution, without statistic", name)
+		switch {
+		case p.Kind == "trace" && m.Along == "":
+			c.fail(path+"metrics", "%s is not kept over time; allowed: a metric with along", name)
+		case p.Kind == "cdf" || p.Kind == "trace":
+			if p.Statistic != "" {
+				c.fail(path+"statistic", "%s shows all values; allowed: none", p.Kind)
 			}
-		} else {
+		default:
 			c.statistic(path, m, p.Statistic)
 		}
 	}

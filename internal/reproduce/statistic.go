@@ -12,12 +12,14 @@ import (
 // statistic is a number of a distribution.
 type statistic func(sorted []float64) float64
 
-// parseStatistic reads mean, max, p50 to p99.9, or `below V`: how many values are
+// parseStatistic reads mean, min, max, p50 to p99.9, or `below V`: how many values are
 // below V, in per cent.
 func parseStatistic(text string) (statistic, error) {
 	switch {
 	case text == "mean":
 		return mean, nil
+	case text == "min":
+		return func(v []float64) float64 { return v[0] }, nil
 	case text == "max":
 		return func(v []float64) float64 { return v[len(v)-1] }, nil
 	}
@@ -34,7 +36,7 @@ func parseStatistic(text string) (statistic, error) {
 			}, nil
 		}
 	}
-	return nil, fmt.Errorf("%q is no statistic; allowed: mean, max, p50 or another percentile with at most one decimal, below V", text)
+	return nil, fmt.Errorf("%q is no statistic; allowed: mean, min, max, p50 or another percentile with at most one decimal, below V", text)
 }
 
 func mean(v []float64) float64 {
@@ -52,6 +54,13 @@ type Distribution struct {
 	// Quantiles are nearest-rank quantiles from 0 to 1 in steps of 1/200: enough to
 	// draw the distribution.
 	Quantiles []float64 `json:"quantiles"`
+	Trace     *Trace    `json:"trace,omitempty"` // of a metric with along
+}
+
+// Trace is a metric as it was in the course of a run.
+type Trace struct {
+	X []float64 `json:"us"`
+	Y []float64 `json:"y"`
 }
 
 const quantiles = 200
