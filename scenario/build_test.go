@@ -76,6 +76,25 @@ workload:
 }
 
 // after tables change.
+// Congestion control that reads telemetry looks at the lengths of routes before
+// there are flows that could be pinned.
+func TestPinnedRouteWithTelemetry(t *testing.T) {
+	c := parse(t, `
+routing:
+  pinned: [{from: host0, to: host5, via: [leaf0, spine2, leaf1]}]
+hosts: {cc: {name: powertcp}}
+workload:
+  - {name: w, generator: flows, flows: [{from: host0, to: host5, size: 1KB, start: 0}]}
+`)
+	built, err := Build(c, BuildOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !built.Flows.Flow[0].Pinned {
+		t.Error("the flow is not pinned")
+	}
+}
+
 func TestPinnedRoute(t *testing.T) {
 	c := parse(t, `
 routing:

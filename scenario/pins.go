@@ -26,6 +26,9 @@ type flowWay struct {
 // addPins gives pinned flows their own next hops: those of the pins that match,
 // then what the list of flows says.
 func (b *builder) addPins(tables []*route.Table) {
+	if b.out.Flows == nil {
+		return // Validate looks at routes before there are flows
+	}
 	for _, p := range b.cfg.Routing.Pinned {
 		from, to := b.members(p.From), b.members(p.To)
 		via, _, _ := b.switchesOf(p.Via) // Validate has seen it
