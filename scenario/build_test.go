@@ -35,7 +35,6 @@ workload: [{name: w, generator: flows, flows: [{from: host0, to: host5, size: 1K
 	}
 }
 
-// A pinned flow finds its next hop at every switch of its route, both before and
 // A flow of a list has routes of its own, there and back; a route that names a port
 // leaves by it.
 func TestRoutesOfAFlow(t *testing.T) {
@@ -75,7 +74,6 @@ workload:
 	}
 }
 
-// after tables change.
 // Congestion control that reads telemetry looks at the lengths of routes before
 // there are flows that could be pinned.
 func TestPinnedRouteWithTelemetry(t *testing.T) {
@@ -95,6 +93,8 @@ workload:
 	}
 }
 
+// A pinned flow finds its next hop at every switch of its route, both before and
+// after tables change.
 func TestPinnedRoute(t *testing.T) {
 	c := parse(t, `
 routing:
