@@ -155,6 +155,10 @@ func (e *Experiment) PaperNumber(c *Claim) string {
 		return "< " + withUnit(c.Paper, e.unitOf(c))
 	case opValue, opEqual:
 		return withUnit(c.Paper, e.unitOf(c))
+	case opAbout:
+		if c.Paper != "" {
+			return "within " + c.Paper + " %"
+		}
 	case opOrder:
 		return strings.Join(c.Order, " < ")
 	}

@@ -45,11 +45,12 @@ func (e *Experiment) extract(row *sweep.Row, folder string) (map[string]float64,
 			}
 			continue
 		}
-		rows, err := columns(folder, c.Table, c.Distinct)
+		m := Metric{Table: c.Table, Value: c.Distinct, Rows: c.Rows}
+		rows, _, err := m.read(folder)
 		if err != nil {
 			return nil, nil, err
 		}
-		values[c.Name] = distinct(rows[0])
+		values[c.Name] = distinct(rows)
 	}
 	return values, spreads, nil
 }

@@ -124,12 +124,13 @@ func (m *Metric) Distribution() bool { return m.Table != "" }
 
 // Count says how much there was to measure.
 type Count struct {
-	Name     string `yaml:"name"`
-	Summary  string `yaml:"summary"`  // path in summary.json
-	Table    string `yaml:"table"`    // or a table,
-	Distinct string `yaml:"distinct"` // with a column whose values from 0 on are counted
-	Least    int    `yaml:"least"`    // a point with less is flagged
-	Scheme   string `yaml:"scheme"`   // only this scheme needs as much
+	Name     string             `yaml:"name"`
+	Summary  string             `yaml:"summary"`  // path in summary.json
+	Table    string             `yaml:"table"`    // or a table,
+	Distinct string             `yaml:"distinct"` // with a column whose values from 0 on are counted
+	Rows     map[string]float64 `yaml:"rows"`     // as of a metric
+	Least    int                `yaml:"least"`    // a point with less is flagged
+	Scheme   string             `yaml:"scheme"`   // only this scheme needs as much
 }
 
 // Panel is one coordinate system of the figure.
@@ -153,7 +154,7 @@ type Claim struct {
 	Statistic string   `yaml:"statistic"` // of a distribution: p50, p99, mean, max, below V (per cent of the values)
 	Case      string   `yaml:"case"`
 	Scheme    string   `yaml:"scheme"`
-	X         string   `yaml:"x"` // a value, or most, least, mean over all; empty: there is one
+	X         string   `yaml:"x"` // a value, or most, least, mean, all; empty: there is one
 	Baseline  Baseline `yaml:"baseline"`
 	Operator  string   `yaml:"operator"`
 	Paper     string   `yaml:"paper"` // the number, with the digits of the paper
@@ -171,7 +172,7 @@ type Baseline struct {
 const (
 	opChange  = "change"  // per cent against the baseline
 	opRatio   = "ratio"   // times the baseline
-	opAbout   = "about"   // as the baseline
+	opAbout   = "about"   // as the baseline, within 15 or the given number of percentage points
 	opValue   = "value"   // a number
 	opAbove   = "above"   // more than a number
 	opBelow   = "below"   // less than a number
@@ -188,6 +189,7 @@ const (
 	xMost  = "most"  // where the claim holds most: "up to"
 	xLeast = "least" // where it holds least
 	xMean  = "mean"  // over all values
+	xAll   = "all"   // at each of them
 )
 
 // Deviation is a claim that is known not to come out. It is asserted: when the

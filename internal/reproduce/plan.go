@@ -200,7 +200,7 @@ func (e *Experiment) checkMeasures(r *sweep.Runner, points []wanted, known []str
 		}
 	}
 	for _, c := range e.Counts {
-		if err := check(c.Summary, c.Table, c.Distinct); err != nil {
+		if err := check(c.Summary, c.Table, append(slices.Sorted(maps.Keys(c.Rows)), c.Distinct)...); err != nil {
 			return fmt.Errorf("count %s: %w", c.Name, err)
 		}
 	}

@@ -278,8 +278,8 @@ func (c *checker) measured() {
 	c.unique("counts", len(e.Counts), func(i int) string { return e.Counts[i].Name })
 	for i, n := range e.Counts {
 		path := fmt.Sprintf("counts[%d]", i)
-		if !e.Simulated() || (n.Summary == "") == (n.Table == "") || (n.Table == "") != (n.Distinct == "") {
-			c.fail(path, "allowed: of a run, either summary, or table and distinct")
+		if !e.Simulated() || (n.Summary == "") == (n.Table == "") || (n.Table == "") != (n.Distinct == "") || n.Table == "" && len(n.Rows) > 0 {
+			c.fail(path, "allowed: of a run, either summary, or table and distinct, and perhaps rows")
 		}
 		c.known(path+".scheme", "scheme", n.Scheme, e.schemeNames())
 	}
@@ -361,23 +361,30 @@ func (c *checker) claim(path string, k *Claim) {
 	c.known(path+"baseline.scheme", "scheme", k.Baseline.Scheme, e.schemeNames())
 	values := e.xValues()
 	c.known(path+"baseline.x", "value", k.Baseline.X, values)
-	c.known(path+"x", "value", k.X, append([]string{xMost, xLeast, xMean}, values...))
+	c.known(path+"x", "value", k.X, append([]string{xMost, xLeast, xMean, xAll}, values...))
 	if k.X == "" && len(values) > 0 {
-		c.fail(path+"x", "there is none; allowed: %s, %s, %s, %s", strings.Join(values, ", "), xMost, xLeast, xMean)
+		c.fail(path+"x", "there is none; allowed: %s, %s, %s, %s, %s", strings.Join(values, ", "), xMost, xLeast, xMean, xAll)
 	}
 	against := k.Operator == opChange || k.Operator == opRatio || k.Operator == opAbout
 	if against == (k.Baseline == Baseline{}) {
 		c.fail(path+"baseline", "%s; allowed: a baseline with %s, %s, %s, and only there", k.Operator, opChange, opRatio, opAbout)
 	}
-	if k.isSweep() && !against && k.Operator != opZero && k.Operator != opNonzero {
-		c.fail(path+"x", "%q needs a baseline; allowed: one value", k.X)
+	each := k.Operator == opAbout || k.Operator == opOrder || k.Operator == opZero || k.Operator == opNonzero
+	switch {
+	case k.X == xAll && !each:
+		c.fail(path+"x", "%s has one number; allowed: one value, or %s, %s, %s of a %s", k.Operator, xMost, xLeast, xMean, opChange)
+	case k.isSweep() && k.X != xAll && k.Operator != opChange && k.Operator != opRatio:
+		c.fail(path+"x", "%q chooses among changes; allowed: one value, or %s where the claim is about each", k.X, xAll)
 	}
 	switch k.Operator {
-	case opAbout, opOrder, opZero, opNonzero:
+	case opOrder, opZero, opNonzero:
 		if k.Paper != "" {
 			c.fail(path+"paper", "%s has no number; allowed: none", k.Operator)
 		}
 	default:
+		if k.Operator == opAbout && k.Paper == "" {
+			return
+		}
 		if _, err := strconv.ParseFloat(k.Paper, 64); err != nil {
 			c.fail(path+"paper", "%q; allowed: the number of the paper, with its digits", k.Paper)
 		}

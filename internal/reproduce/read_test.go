@@ -134,10 +134,16 @@ func TestMistakes(t *testing.T) {
 		{"operator: change", "operator: value", `claims[0].baseline: value; allowed: a baseline with change, ratio, about, and only there`},
 		{`paper: "-10"`, `paper: about ten`, `claims[0].paper: "about ten"; allowed: the number of the paper, with its digits`},
 		{"x: 1/8, base", "x: 1/16, base", `claims[0].x: unknown value "1/16"`},
-		{"x: 1/8, base", "base", `claims[0].x: there is none; allowed: 1/8, 1/4, most, least, mean`},
+		{"x: 1/8, base", "base", `claims[0].x: there is none; allowed: 1/8, 1/4, most, least, mean, all`},
 		{"metric: fct, scheme", "metric: peaks, statistic: p200, scheme", `claims[0].statistic: "p200" is no statistic`},
 		{"claim: T-1, verdict: inconclusive", "claim: T-2, verdict: inconclusive", `deviations[0].claim: unknown claim "T-2" (did you mean "T-1"?)`},
 		{"verdict: inconclusive", "verdict: reproduced", `deviations[0].verdict: unknown verdict "reproduced"`},
+		{"seeds: 2", "seeds: 2, also: {1/9: [run.arrivals=1ms]}", `scales.quick.also: unknown value or case "1/9"`},
+		{"summary: fct_ps.mean", "summary: fct_ps.mean, rows: {measured: 1}", `metrics[0]: allowed: value, and perhaps over, along and rows, are columns of a table`},
+		{"kind: lines, metrics: [fct]", "kind: trace, metrics: [peaks]", `panels[0].metrics: peaks is not kept over time; allowed: a metric with along`},
+		{"kind: lines, metrics: [fct]", "kind: cdf, metrics: [peaks], statistic: p50", `panels[0].statistic: cdf shows all values; allowed: none`},
+		{"x: 1/8, base", "x: all, base", `claims[0].x: change has one number; allowed: one value, or most, least, mean of a change`},
+		{"x: 1/8, baseline: {scheme: SIH}, operator: change, paper: \"-10\"", "x: most, operator: zero", `claims[0].x: "most" chooses among changes; allowed: one value, or all`},
 		{"title: Toy", "title: [Toy", `experiments/toy/1.yaml:`},
 	} {
 		text := strings.Replace(sound, c.old, c.new, 1)

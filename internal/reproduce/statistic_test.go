@@ -35,9 +35,21 @@ func TestStatistics(t *testing.T) {
 // Rows without a value do not count, nor do those that nothing can be divided by.
 func TestRatios(t *testing.T) {
 	m := &Metric{Value: "a", Over: "b", Times: 100}
-	got := m.ratios([][]float64{{1, math.NaN(), 3, 4, 5}, {2, 2, 0, math.NaN(), 4}})
+	got, _ := m.ratios([][]float64{{1, math.NaN(), 3, 4, 5}, {2, 2, 0, math.NaN(), 4}})
 	if !reflect.DeepEqual(got, []float64{50, 125}) {
 		t.Errorf("%v", got)
+	}
+	// Rows that are chosen: where c is 1 and d is -1, in the order of the names.
+	m = &Metric{Value: "a", Rows: map[string]float64{"d": -1, "c": 1}, Over: "b", Along: "t"}
+	got, times := m.ratios([][]float64{{10, 20, 30, 40}, {1, 1, 0, 1}, {-1, -1, -1, 7}, {10, 5, 1, 1}, {1e6, 2e6, 3e6, 4e6}})
+	if !reflect.DeepEqual(got, []float64{1, 4}) || !reflect.DeepEqual(times, []float64{1e6, 2e6}) {
+		t.Errorf("%v at %v", got, times)
+	}
+	if x := trace(times, got); !reflect.DeepEqual(x, &Trace{X: []float64{1, 2}, Y: []float64{1, 4}}) {
+		t.Errorf("%+v", x)
+	}
+	if x := trace(nil, got); x != nil {
+		t.Errorf("%+v without times", x)
 	}
 	if got := distinct([]float64{3, -1, 3, 0, math.NaN()}); got != 2 {
 		t.Errorf("%v different values, want 2", got)

@@ -49,7 +49,7 @@ func (e *Experiment) Judge(r *Result) []*Judged {
 	return list
 }
 
-func (c *Claim) isSweep() bool { return c.X == xMost || c.X == xLeast || c.X == xMean }
+func (c *Claim) isSweep() bool { return c.X == xMost || c.X == xLeast || c.X == xMean || c.X == xAll }
 
 // judge decides about one claim.
 func (e *Experiment) judge(r *Result, c *Claim) *Judged {
@@ -155,7 +155,7 @@ func (e *Experiment) compute(r *Result, c *Claim, places []pair) *Judged {
 	case opChange, opRatio:
 		return judgeChange(c, places, own, other)
 	case opAbout:
-		return judgeAbout(places, own, other)
+		return judgeAbout(c, places, own, other)
 	case opOrder:
 		return judgeOrder(places, own, other)
 	case opZero, opNonzero:
@@ -260,17 +260,21 @@ func verdictOfChange(j *Judged, paper float64) *Judged {
 	return j
 }
 
-// judgeAbout holds "comparable" against 15 percentage points; the worst place
-// counts.
-func judgeAbout(places []pair, own, other [][]float64) *Judged {
+// judgeAbout holds "comparable" against 15 percentage points, or those of the paper;
+// the worst place counts.
+func judgeAbout(c *Claim, places []pair, own, other [][]float64) *Judged {
 	rank := map[Verdict]int{Reproduced: 0, Inconclusive: 1, NotReproduced: 2}
+	tolerance := tolerancePoints
+	if c.Paper != "" {
+		tolerance = math.Abs(number64(c.Paper))
+	}
 	var worst *Judged
 	for i := range own {
 		j, ok := changeOf(own[i], other[i])
 		if !ok {
 			return j
 		}
-		j.within(-tolerancePoints, tolerancePoints)
+		j.within(-tolerance, tolerance)
 		if len(own) > 1 {
 			j.At = places[i].at.X
 		}

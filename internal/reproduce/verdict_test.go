@@ -108,6 +108,12 @@ func TestVerdicts(t *testing.T) {
 		{"order, unclear", Claim{ID: "c", Metric: "fct", X: "1", Operator: opOrder, Order: []string{"DSH", "SIH"}}, []string{"DSH 1: 1 2", "SIH 1: 2 1"}, Inconclusive, "DSH ~ SIH at 1"},
 		{"another order", Claim{ID: "c", Metric: "fct", X: "1", Operator: opOrder, Order: []string{"DSH", "SIH", "none"}}, []string{"DSH 1: 1 1", "SIH 1: 1 1", "none 1: 0 0"}, NotReproduced, "DSH ~ SIH at 1, SIH > none at 1"},
 
+		{"order everywhere", Claim{ID: "c", Metric: "fct", X: xAll, Operator: opOrder, Order: []string{"DSH", "SIH"}}, []string{"DSH 1: 1 2", "SIH 1: 2 3", "DSH 2: 3 4", "SIH 2: 1 2"}, NotReproduced, "DSH < SIH at 1, DSH > SIH at 2"},
+		{"zero everywhere", at(of(opZero, ""), xAll), []string{"DSH 1: 0 0", "DSH 2: 0 4"}, Inconclusive, "1 ± 3.2 us"},
+		// Differences -4, -5, -6 of 100: -5 (-7.484 .. -2.516) %.
+		{"within 8 %", func() Claim { c := against(opAbout); c.Paper = "8"; return c }(), []string{"SIH 1: 100 100 100", "DSH 1: 96 95 94"}, Reproduced, "-5.0 (-7.5 .. -2.5) %"},
+		{"hardly within 6 %", func() Claim { c := against(opAbout); c.Paper = "6"; return c }(), []string{"SIH 1: 100 100 100", "DSH 1: 96 95 94"}, Inconclusive, "-5.0 (-7.5 .. -2.5) %"},
+
 		{"no such point", at(change("-50"), "3"), []string{"SIH 1: 1", "DSH 1: 1"}, "", ""},
 		{"a run without the value", of(opValue, "5"), []string{"DSH 1: NaN 1"}, Inconclusive, "-"},
 	} {

@@ -1,0 +1,59 @@
+package reproduce
+
+import (
+	"reflect"
+	"testing"
+)
+
+// A CDF of a number per run counts the runs that have none: two of four.
+func TestCDFOverSeeds(t *testing.T) {
+	e := tiny()
+	e.Scales.Quick.X = nil
+	r := with("SIH : 30 10 0 0")
+	delete(r.Points[2].Values, "fct")
+	delete(r.Points[3].Values, "fct")
+	s := e.cdfOverSeeds(r, &Panel{}, "SIH", "fct", "SIH")
+	if len(s) != 1 || s[0].Name != "SIH" || !reflect.DeepEqual(s[0].X, []float64{0, 10, 30}) || !reflect.DeepEqual(s[0].Y, []float64{0, 0.25, 0.5}) {
+		t.Errorf("%+v", s)
+	}
+}
+
+// A trace is the mean over seeds, within the least and greatest; a seed with other
+// times is left out.
+func TestTraces(t *testing.T) {
+	e := tiny()
+	e.Scales.Quick.X = nil
+	r := with("SIH : 0 0 0")
+	for i, y := range [][]float64{{1, 2}, {3, 6}, {9}} {
+		r.Points[i].Distributions = map[string]*Distribution{"rate": {Trace: &Trace{X: []float64{10, 20}[:len(y)], Y: y}}}
+	}
+	s := e.traces(r, &Panel{}, "SIH", "rate", "SIH")
+	if len(s) != 1 || !reflect.DeepEqual(s[0].Y, []float64{2, 4}) || !reflect.DeepEqual(s[0].Low, []float64{1, 2}) || !reflect.DeepEqual(s[0].High, []float64{3, 6}) {
+		t.Errorf("%+v", s)
+	}
+	if !reflect.DeepEqual(r.Points[0].Distributions["rate"].Trace.Y, []float64{1, 2}) {
+		t.Error("drawing changed the result")
+	}
+}
+
+// Changes of a scale at single points come last, those of other points do not.
+func TestAlso(t *testing.T) {
+	e := tiny()
+	e.Set = []string{"a=1"}
+	e.Cases = []Variant{{Name: "slow", Set: []string{"b=1"}}, {Name: "fast"}}
+	e.X.Set = []string{"c=$x"}
+	e.Scales.Quick.Also = map[string][]string{"2": {"a=2"}, "slow": {"a=3"}}
+	for _, c := range []struct {
+		scale string
+		at    Place
+		want  []string
+	}{
+		{Quick, Place{"slow", "SIH", "1"}, []string{"a=1", "b=1", "c=1", "a=3"}},
+		{Quick, Place{"fast", "SIH", "2"}, []string{"a=1", "c=2", "a=2"}},
+		{Full, Place{"slow", "SIH", "2"}, []string{"a=1", "b=1", "c=2"}},
+	} {
+		if got := e.settings(c.scale, c.at); !reflect.DeepEqual(got, c.want) {
+			t.Errorf("%s, %v: %v, want %v", c.scale, c.at, got, c.want)
+		}
+	}
+}
