@@ -86,7 +86,9 @@ func (e *Experiment) inherit(at *scenario.Places, before []*Experiment) error {
 		fill(&e.Base, other.Base)
 		fill(&e.Compute, other.Compute)
 		fill(&e.Scales, other.Scales)
-		fill(&e.X, other.X)
+		if reflect.ValueOf(e.X).IsZero() {
+			e.X = other.X.only(e.xValues())
+		}
 		fill(&e.Cases, other.Cases)
 		fill(&e.Schemes, other.Schemes)
 		fill(&e.Counts, other.Counts)
@@ -94,6 +96,18 @@ func (e *Experiment) inherit(at *scenario.Places, before []*Experiment) error {
 		return nil
 	}
 	return at.Errorf("like", "%w", registry.Unknown("experiment before this one", e.Like, names))
+}
+
+// only is the sweep without changes at values that are not there.
+func (x Sweep) only(values []string) Sweep {
+	also := make(map[string][]string)
+	for v, set := range x.Also {
+		if slices.Contains(values, v) {
+			also[v] = set
+		}
+	}
+	x.Also = also
+	return x
 }
 
 // readBase finds the scenario that points start from.
