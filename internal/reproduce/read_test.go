@@ -2,9 +2,13 @@ package reproduce
 
 import (
 	"os"
+	"slices"
 	"strings"
 	"testing"
 	"testing/fstest"
+
+	"github.com/xoff-net/xoff/internal/sweep"
+	"github.com/xoff-net/xoff/scenario"
 )
 
 // The experiments that are part of xoff are sound, and each point of both scales is
@@ -25,14 +29,56 @@ func TestBuilt(t *testing.T) {
 		t.Errorf("experiments are missing or out of order: %s", ids)
 	}
 	for _, scale := range []string{Quick, Full} {
-		if _, err := NewPlan(all, scale); err != nil {
-			t.Error(err)
-		}
 		for _, e := range all {
 			least := map[string]int{Quick: 5, Full: 3}[scale]
 			if n := e.Scale(scale).Seeds; e.Simulated() && n < least {
 				t.Errorf("%s has %d seeds at scale %s, want %d or more", e.ID, n, scale, least)
 			}
+			e.Scale(scale).Seeds = min(1, e.Scale(scale).Seeds) // scenarios of a place differ in the seed only
+		}
+		if _, err := NewPlan(all, scale); err != nil {
+			t.Error(err)
+		}
+	}
+}
+
+// Every point of every experiment can be built, and has the metrics and counts that
+// are read from it. Flows arrive for a moment only, which keeps this short.
+func TestBuiltScenarios(t *testing.T) {
+	t.Parallel()
+	if testing.Short() {
+		t.Skip("builds hundreds of fabrics")
+	}
+	for _, scale := range []string{Quick, Full} {
+		all, err := Built()
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, e := range all {
+			s := e.Scale(scale)
+			s.Seeds = min(1, s.Seeds)
+			if s.Also = nil; e.Simulated() && !strings.Contains(strings.Join(e.Set, " "), "run.arrivals=") {
+				s.Set = slices.Concat(s.Set, []string{"run.arrivals=60us", "run.measure={from: 10us, to: 60us}"})
+			}
+		}
+		plan, err := NewPlan(all, scale)
+		if err != nil {
+			t.Fatal(err)
+		}
+		r := &sweep.Runner{Workers: 2, Build: func(c *scenario.Config) (*scenario.Built, error) {
+			return scenario.Build(c, scenario.BuildOptions{})
+		}}
+		if err := plan.Prepare(t.Context(), r, ""); err != nil {
+			t.Fatal(err)
+		}
+		// Fig. 17, 18 and 19 are the same runs, those of DSH in Fig. 21 as well.
+		wanted, places := 0, make(map[string]int)
+		for i, e := range all {
+			wanted += len(plan.wanted[i])
+			places[e.ID] = len(plan.wanted[i])
+		}
+		if shared := wanted - len(plan.Points); shared < 2*places["dsh/17"]+places["dsh/21"]/2 {
+			t.Errorf("scale %s: %d of %d points are shared", scale, shared, wanted)
 		}
 	}
 }
