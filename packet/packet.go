@@ -134,3 +134,7 @@ func Quanta(n uint16, r units.Rate) units.Time {
 // Ext is an extension: words that travel beside a packet. Whoever is handed one
 // must copy what it keeps; the words belong to the node that holds the packet.
 type Ext []uint64
+
+// ExtWords is the room that is made for an extension at first: five records of two
+// words and a selective ACK. Few fabrics need more.
+const ExtWords = 14

@@ -94,13 +94,9 @@ func level(workers []*worker) {
 // not fit has a slice of its own. Packet.Link says where: the first word and the
 // number of words, or longExt.
 type extensions struct {
-	words [chunkFrames * extWords]uint64
+	words [chunkFrames * packet.ExtWords]uint64
 	long  [chunkFrames]packet.Ext
 }
-
-// extWords is the room of a frame on average: five records of two words and a
-// selective ACK.
-const extWords = 14
 
 // longExt is above all places: a number of words fits eight bits.
 const longExt = 1 << 16

@@ -3,12 +3,9 @@
 package sim_test
 
 import (
-	"encoding/json"
-	"os"
-	"os/exec"
-	"path/filepath"
-	"strings"
 	"testing"
+
+	"github.com/xoff-net/xoff/internal/mutant"
 )
 
 // The fast engine with one mistake in its source: in the order of events at the
@@ -36,43 +33,6 @@ func TestDeepMistakesInTheEngineAreCaught(t *testing.T) {
 		{"nodes that start in reverse", "insertion.go", "number: uint64(i)", "number: uint64(len(nodes) - i)", byInsertion},
 		{"flows that start by host", "insertion.go", "return firstStart + uint64(flow)", "return firstStart", public},
 	} {
-		t.Run(m.name, func(t *testing.T) { mustCatch(t, m.file, m.right, m.wrong, m.test) })
-	}
-}
-
-// mustCatch runs tests with a change in a source file, which they must not survive.
-func mustCatch(t *testing.T, file, right, wrong string, test []string) {
-	t.Helper()
-	source, err := os.ReadFile(file)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if n := strings.Count(string(source), right); n != 1 {
-		t.Fatalf("%q is %d times in %s: the mutant needs another place", right, n, file)
-	}
-	folder := t.TempDir()
-	path, err := filepath.Abs(file)
-	if err != nil {
-		t.Fatal(err)
-	}
-	mutant, overlay := filepath.Join(folder, filepath.Base(file)), filepath.Join(folder, "overlay.json")
-	replace, err := json.Marshal(map[string]any{"Replace": map[string]string{path: mutant}})
-	if err != nil {
-		t.Fatal(err)
-	}
-	for name, data := range map[string]string{mutant: strings.Replace(string(source), right, wrong, 1), overlay: string(replace)} {
-		if err := os.WriteFile(name, []byte(data), 0o644); err != nil {
-			t.Fatal(err)
-		}
-	}
-	out, err := exec.Command("go", append([]string{"test", "-overlay", overlay, "-count=1", "-timeout=10m"}, test...)...).CombinedOutput()
-	text := string(out)
-	switch {
-	case strings.Contains(text, "[build failed]"):
-		t.Fatalf("does not build:\n%s", text)
-	case err == nil:
-		t.Error("not caught")
-	default:
-		t.Logf("caught: %.300s", text)
+		t.Run(m.name, func(t *testing.T) { mutant.MustCatch(t, m.file, m.right, m.wrong, m.test...) })
 	}
 }

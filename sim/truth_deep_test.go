@@ -2,7 +2,11 @@
 
 package sim_test
 
-import "testing"
+import (
+	"testing"
+
+	"github.com/xoff-net/xoff/internal/mutant"
+)
 
 func TestDeepRandomLoops(t *testing.T) {
 	cases, every := loopCases, searchEvery
@@ -27,6 +31,6 @@ func TestDeepMistakesAboutDeadlockAreCaught(t *testing.T) {
 		{"the time of the last departure is lost", "../flowctl/sih.go", "	r.quiet[a.Class&7] = now\n	in :=", "	in :=", []string{"-run=^TestResumes$", "../flowctl"}},
 		{"the first pause that was sent is the cause", "pauses.go", "sent[n-1]", "sent[0]", trees},
 	} {
-		t.Run(m.name, func(t *testing.T) { mustCatch(t, m.file, m.right, m.wrong, m.test) })
+		t.Run(m.name, func(t *testing.T) { mutant.MustCatch(t, m.file, m.right, m.wrong, m.test...) })
 	}
 }

@@ -72,21 +72,29 @@ func TestKilledSweepResumesToTheSameBytes(t *testing.T) {
 	if out, err := sweep("whole").CombinedOutput(); err != nil {
 		t.Fatalf("%v: %s", err, out)
 	}
-	done := func() int {
-		points, _ := filepath.Glob(filepath.Join(folder, "killed", "points", "[^.]*"))
-		return len(points)
+	kills := killOften(t, filepath.Join(folder, "killed"), []int{0, 1, 3, 6, 9}, func() *exec.Cmd { return sweep("killed") })
+	if out, err := sweep("killed").CombinedOutput(); err != nil {
+		t.Fatalf("%v: %s", err, out)
 	}
-	// Killed when so many points are there, or a little later: how fast the
-	// machine is does not matter.
+	if diff := differences(tree(t, filepath.Join(folder, "whole")), tree(t, filepath.Join(folder, "killed"))); diff != "" {
+		t.Errorf("after %d kills these files differ: %s", kills, diff)
+	}
+}
+
+// killOften starts a command again and again and kills it when so many points are in
+// its folder, or a little later: how fast the machine is does not matter. It returns
+// how often that was before the end.
+func killOften(t *testing.T, folder string, after []int, start func() *exec.Cmd) int {
+	t.Helper()
 	kills := 0
-	for _, after := range []int{0, 1, 3, 6, 9} {
-		cmd := sweep("killed")
+	for _, n := range after {
+		cmd := start()
 		if err := cmd.Start(); err != nil {
 			t.Fatal(err)
 		}
 		exited := make(chan error, 1)
 		go func() { exited <- cmd.Wait() }()
-		for done() < after && len(exited) == 0 {
+		for finishedPoints(folder) < n && len(exited) == 0 {
 			time.Sleep(time.Millisecond)
 		}
 		time.Sleep(rand.N(5 * time.Millisecond))
@@ -98,12 +106,13 @@ func TestKilledSweepResumesToTheSameBytes(t *testing.T) {
 	if kills < 3 {
 		t.Errorf("%d kills: this test tests nothing", kills)
 	}
-	if out, err := sweep("killed").CombinedOutput(); err != nil {
-		t.Fatalf("%v: %s", err, out)
-	}
-	if diff := differences(tree(t, filepath.Join(folder, "whole")), tree(t, filepath.Join(folder, "killed"))); diff != "" {
-		t.Errorf("after %d kills these files differ: %s", kills, diff)
-	}
+	return kills
+}
+
+// finishedPoints counts the points in a folder.
+func finishedPoints(folder string) int {
+	points, _ := filepath.Glob(filepath.Join(folder, "points", "[^.]*"))
+	return len(points)
 }
 
 // A reader that goes away ends a command without a word, and after the results

@@ -2,7 +2,6 @@ package cli
 
 import (
 	"encoding/json"
-	"math/rand/v2"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -25,31 +24,8 @@ func TestKilledReproductionGoesOn(t *testing.T) {
 	if out, err := reproduce("whole").CombinedOutput(); err != nil {
 		t.Fatalf("%v: %s", err, out)
 	}
-	done := func() int {
-		points, _ := filepath.Glob(filepath.Join(folder, "killed", "points", "[^.]*"))
-		return len(points)
-	}
-	kills := 0
-	for _, after := range []int{0, 1, 4, 8} {
-		cmd := reproduce("killed")
-		if err := cmd.Start(); err != nil {
-			t.Fatal(err)
-		}
-		exited := make(chan error, 1)
-		go func() { exited <- cmd.Wait() }()
-		for done() < after && len(exited) == 0 {
-			time.Sleep(time.Millisecond)
-		}
-		time.Sleep(rand.N(5 * time.Millisecond))
-		_ = cmd.Process.Kill()
-		if <-exited != nil {
-			kills++
-		}
-	}
-	if kills < 3 {
-		t.Errorf("%d kills: this test tests nothing", kills)
-	}
-	before := done()
+	kills := killOften(t, filepath.Join(folder, "killed"), []int{0, 1, 4, 8}, func() *exec.Cmd { return reproduce("killed") })
+	before := finishedPoints(filepath.Join(folder, "killed"))
 	marks := writtenAt(t, filepath.Join(folder, "killed"))
 	if out, err := reproduce("killed").CombinedOutput(); err != nil {
 		t.Fatalf("%v: %s", err, out)
