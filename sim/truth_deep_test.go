@@ -28,6 +28,7 @@ func TestDeepMistakesAboutDeadlockAreCaught(t *testing.T) {
 		{"thresholds as they are now", "truth.go", "rest.View = x.rests[i].View()", "rest.View = s.View()", rings},
 		{"a queue is looked at though none of its frames leave", "truth.go", "|| all.Total() != b {", "|| all.Total() >= b {", rings},
 		{"everything counts that is held", "truth.go", "		if q.in {\n			for _, l", "		if true {\n			for _, l", rings},
+		{"frames that came later count", "truth.go", "if f.came <= t {", "if f.came <= x.now {", rings},
 		{"the time of the last departure is lost", "../flowctl/sih.go", "	r.quiet[a.Class&7] = now\n	in :=", "	in :=", []string{"-run=^TestResumes$", "../flowctl"}},
 		{"the first pause that was sent is the cause", "pauses.go", "sent[n-1]", "sent[0]", trees},
 	} {

@@ -1,0 +1,64 @@
+package check
+
+import (
+	"context"
+	"testing"
+
+	"github.com/xoff-net/xoff/examples"
+	"github.com/xoff-net/xoff/scenario"
+	"github.com/xoff-net/xoff/sim"
+)
+
+// What deadlocks in a run is a cycle that the check names: every step of the loop
+// is a hop of one of them.
+func TestDeadlocksAreCyclesThatWereFound(t *testing.T) {
+	for name, set := range map[string][]string{
+		"deadlock":        nil,
+		"roundabout-ring": {"run.arrivals=10us", "run.stop.at_most=300us"},
+		"dsh-fig16":       {"run.arrivals=370us", "run.stop.at_most=370us"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			e, err := examples.Get(name)
+			if err != nil {
+				t.Fatal(err)
+			}
+			cfg, err := scenario.Parse(name, []byte(e.Text), set...)
+			if err != nil {
+				t.Fatal(err)
+			}
+			built, err := scenario.Build(cfg, scenario.BuildOptions{})
+			if err != nil {
+				t.Fatal(err)
+			}
+			fast, err := sim.NewFast(built.Spec, sim.Options{})
+			if err != nil {
+				t.Fatal(err)
+			}
+			if _, err := fast.Run(context.Background()); err != nil {
+				t.Fatal(err)
+			}
+			found := fast.Fabric().Deadlocks
+			if len(found) != 1 || len(found[0].Loop) < 3 {
+				t.Fatalf("deadlocks: %+v", found)
+			}
+			type step struct{ from, at, to string }
+			steps := make(map[step]bool)
+			for _, f := range read(t, e.Text, Options{}).Findings {
+				for _, c := range f.Cycles {
+					for _, h := range c.Hops {
+						steps[step{h.From, h.Switch, h.To}] = true
+					}
+				}
+			}
+			names := built.Graph.Names
+			d := &found[0]
+			for i, at := range d.Loop {
+				q, next := &d.Queues[at], &d.Queues[d.Loop[(i+1)%len(d.Loop)]]
+				if s := (step{names[q.Node], names[next.Node], names[next.Peer.Node]}); !steps[s] {
+					t.Errorf("%+v is stuck; the check knows of %v", s, steps)
+				}
+			}
+		})
+	}
+}
