@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/xoff-net/xoff/dataplane"
 	"github.com/xoff-net/xoff/scenario"
 )
 
@@ -262,25 +263,34 @@ func (c *checker) traffic(f *Fabric, flows bool) ([]*Traffic, error) {
 		return nil, err
 	}
 	pins := c.pairs()
+	ways := c.ways(f, all)
 	var kinds []*Traffic
 	for _, class := range idsOf(lossless) {
 		sends := make(map[[2]int]bool)
 		t := &Traffic{Classes: []uint8{class}, from: matrix(len(f.homes))}
 		for i := range all {
 			src, dst := int(all[i].Src), int(all[i].Dst)
-			if acks>>class&1 != 0 { // what comes back is not pinned
-				t.from[f.hosts[src]][f.hosts[dst]] = true
+			own := ways[i]
+			if acks>>class&1 != 0 { // what comes back is not pinned, unless it has its own route
+				if own.back != nil {
+					t.pins = append(t.pins, *own.back)
+				} else {
+					t.from[f.hosts[src]][f.hosts[dst]] = true
+				}
 			}
 			if all[i].Class != class {
 				continue
 			}
-			if pair := [2]int{src, dst}; pins[pair] {
+			switch pair := [2]int{src, dst}; {
+			case own.data != nil:
+				t.pins = append(t.pins, *own.data)
+			case pins[pair]:
 				sends[pair] = true
-			} else {
+			default:
 				t.from[f.hosts[dst]][f.hosts[src]] = true
 			}
 		}
-		t.pins = c.pinned(f, sends)
+		t.pins = append(c.pinned(f, sends), t.pins...)
 		if same := slices.IndexFunc(kinds, t.alike); same >= 0 {
 			kinds[same].Classes = append(kinds[same].Classes, class)
 		} else {
@@ -288,6 +298,25 @@ func (c *checker) traffic(f *Fabric, flows bool) ([]*Traffic, error) {
 		}
 	}
 	return kinds, nil
+}
+
+// ownWays are the routes of one flow; nil: it has none.
+type ownWays struct{ data, back *pinned }
+
+// ways returns the routes that lists of flows give to single ones, by flow.
+func (c *checker) ways(f *Fabric, flows []dataplane.Flow) map[int]ownWays {
+	found := make(map[int]ownWays)
+	for _, w := range c.Ways() {
+		src, dst := c.Graph.Names[flows[w.Flow].Src], c.Graph.Names[flows[w.Flow].Dst]
+		own := found[w.Flow]
+		if w.Back {
+			own.back = &pinned{dst, src, f.route(w.Hops)}
+		} else {
+			own.data = &pinned{src, dst, f.route(w.Hops)}
+		}
+		found[w.Flow] = own
+	}
+	return found
 }
 
 // alike tells whether two classes have the same traffic.
@@ -341,7 +370,7 @@ func (c *checker) pinned(f *Fabric, pairs map[[2]int]bool) []pinned {
 			return slices.ContainsFunc(p.Dst, func(dst int) bool { return pairs[[2]int{src, dst}] })
 		})
 		if used {
-			list = append(list, pinned{p.From, p.To, f.route(p.Via)})
+			list = append(list, pinned{p.From, p.To, f.route(p.Hops)})
 		}
 	}
 	return list

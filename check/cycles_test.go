@@ -8,6 +8,7 @@ import (
 
 	"github.com/xoff-net/xoff/topo"
 	"github.com/xoff-net/xoff/units"
+	"github.com/xoff-net/xoff/workload"
 )
 
 var cable = topo.Cable{Rate: 100 * units.Gbps, Delay: units.Microsecond}
@@ -161,6 +162,15 @@ func TestRoundFabrics(t *testing.T) {
 	}
 }
 
+// hops returns a route by the names of its switches.
+func hops(g *topo.Graph, via ...string) []workload.Hop {
+	var list []workload.Hop
+	for _, name := range via {
+		list = append(list, workload.Hop{Node: int32(g.Node(name)), Port: -1})
+	}
+	return list
+}
+
 // Routes of their own depend hop by hop; three that chase each other around a
 // triangle close a loop.
 func TestPinnedLoop(t *testing.T) {
@@ -169,7 +179,7 @@ func TestPinnedLoop(t *testing.T) {
 	traffic := &Traffic{}
 	var all []pinned
 	for _, via := range [][]string{{"switch0", "switch1", "switch2"}, {"switch1", "switch2", "switch0"}, {"switch2", "switch0", "switch1"}} {
-		all = append(all, pinned{from: via[0], to: via[2], channels: f.route(via)})
+		all = append(all, pinned{from: via[0], to: via[2], channels: f.route(hops(g, via...))})
 	}
 	traffic.pins = all[:2]
 	if c, _ := f.Cycles(traffic, nil); len(c) != 0 {

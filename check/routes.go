@@ -1,6 +1,10 @@
 package check
 
-import "slices"
+import (
+	"slices"
+
+	"github.com/xoff-net/xoff/workload"
+)
 
 // Traffic is who may send to whom in some classes.
 type Traffic struct {
@@ -223,12 +227,23 @@ func matrix(homes int) [][]bool {
 
 // route returns the channels of a route through switches, by their names. Of
 // parallel cables it takes the first, as the simulator does.
-func (f *Fabric) route(via []string) []int32 {
+func (f *Fabric) route(hops []workload.Hop) []int32 {
 	var channels []int32
-	for i := 1; i < len(via); i++ {
-		from, to := f.graph.Node(via[i-1])-f.graph.Hosts, f.graph.Node(via[i])-f.graph.Hosts
-		at := slices.IndexFunc(f.out[from], func(c int32) bool { return int(f.ends[c].to) == to })
+	for i := 1; i < len(hops); i++ {
+		from, to := int(hops[i-1].Node)-f.graph.Hosts, int(hops[i].Node)-f.graph.Hosts
+		at := slices.IndexFunc(f.out[from], func(c int32) bool {
+			return int(f.ends[c].to) == to && (hops[i-1].Port < 0 || int(hops[i-1].Port) == f.leaves(c))
+		})
 		channels = append(channels, f.out[from][at])
 	}
 	return channels
+}
+
+// leaves returns the port of its switch at which a channel begins.
+func (f *Fabric) leaves(c int32) int {
+	if l := &f.graph.Links[c/2]; c%2 == 0 {
+		return l.PortA
+	} else {
+		return l.PortB
+	}
 }

@@ -2,6 +2,7 @@ package check
 
 import (
 	"context"
+	"strings"
 	"testing"
 
 	"github.com/xoff-net/xoff/examples"
@@ -60,5 +61,41 @@ func TestDeadlocksAreCyclesThatWereFound(t *testing.T) {
 				}
 			}
 		})
+	}
+}
+
+// Routes may name ports, and a list of flows may give routes to single flows: both
+// close the loop of the example.
+func TestWaysOfCycles(t *testing.T) {
+	e, err := examples.Get("deadlock")
+	if err != nil {
+		t.Fatal(err)
+	}
+	ports := strings.ReplaceAll(e.Text, "via: [switch0, switch1,", "via: [switch0.port1, switch1.port2,")
+	from, to := strings.Index(e.Text, "routing:"), strings.Index(e.Text, "hosts:\n  rel")
+	free := e.Text[:from] + "routing: {name: static}\n" + e.Text[to:]
+	own := free
+	for _, f := range [][2]string{{"host0, to: host2", "switch0, switch1, switch2"}, {"host1, to: host0", "switch1, switch2, switch0"}, {"host2, to: host1", "switch2, switch0.port1, switch1"}} {
+		own = strings.ReplaceAll(own, "{from: "+f[0], "{via: ["+f[1]+"], from: "+f[0])
+	}
+	if ports == e.Text || own == free {
+		t.Fatal("the example is not as it was")
+	}
+	for _, c := range []struct {
+		name, text string
+		flows      bool
+		want       int
+	}{
+		{"ports", ports, false, 1},
+		{"flows with routes", own, true, 1},
+		{"the same without", free, true, 0},
+	} {
+		found := 0
+		for _, f := range about(read(t, c.text, Options{Flows: c.flows}), OfCycles) {
+			found += len(f.Cycles)
+		}
+		if found != c.want {
+			t.Errorf("%s: %d cycles, want %d", c.name, found, c.want)
+		}
 	}
 }

@@ -54,6 +54,15 @@ type SurveyedPort struct {
 type SurveyedPin struct {
 	Pin
 	Src, Dst []int // hosts
+	Hops     []workload.Hop
+}
+
+// SurveyedWay is a route that a list of flows gives to one of them, or to what
+// comes back for it.
+type SurveyedWay struct {
+	Flow int
+	Back bool
+	Hops []workload.Hop
 }
 
 // Use is what a workload asks of the fabric.
@@ -100,7 +109,8 @@ func NewSurvey(cfg *Config) (*Survey, error) {
 	for _, p := range cfg.Routing.Pinned {
 		src, _, _ := b.graph.HostsLike([]string{p.From}) // validate has seen it
 		dst, _, _ := b.graph.HostsLike([]string{p.To})
-		s.Pins = append(s.Pins, SurveyedPin{p, src, dst})
+		hops, _, _ := b.switchesOf(p.Via)
+		s.Pins = append(s.Pins, SurveyedPin{p, src, dst, hops})
 	}
 	s.Outages = b.outages()
 	return s, s.uses()
@@ -174,6 +184,15 @@ func (s *Survey) Flows() ([]dataplane.Flow, error) {
 		}
 	}
 	return s.b.out.Flows.Flow, nil
+}
+
+// Ways returns the routes that lists of flows give to single ones, after Flows.
+func (s *Survey) Ways() []SurveyedWay {
+	list := make([]SurveyedWay, len(s.b.ways))
+	for i, w := range s.b.ways {
+		list[i] = SurveyedWay{int(w.flow), w.back, w.via}
+	}
+	return list
 }
 
 // outages returns the different states of the links that faults bring about, in

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/xoff-net/xoff/plot"
 	"github.com/xoff-net/xoff/report"
@@ -40,10 +41,47 @@ func (r *Run) fabric() ([]report.Section, error) {
 		return nil, err
 	}
 	var list []report.Section
+	if s := r.deadlock(); s != nil {
+		list = append(list, *s)
+	}
 	if s := dropped(ports); s != nil {
 		list = append(list, *s)
 	}
 	return append(list, r.pauses(ports), buffers(pools)), nil
+}
+
+// deadlock names the loop that closed first; nil when none did.
+func (r *Run) deadlock() *report.Section {
+	d := &r.Summary.Deadlock
+	if d.Found == 0 {
+		return nil
+	}
+	state := "It stands at the end of the run."
+	if d.Standing == 0 {
+		state = "None stands at the end of the run."
+	}
+	sec := &report.Section{Heading: "Deadlock"}
+	sec.Add(report.Paragraph(fmt.Sprintf("Egress queues of switches that wait for each other: %d found, the first closed at %s; %d queues were stuck in the largest one, and %d hosts could not send. %s",
+		d.Found, d.Onset.Human(), d.Queues, d.Hosts, state)))
+	t := &report.Table{Caption: "The first loop: each queue waits for the next one, the last for the first", Columns: columns("queue")}
+	for _, q := range d.Loop {
+		t.Row(q)
+	}
+	sec.Add(t)
+	return sec
+}
+
+// trees shows who paused whom in the trees that held most ports.
+func (r *Run) trees(sec *report.Section) {
+	p := r.Summary.PauseTrees
+	if p == nil || p.Trees == 0 {
+		return
+	}
+	t := &report.Table{Caption: fmt.Sprintf("Trees of pauses that held most ports (%d of %d)", len(p.Largest), p.Trees), Columns: columns("started by", "at|", "lasted|", "pauses|", "ports held|", "of hosts|", "depth|")}
+	for _, x := range p.Largest {
+		t.Row(x.Root, x.Start.Human(), x.Duration.Human(), units.Thousands(uint64(x.Pauses)), fmt.Sprint(x.Ports), fmt.Sprint(x.Hosts), fmt.Sprint(x.Depth))
+	}
+	sec.Add(t, &report.Code{Text: strings.Join(p.Drawn, "\n"), Caption: "the largest: who paused whom"})
 }
 
 // pauses names the ports that paused others, and those that stood still.
@@ -83,6 +121,7 @@ func (r *Run) pauses(ports []port) report.Section {
 		}
 		sec.Add(depths)
 	}
+	r.trees(&sec)
 	return sec
 }
 

@@ -54,6 +54,12 @@ func badges(s *metrics.Summary) []report.Badge {
 	} else if s.Invariants.Checked {
 		add("invariants held", report.Good)
 	}
+	switch {
+	case s.Deadlock.Standing > 0:
+		add("deadlocked", report.Bad)
+	case s.Deadlock.Found > 0:
+		add("deadlocks that ended", report.Warn)
+	}
 	if s.Flows.Unfinished > 0 {
 		add(fmt.Sprintf("%d flows unfinished", s.Flows.Unfinished), report.Warn)
 	}
