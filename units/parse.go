@@ -134,9 +134,11 @@ func larger(v int64, u unit) bool { return v >= u.size || v <= -u.size }
 
 // decimals prints v as an exact multiple of a unit that is a power of ten.
 func decimals(v int64, u unit) string {
-	digits := len(strconv.FormatInt(u.size, 10)) - 1
-	part := max(v%u.size, -(v % u.size))
-	return strings.TrimRight(fmt.Sprintf("%d.%0*d", v/u.size, digits, part), "0") + u.name
+	text := append(strconv.AppendInt(nil, v/u.size, 10), '.')
+	for part, size := max(v%u.size, -(v%u.size)), u.size/10; part > 0; part, size = part%size, size/10 {
+		text = append(text, byte('0'+part/size))
+	}
+	return string(append(text, u.name...))
 }
 
 func names(table []unit) string {

@@ -32,6 +32,9 @@ func progressLine(now units.Time, share float64, hops uint64, passed time.Durati
 // sweepLine tells how far a sweep is. Points that were there before say nothing
 // about how long the others take.
 func sweepLine(p sweep.Progress, passed time.Duration) string {
+	if p.Preparing {
+		return fmt.Sprintf("%d of %d points are prepared", p.Done, p.Total) + timeLeft(float64(p.Done)/float64(p.Total), passed)
+	}
 	line := fmt.Sprintf("%d of %d points", p.Done, p.Total)
 	if p.Reused > 0 {
 		line += fmt.Sprintf(" (%d from before)", p.Reused)

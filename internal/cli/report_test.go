@@ -47,6 +47,9 @@ func TestSweepLine(t *testing.T) {
 	if got, want := sweepLine(p, 20*time.Second), "5 of 12 points (4 from before), 3 k hops/s, about 1m0s left"; got != want {
 		t.Errorf("got %q, want %q", got, want)
 	}
+	if got, want := sweepLine(sweep.Progress{Preparing: true, Done: 3, Total: 12}, 2*time.Second), "3 of 12 points are prepared, about 6s left"; got != want {
+		t.Errorf("got %q, want %q", got, want)
+	}
 	if got, want := sweepLine(sweep.Progress{Done: 2, Total: 2, Reused: 2}, time.Second), "2 of 2 points (2 from before), 0 hops/s"; got != want {
 		t.Errorf("got %q, want %q", got, want)
 	}

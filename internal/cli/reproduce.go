@@ -196,6 +196,7 @@ func (a *app) runPlan(cmd *cobra.Command, plan *reproduce.Plan, f *reproduceFlag
 		}
 		return nil, wrap(exitInput, err)
 	}
+	m.restart()
 	rows, err := r.Sweep(cmd.Context(), plan.Points)
 	m.clear()
 	if err != nil {

@@ -140,6 +140,7 @@ func (a *app) sweep(cmd *cobra.Command, file string, f *sweepFlags, kind string)
 		return nil, wrap(exitFailure, err)
 	}
 	defer r.Store.Close()
+	m.restart()
 	rows, err := r.Sweep(cmd.Context(), points)
 	m.clear()
 	if err != nil {

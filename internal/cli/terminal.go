@@ -72,6 +72,13 @@ func startMeter(out io.Writer, mode int, now func() time.Time) *meter {
 	return m
 }
 
+// restart is for a command that begins with something else, which took its time.
+func (m *meter) restart() {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.start = m.now()
+}
+
 // show writes a line when it is time; line gets how long the command has run.
 func (m *meter) show(line func(passed time.Duration) string) {
 	if m.mode == meterOff {

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"strconv"
 	"strings"
 	"sync"
 
@@ -49,15 +50,37 @@ func hashScenario(b *scenario.Built) (string, error) {
 	}
 	h := sha256.New()
 	_, _ = h.Write(resolved)
-	for _, f := range b.Flows.Flow {
-		fmt.Fprintln(h, f.Start, f.Size, f.Src, f.Dst, f.Class, f.Hash)
+	// There can be a million flows: no fmt for these.
+	var line []byte
+	for i := range b.Flows.Flow {
+		f := &b.Flows.Flow[i]
+		line = append(append(line[:0], f.Start.String()...), ' ')
+		line = append(line, f.Size.String()...)
+		for _, n := range [...]int64{int64(f.Src), int64(f.Dst), int64(f.Class), int64(f.Hash)} {
+			line = strconv.AppendInt(append(line, ' '), n, 10)
+		}
+		_, _ = h.Write(append(line, '\n'))
 	}
-	fmt.Fprintln(h, b.Waits, b.Workloads, b.Origin, b.Groups)
+	fmt.Fprint(h, b.Waits, " ", b.Workloads, " ")
+	line = append(appendNumbers(line[:0], b.Origin), ' ')
+	_, _ = h.Write(append(appendNumbers(line, b.Groups), '\n'))
 	fmt.Fprintln(h, b.Graph.Names)
 	for _, l := range b.Graph.Links {
 		fmt.Fprintln(h, l.A, l.PortA, l.B, l.PortB, l.Rate, l.Delay)
 	}
 	return hex.EncodeToString(h.Sum(nil)), nil
+}
+
+// appendNumbers prints a list as fmt does.
+func appendNumbers(text []byte, list []int32) []byte {
+	text = append(text, '[')
+	for i, n := range list {
+		if i > 0 {
+			text = append(text, ' ')
+		}
+		text = strconv.AppendInt(text, int64(n), 10)
+	}
+	return append(text, ']')
 }
 
 // maxLabel bounds the readable part of a folder's name.

@@ -50,6 +50,7 @@ type Runner struct {
 
 // Progress is how far a sweep is.
 type Progress struct {
+	Preparing           bool    // points are built, to see what is wrong with them; Done counts these
 	Done, Total, Reused int     // points; the reused ones are among those done
 	Running             float64 // shares of the running points, summed
 	Hops                uint64  // simulated so far, reused points excluded
@@ -83,9 +84,17 @@ func (r *Runner) Ready(ctx context.Context, points []*Point, options string) ([]
 	}
 	errs := make([]error, len(points))
 	names := make([][]string, len(points))
+	var lock sync.Mutex
+	state := Progress{Preparing: true, Total: len(points)}
 	r.each(len(points), func(i int) {
-		if ctx.Err() == nil {
-			names[i], errs[i] = r.prepare(points[i], program, options)
+		if ctx.Err() != nil {
+			return
+		}
+		names[i], errs[i] = r.prepare(points[i], program, options)
+		lock.Lock()
+		defer lock.Unlock()
+		if state.Done++; r.Progress != nil {
+			r.Progress(state)
 		}
 	})
 	if err := ctx.Err(); err != nil {
