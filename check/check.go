@@ -214,11 +214,14 @@ func howMany(list []Cycle, more bool) string {
 
 // escape says how to get rid of cycles.
 func (c *checker) escape(cycles []Cycle) string {
-	var at, who, pins []string
+	var at, who, pins, flows []string
 	for _, cycle := range cycles {
 		for _, h := range cycle.Hops {
 			way := h.Cause.From + " to " + h.Cause.To
-			if h.Cause.Pinned {
+			switch {
+			case h.Cause.Flow:
+				flows = append(flows, way)
+			case h.Cause.Pinned:
 				pins = append(pins, way)
 			}
 			if h.Valley {
@@ -233,6 +236,9 @@ func (c *checker) escape(cycles []Cycle) string {
 	}
 	if len(pins) > 0 {
 		fix += fmt.Sprintf(", change routing.pinned (%s)", brief(unique(pins)))
+	}
+	if len(flows) > 0 {
+		fix += fmt.Sprintf(", change via and back of flows (%s)", brief(unique(flows)))
 	}
 	for i := range c.Switches {
 		if n := c.Switches[i].Deadlock; n != "none" {
@@ -249,14 +255,14 @@ func (c *checker) traffic(f *Fabric, flows bool) ([]*Traffic, error) {
 		return nil, nil
 	}
 	acks := c.acksIn(lossless)
-	if !flows {
-		t := &Traffic{Classes: idsOf(lossless), pins: c.pinned(f, nil)}
-		// A host that sends only by pinned routes uses no others, except for what comes
-		// back in a lossless class.
-		if len(c.Pins) > 0 && acks == 0 {
-			t.from = c.unpinned(f)
-		}
-		return []*Traffic{t}, nil
+	anyone := Traffic{Classes: idsOf(lossless), pins: c.pinned(f, nil)}
+	// A host that sends only by pinned routes uses no others, except for what comes
+	// back in a lossless class.
+	if len(c.Pins) > 0 && acks == 0 {
+		anyone.from = c.unpinned(f)
+	}
+	if !flows && !slices.ContainsFunc(c.Uses, func(u scenario.Use) bool { return u.Routed }) {
+		return []*Traffic{&anyone}, nil
 	}
 	all, err := c.Flows()
 	if err != nil {
@@ -265,37 +271,42 @@ func (c *checker) traffic(f *Fabric, flows bool) ([]*Traffic, error) {
 	pins := c.pairs()
 	ways := c.ways(f, all)
 	var kinds []*Traffic
-	for _, class := range idsOf(lossless) {
+	for _, class := range anyone.Classes {
 		sends := make(map[[2]int]bool)
-		t := &Traffic{Classes: []uint8{class}, from: matrix(len(f.homes))}
+		from := matrix(len(f.homes))
+		var own []pinned // routes of single flows
 		for i := range all {
 			src, dst := int(all[i].Src), int(all[i].Dst)
-			own := ways[i]
+			way := ways[i]
 			if acks>>class&1 != 0 { // what comes back is not pinned, unless it has its own route
-				if own.back != nil {
-					t.pins = append(t.pins, *own.back)
+				if way.back != nil {
+					own = append(own, *way.back)
 				} else {
-					t.from[f.hosts[src]][f.hosts[dst]] = true
+					from[f.hosts[src]][f.hosts[dst]] = true
 				}
 			}
 			if all[i].Class != class {
 				continue
 			}
 			switch pair := [2]int{src, dst}; {
-			case own.data != nil:
-				t.pins = append(t.pins, *own.data)
+			case way.data != nil:
+				own = append(own, *way.data)
 			case pins[pair]:
 				sends[pair] = true
 			default:
-				t.from[f.hosts[dst]][f.hosts[src]] = true
+				from[f.hosts[dst]][f.hosts[src]] = true
 			}
 		}
-		t.pins = append(c.pinned(f, sends), t.pins...)
-		if same := slices.IndexFunc(kinds, t.alike); same >= 0 {
-			kinds[same].Classes = append(kinds[same].Classes, class)
-		} else {
+		t := &Traffic{from: anyone.from, pins: slices.Concat(anyone.pins, own)}
+		if flows {
+			t = &Traffic{from: from, pins: slices.Concat(c.pinned(f, sends), own)}
+		}
+		same := slices.IndexFunc(kinds, t.alike)
+		if same < 0 {
+			same = len(kinds)
 			kinds = append(kinds, t)
 		}
+		kinds[same].Classes = append(kinds[same].Classes, class)
 	}
 	return kinds, nil
 }
@@ -310,9 +321,9 @@ func (c *checker) ways(f *Fabric, flows []dataplane.Flow) map[int]ownWays {
 		src, dst := c.Graph.Names[flows[w.Flow].Src], c.Graph.Names[flows[w.Flow].Dst]
 		own := found[w.Flow]
 		if w.Back {
-			own.back = &pinned{dst, src, f.route(w.Hops)}
+			own.back = &pinned{Cause{From: dst, To: src, Pinned: true, Flow: true}, f.route(w.Hops)}
 		} else {
-			own.data = &pinned{src, dst, f.route(w.Hops)}
+			own.data = &pinned{Cause{From: src, To: dst, Pinned: true, Flow: true}, f.route(w.Hops)}
 		}
 		found[w.Flow] = own
 	}
@@ -370,7 +381,7 @@ func (c *checker) pinned(f *Fabric, pairs map[[2]int]bool) []pinned {
 			return slices.ContainsFunc(p.Dst, func(dst int) bool { return pairs[[2]int{src, dst}] })
 		})
 		if used {
-			list = append(list, pinned{p.From, p.To, f.route(p.Hops)})
+			list = append(list, pinned{Cause{From: p.From, To: p.To, Pinned: true}, f.route(p.Hops)})
 		}
 	}
 	return list

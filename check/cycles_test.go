@@ -179,7 +179,7 @@ func TestPinnedLoop(t *testing.T) {
 	traffic := &Traffic{}
 	var all []pinned
 	for _, via := range [][]string{{"switch0", "switch1", "switch2"}, {"switch1", "switch2", "switch0"}, {"switch2", "switch0", "switch1"}} {
-		all = append(all, pinned{from: via[0], to: via[2], channels: f.route(hops(g, via...))})
+		all = append(all, pinned{cause: Cause{From: via[0], To: via[2], Pinned: true}, channels: f.route(hops(g, via...))})
 	}
 	traffic.pins = all[:2]
 	if c, _ := f.Cycles(traffic, nil); len(c) != 0 {

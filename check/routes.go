@@ -17,7 +17,7 @@ type Traffic struct {
 
 // pinned is a route of its own, through channels.
 type pinned struct {
-	from, to string // what it is called
+	cause    Cause // what it is called
 	channels []int32
 }
 
@@ -173,6 +173,7 @@ type Cause struct {
 	From   string `json:"from"` // a switch, for the hosts on it; of a pinned route what it names
 	To     string `json:"to"`
 	Pinned bool   `json:"pinned,omitempty"`
+	Flow   bool   `json:"flow,omitempty"` // pinned for this flow alone, by a list of flows
 }
 
 // turn is a dependency.
@@ -188,7 +189,7 @@ func (w *walker) causes(turns []turn) map[turn]Cause {
 				break
 			}
 			if _, known := found[t]; !known {
-				found[t] = Cause{p.from, p.to, true}
+				found[t] = p.cause
 			}
 		}
 	}
@@ -225,8 +226,8 @@ func matrix(homes int) [][]bool {
 	return m
 }
 
-// route returns the channels of a route through switches, by their names. Of
-// parallel cables it takes the first, as the simulator does.
+// route returns the channels of a route through switches. Where it names no port, it
+// takes the first of parallel cables, as the simulator does.
 func (f *Fabric) route(hops []workload.Hop) []int32 {
 	var channels []int32
 	for i := 1; i < len(hops); i++ {

@@ -81,6 +81,7 @@ func TestWaysOfCycles(t *testing.T) {
 	if ports == e.Text || own == free {
 		t.Fatal("the example is not as it was")
 	}
+	other := strings.Replace(own, "{ids: [3], kind: lossless}", "{ids: [3], kind: lossless}\n  more: {ids: [4], kind: lossless}", 1)
 	for _, c := range []struct {
 		name, text string
 		flows      bool
@@ -88,6 +89,8 @@ func TestWaysOfCycles(t *testing.T) {
 	}{
 		{"ports", ports, false, 1},
 		{"flows with routes", own, true, 1},
+		{"flows with routes among all traffic", own, false, 1},
+		{"in two classes", strings.Replace(other, "{via: [switch2,", "{class: more, via: [switch2,", 1), false, 0},
 		{"the same without", free, true, 0},
 	} {
 		found := 0

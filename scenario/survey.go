@@ -72,6 +72,7 @@ type Use struct {
 	Ack         uint8    // mask: of what comes back
 	Reliability []string // of the hosts' transports that can carry it
 	CC          []string
+	Routed      bool // some of its flows have routes of their own; see Ways
 }
 
 // Outage is a state of the links that faults bring about.
@@ -157,7 +158,7 @@ func (s *Survey) uses() error {
 			if err != nil {
 				return s.Config.Locate(workloadError(workloadPath(i), err))
 			}
-			u.Classes = 0
+			u.Classes, u.Routed = 0, len(plan.Ways) > 0
 			for _, f := range plan.Flows {
 				u.Classes |= 1 << f.Class
 			}

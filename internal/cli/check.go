@@ -185,7 +185,10 @@ func (w *sheet) cycles(indent string, list []check.Cycle, more bool, hops int) {
 		}
 		for _, h := range c.Hops {
 			extra := ""
-			if h.Cause.Pinned {
+			switch {
+			case h.Cause.Flow:
+				extra += ", route of a flow"
+			case h.Cause.Pinned:
 				extra += ", pinned"
 			}
 			if h.Valley {
