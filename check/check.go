@@ -80,7 +80,7 @@ type Options struct {
 
 // Run checks a scenario.
 func Run(ctx context.Context, s *scenario.Survey, o Options) (*Report, error) {
-	r := &Report{Scenario: s.Config.Name, Hosts: s.Graph.Hosts}
+	r := &Report{Scenario: s.Config.Name, Hosts: s.Graph.Hosts, Findings: []Finding{}}
 	c := &checker{Survey: s, report: r}
 	c.buffers()
 	c.headroom()
@@ -127,11 +127,14 @@ func (c *checker) cycles(ctx context.Context, o Options) error {
 	if err != nil {
 		return err
 	}
-	for i, t := range kinds {
-		if i == 0 {
+	most := -1
+	for _, t := range kinds {
+		n := f.Dependencies(t, nil).Count()
+		if n > most { // classes without flows would be an empty picture
 			r.draw(t, nil, nil)
+			most = n
 		}
-		r.Dependencies += f.Dependencies(t, nil).Count() * len(t.Classes)
+		r.Dependencies += n * len(t.Classes)
 		if list, more := f.Cycles(t, nil); len(list) > 0 {
 			c.found(t, list, more, nil, Finding{What: fmt.Sprintf("%s: pauses can close a loop: %s", classes(t.Classes), howMany(list, more))})
 			continue
@@ -197,19 +200,16 @@ func (c *checker) failures(ctx context.Context, f *Fabric, kinds []*Traffic, fir
 // summary says how many sets of failed links give cycles.
 func (f *Failures) summary() string {
 	if f.AtMost == 1 {
-		return fmt.Sprintf("after the failure of one of %d links of %d", f.Cyclic, f.Links)
+		return fmt.Sprintf("after the failure of one of %s of %d", count(f.Cyclic, "link", "links"), f.Links)
 	}
-	return fmt.Sprintf("after %d sets of up to %d failures", f.Cyclic, f.AtMost)
+	return fmt.Sprintf("after %s of up to %d failures", count(f.Cyclic, "set", "sets"), f.AtMost)
 }
 
 func howMany(list []Cycle, more bool) string {
-	switch {
-	case more:
+	if more {
 		return fmt.Sprintf("more than %d cyclic buffer dependencies", len(list))
-	case len(list) == 1:
-		return "1 cyclic buffer dependency"
 	}
-	return fmt.Sprintf("%d cyclic buffer dependencies", len(list))
+	return count(len(list), "cyclic buffer dependency", "cyclic buffer dependencies")
 }
 
 // escape says how to get rid of cycles.

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math/bits"
 	"slices"
+	"strings"
 
 	"github.com/xoff-net/xoff/flowctl"
 	"github.com/xoff-net/xoff/mmu"
@@ -80,11 +81,13 @@ func (c *checker) budget(s *scenario.SurveyedSwitch, lossless uint8) Budget {
 		reserve := s.Ports[i].Scheme.Reserve(&spec)
 		exact := reserve
 		if sized, ok := s.Ports[i].Scheme.(flowctl.Sized); ok {
-			// A scheme may set aside less than that of all queues, or more.
+			// A scheme may set aside less than that of all queues.
 			need, have := flowctl.Needed(&spec), sized.QueueHeadroom(&spec)
-			if exact = units.Bytes(bits.OnesCount8(lossless)) * need; have > 0 {
-				exact = reserve / have * need
+			queues := units.Bytes(bits.OnesCount8(lossless))
+			if have > 0 {
+				queues = min(queues, reserve/have)
 			}
+			exact = queues * need
 		}
 		needed := max(reserve, exact)
 		b.Headroom, b.Needed, b.Exact = b.Headroom+reserve, b.Needed+needed, b.Exact+exact
@@ -167,7 +170,7 @@ func (c *checker) smaller(s *scenario.SurveyedSwitch, b *Budget, lossless uint8)
 		}
 	}
 	if fewer != 0 {
-		fix += fmt.Sprintf(", or at most %d lossless classes", bits.OnesCount8(fewer))
+		fix += ", or at most " + count(bits.OnesCount8(fewer), "lossless class", "lossless classes")
 	}
 	cabled := *s
 	cabled.Buffer.ReserveFor = "cabled"
@@ -182,6 +185,7 @@ func (c *checker) smaller(s *scenario.SurveyedSwitch, b *Budget, lossless uint8)
 func (c *checker) headroom() {
 	type kind struct {
 		gap     Gap
+		keys    string // that would mend it
 		pattern string
 	}
 	var order []kind
@@ -191,7 +195,7 @@ func (c *checker) headroom() {
 		if !ok || p.Spec.Lossless == 0 {
 			return
 		}
-		k := kind{gap(p, sized.QueueHeadroom(&p.Spec)), family(c.Graph.Names[p.Node]) + family(c.Graph.Names[p.Peer])}
+		k := kind{gap(p, sized.QueueHeadroom(&p.Spec)), sized.Enough(), family(c.Graph.Names[p.Node]) + family(c.Graph.Names[p.Peer])}
 		if k.gap.Short <= 0 {
 			return
 		}
@@ -216,21 +220,24 @@ func (c *checker) headroom() {
 			Headroom: &k.gap,
 			What: fmt.Sprintf("%s: %d B of headroom per queue of %s, but %d B can arrive after a pause is due (%s): %d B short, frames can be lost",
 				c.ports(ports), k.gap.Have, classes(lossless), k.gap.Need, k.gap.journey(), k.gap.Short),
-			Fix: c.enough(ports, k.gap.Need),
+			Fix: c.enough(ports, k.gap.Need, k.keys),
 		})
 	}
 }
 
 // enough says how to give ports the headroom that they need, and whether there is
 // buffer for it.
-func (c *checker) enough(ports []*scenario.SurveyedPort, need units.Bytes) string {
+func (c *checker) enough(ports []*scenario.SurveyedPort, need units.Bytes, keys string) string {
+	fix := strings.Replace(keys, "exact", fmt.Sprintf("exact (or %dB)", need), 1)
 	if ports[0].Node < c.Graph.Hosts {
-		return fmt.Sprintf("headroom: exact (or %dB) in switch.flow_control, which hosts follow", need)
+		return fix + " in switch.flow_control, which hosts follow"
 	}
-	fix := fmt.Sprintf("headroom: exact (or %dB)", need)
-	if p := c.pattern(ports); p != "" {
-		fix += fmt.Sprintf(", for these ports alone: switch.overrides: [{match: %q, flow_control: {headroom: exact}}]", p)
-	} else {
+	switch p := c.pattern(ports); {
+	case p != "":
+		fix += fmt.Sprintf(", for these ports alone: switch.overrides: [{match: %q, flow_control: {%s}}]", p, keys)
+	case len(c.Config.Switch.Overrides) > 0:
+		fix += " in switch.flow_control, and in switch.overrides where these say otherwise"
+	default:
 		fix += " in switch.flow_control"
 	}
 	worst, where := units.Bytes(0), ""
@@ -276,8 +283,8 @@ func (c *checker) classes() {
 		if saved > 0 {
 			c.add(Finding{
 				Level: Note, Kind: OfClasses, Classes: numbers(idsOf(idle)),
-				What: fmt.Sprintf("%s: lossless, but no workload uses them; their headroom takes %d B of %s", classes(idsOf(idle)), saved, who),
-				Fix:  "take them out of classes, or make them lossy",
+				What: fmt.Sprintf("%s: lossless, but used by no workload; headroom for that takes %d B of %s", classes(idsOf(idle)), saved, who),
+				Fix:  "take what is not used out of classes, or make it lossy",
 			})
 		}
 	}
@@ -351,7 +358,7 @@ func (c *checker) lossyHops(lossless uint8) {
 	if len(half) > 0 {
 		c.add(Finding{
 			Level: level, Kind: OfClasses, Where: half, Classes: numbers(idsOf(lossless)),
-			What: fmt.Sprintf("%d cables are lossless in one direction only: %s drops what its neighbour would hold back", len(half), brief(half)),
+			What: fmt.Sprintf("%s lossless in one direction only: %s drops what its neighbour would hold back", count(len(half), "cable is", "cables are"), brief(half)),
 			Fix:  "the same flow control at both ends",
 		})
 	}
@@ -392,7 +399,7 @@ func (c *checker) unmarked(u *scenario.Use) {
 	}
 	c.add(Finding{
 		Level: Note, Kind: OfClasses, Where: c.where(ports), Classes: numbers(idsOf(missing)),
-		What: fmt.Sprintf("workload %s: %s waits for congestion marks, but %d ports mark no frames of %s", u.Workload, u.CC[name], len(ports), classes(idsOf(missing))),
+		What: fmt.Sprintf("workload %s: %s waits for congestion marks, but %s no frames of %s", u.Workload, u.CC[name], count(len(ports), "port marks", "ports mark"), classes(idsOf(missing))),
 		Fix:  "switch.ecn with a marker, and these classes in switch.ecn.classes",
 	})
 }
@@ -410,7 +417,7 @@ func (c *checker) mtus() {
 	if len(names) > 0 {
 		c.add(Finding{
 			Level: Note, Kind: OfClasses, Where: names,
-			What: fmt.Sprintf("the MTU differs at the two ends of %d cables: %s", len(names), brief(names)),
+			What: fmt.Sprintf("the MTU differs at the two ends of %s: %s", count(len(names), "cable", "cables"), brief(names)),
 			Fix:  "the same switch.mtu at both ends",
 		})
 	}

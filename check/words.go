@@ -66,6 +66,14 @@ func classes(ids []uint8) string {
 	return word + strings.Join(parts, ", ")
 }
 
+// count says how many there are.
+func count(n int, one, many string) string {
+	if n == 1 {
+		return "1 " + one
+	}
+	return fmt.Sprintf("%d %s", n, many)
+}
+
 // list joins names: a, b and c.
 func list(names []string) string {
 	if len(names) < 2 {

@@ -46,8 +46,25 @@ func newAdaptive(params any) (Scheme, error) {
 // Reserve implements Scheme: before anything is measured.
 func (s *Adaptive) Reserve(p *PortSpec) units.Bytes { return s.sih.Reserve(p) }
 
-// QueueHeadroom implements Sized: what is measured takes nothing away that is needed.
-func (s *Adaptive) QueueHeadroom(p *PortSpec) units.Bytes { return s.sih.QueueHeadroom(p) }
+// QueueHeadroom implements Sized: what the rule leaves once the delay is known. A
+// measurement is exact to what it measures, both directions together.
+func (s *Adaptive) QueueHeadroom(p *PortSpec) units.Bytes {
+	return min(s.sih.QueueHeadroom(p), s.measured(*p, p.DelayIn+p.DelayOut))
+}
+
+// measured is the headroom of a queue by the delay of both directions.
+func (s *Adaptive) measured(spec PortSpec, both units.Time) units.Bytes {
+	spec.DelayIn, spec.DelayOut = both/2, both-both/2
+	return s.rule.Of(&spec)
+}
+
+// Enough implements Sized.
+func (s *Adaptive) Enough() string {
+	if s.rule.Rule == HeadroomExact {
+		return headroomExact
+	}
+	return headroomExact + ", rule: exact"
+}
 
 // Gate implements Scheme.
 func (s *Adaptive) Gate(p Port) Gate { return &adaptiveGate{PauseGate: NewPauseGate(p)} }
@@ -55,7 +72,7 @@ func (s *Adaptive) Gate(p Port) Gate { return &adaptiveGate{PauseGate: NewPauseG
 // Receiver implements Scheme.
 func (s *Adaptive) Receiver(p Port) Receiver {
 	timers := &twoTimers{Port: p, pause: units.Never, own: units.Never}
-	r := &adaptiveReceiver{sihReceiver: s.sih.receiver(timers), timers: timers, rule: s.rule}
+	r := &adaptiveReceiver{sihReceiver: s.sih.receiver(timers), timers: timers, scheme: s}
 	r.ask(0)
 	return r
 }
@@ -66,7 +83,7 @@ const firstRetry = units.Millisecond
 type adaptiveReceiver struct {
 	sihReceiver
 	timers *twoTimers
-	rule   Headroom
+	scheme *Adaptive
 	asking bool        // a frame is to be sent
 	wait   units.Time  // for the answer to it
 	next   units.Bytes // headroom that was measured and cannot be set yet; 0: none
@@ -96,11 +113,10 @@ func (r *adaptiveReceiver) Control(now units.Time, f *packet.Packet, ext packet.
 		return
 	}
 	r.timers.set(units.Never)
-	spec := *r.port.Spec()
+	spec := r.port.Spec()
 	line := spec.TxTime(spec.Rate, packet.PFCSize+spec.WireOverhead)
 	both := now - units.Time(ext[0]) - units.Time(ext[1]) - 2*line
-	spec.DelayIn, spec.DelayOut = both/2, both-both/2
-	r.next = min(r.headroom, r.rule.Of(&spec))
+	r.next = min(r.headroom, r.scheme.measured(*spec, both))
 	r.settle()
 }
 

@@ -117,6 +117,14 @@ func (s *DSH) Reserve(p *PortSpec) units.Bytes {
 // QueueHeadroom implements Sized: any queue can take the whole insurance.
 func (s *DSH) QueueHeadroom(p *PortSpec) units.Bytes { return s.insurance(p) }
 
+// Enough implements Sized.
+func (s *DSH) Enough() string {
+	if s.params.Insurance.Phi {
+		return headroomExact
+	}
+	return headroomExact + ", insurance: phi"
+}
+
 // Keeps implements Conditional: without insurance frames are lost.
 func (s *DSH) Keeps(p registry.Promise) registry.Promise {
 	if s.params.Insurance == (Insurance{}) {

@@ -74,7 +74,12 @@ func (h Headroom) Of(p *PortSpec) units.Bytes {
 // than Exact it can lose frames. A scheme that is not Sized is taken at its word.
 type Sized interface {
 	QueueHeadroom(p *PortSpec) units.Bytes
+	// Enough are the parameters with which that is Exact, as a scenario has them.
+	Enough() string
 }
+
+// headroomExact is Enough where nothing but the size of headroom matters.
+const headroomExact = "headroom: exact"
 
 // Needed is what a queue of a port must be able to count on: Exact, in the cells of
 // its buffer.

@@ -62,6 +62,9 @@ func (s *Oversubscribed) QueueHeadroom(p *PortSpec) units.Bytes {
 	return s.params.Ratio.Of(s.params.Headroom.Of(p))
 }
 
+// Enough implements Sized.
+func (s *Oversubscribed) Enough() string { return headroomExact + ", ratio: 1" }
+
 // Gate implements Scheme.
 func (s *Oversubscribed) Gate(p Port) Gate { return NewPauseGate(p) }
 

@@ -34,6 +34,9 @@ func (s *SIH) Reserve(p *PortSpec) units.Bytes {
 // QueueHeadroom implements Sized.
 func (s *SIH) QueueHeadroom(p *PortSpec) units.Bytes { return s.params.Headroom.Of(p) }
 
+// Enough implements Sized.
+func (s *SIH) Enough() string { return headroomExact }
+
 // Gate implements Scheme.
 func (s *SIH) Gate(p Port) Gate { return NewPauseGate(p) }
 

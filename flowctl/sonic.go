@@ -40,6 +40,9 @@ func (s *SONiC) Reserve(p *PortSpec) units.Bytes { return s.sih.Reserve(p) }
 // QueueHeadroom implements Sized.
 func (s *SONiC) QueueHeadroom(p *PortSpec) units.Bytes { return s.sih.QueueHeadroom(p) }
 
+// Enough implements Sized.
+func (s *SONiC) Enough() string { return headroomExact }
+
 // Gate implements Scheme.
 func (s *SONiC) Gate(p Port) Gate { return NewPauseGate(p) }
 
