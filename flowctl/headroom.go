@@ -139,15 +139,19 @@ func roundUp(r units.Rate, t units.Time) units.Bytes {
 	return b
 }
 
-// cells grows a number of bytes on the wire to what they can cost in a buffer
-// of cells: the worst mix is all frames of the smallest size.
+// cells grows a number of bytes on the wire to what they can cost in a buffer of
+// cells. The worst mix is all frames of one size: the smallest, or one byte more than
+// fills whole cells, if that wastes more.
 func (p *PortSpec) cells(b units.Bytes) units.Bytes {
 	if p.Cell <= 1 {
 		return b
 	}
 	worst := max(1, p.MinFrame)
 	cost := (worst + p.Cell - 1) / p.Cell * p.Cell
-	return (b + worst - 1) / worst * max(cost, worst)
+	if next := cost + 1; next <= p.MTU && (cost+p.Cell)*worst > cost*next {
+		worst, cost = next, cost+p.Cell
+	}
+	return (b + worst - 1) / worst * cost
 }
 
 // Pattern is a regular expression of what UnmarshalText reads, for editors.

@@ -81,6 +81,17 @@ func TestHeadroomOf(t *testing.T) {
 	if got := (Headroom{}).Of(&port); got != 853*254 {
 		t.Errorf("in cells: %d B, want %d B", got, 853*254)
 	}
+	// In cells of 80 B a frame of 64 B costs 80 B, but one of 81 B costs 160 B:
+	// ceil(54,564 / 81) = 674.
+	port.Cell = 80
+	if got := (Headroom{}).Of(&port); got != 674*160 {
+		t.Errorf("in small cells: %d B, want %d B", got, 674*160)
+	}
+	// 2 x 25,000 + 3 x 80 + 64 = 50,304 B are 786 frames of 64 B.
+	port.MTU = 80
+	if got := (Headroom{}).Of(&port); got != 786*80 {
+		t.Errorf("in cells that hold every frame: %d B, want %d B", got, 786*80)
+	}
 	for _, text := range []string{"", "exactly", "-5B"} {
 		if err := new(Headroom).UnmarshalText([]byte(text)); err == nil {
 			t.Errorf("%q is accepted", text)

@@ -84,8 +84,8 @@ func TestSurvey(t *testing.T) {
 		t.Errorf("pin %+v", p)
 	}
 	want := []Use{
-		{"list", 1<<2 | 1<<3, 1 << 0, []string{"go-back-n"}, []string{"dcqcn"}},
-		{"cross", 1 << 5, 1 << 5, []string{"sack"}, []string{"cubic"}},
+		{"list", 1<<2 | 1<<3, 1 << 0, []string{"go-back-n"}, []string{"dcqcn"}, false},
+		{"cross", 1 << 5, 1 << 5, []string{"sack"}, []string{"cubic"}, false},
 	}
 	want[0].CC = []string{s.Config.Hosts.CC.Name}
 	if !reflect.DeepEqual(s.Uses, want) {

@@ -63,7 +63,7 @@ Columns are bytes unless their name says otherwise. See docs/headroom.md.`,
 	s.StringVar(&f.processing, "processing", "max", "from the arrival of a pause to its effect; max: 3840 B of line time, as IEEE 802.1Qbb allows")
 	s.StringVar(&f.overhead, "overhead", "0B", "preamble and gap per frame, 20B on Ethernet; eq. 1 does not know it")
 	s.StringVar(&f.cell, "cell", "1B", "unit of storage: a frame takes whole cells")
-	s.StringVar(&f.minFrame, "min-frame", "64B", "smallest frame of a lossless class, which wastes most of its cells")
+	s.StringVar(&f.minFrame, "min-frame", "64B", "smallest frame of a lossless class; it, or one byte more than fills cells, wastes most of them")
 	s.StringVar(&f.ports, "ports", "", "of the switch: a number, or groups such as 48x25Gbps@5m,8x100Gbps@100m")
 	s.IntVar(&f.classes, "classes", 8, "lossless classes of a port")
 	s.StringVar(&f.buffer, "buffer", "", "of the switch; with --ports")
@@ -200,18 +200,18 @@ func (f *headroomFlags) room(q *question, phy units.Time) error {
 		q.ports, err = portCount(f.ports)
 		return err
 	}
-	if f.rateGiven || f.delaying {
-		return fmt.Errorf("--ports says the rate of each group; allowed: a number of ports with --rate, or groups with --cable for those that name none")
+	if f.rateGiven {
+		return fmt.Errorf("--ports says the rate of each group; allowed: a number of ports with --rate, or groups with --cable or --delay for those that name none")
 	}
 	if len(q.cables) > 1 {
-		return fmt.Errorf("--cable has %d lengths; allowed: one, for groups of --ports that name none", len(q.cables))
+		return fmt.Errorf("there are %d lengths of links; allowed: one of --cable or --delay, for groups of --ports that name none", len(q.cables))
 	}
 	for _, word := range strings.Split(f.ports, ",") {
 		g := mixed{cable: q.cables[0]}
 		spec, cable, named := strings.Cut(strings.TrimSpace(word), "@")
 		n, rate, ok := strings.Cut(spec, "x")
 		if !ok {
-			return fmt.Errorf("--ports: %q is no group of ports; allowed: COUNTxRATE or COUNTxRATE@CABLE, such as 48x25Gbps@5m", word)
+			return fmt.Errorf("--ports: %q is no group of ports; allowed: COUNTxRATE, with @CABLE or @DELAY if you like, such as 48x25Gbps@5m or 8x100Gbps@2us", word)
 		}
 		if g.count, err = portCount(n); err != nil {
 			return err
@@ -220,7 +220,7 @@ func (f *headroomFlags) room(q *question, phy units.Time) error {
 			return err
 		}
 		if named {
-			d, err := within("ports", cable, parseCable, 0, topo.MaxDelay)
+			d, err := within("ports", cable, parseSpan, 0, topo.MaxDelay)
 			if err != nil {
 				return err
 			}
@@ -252,6 +252,18 @@ func within[T cmp.Ordered](flag, text string, read func(string) (T, error), lo, 
 }
 
 func parseDelay(s string) (units.Time, error) { return units.ParseTime(s) }
+
+// parseSpan reads the delay of a link, or the length of its cable.
+func parseSpan(s string) (units.Time, error) {
+	if strings.HasSuffix(s, "s") {
+		return units.ParseTime(s)
+	}
+	d, err := parseCable(s)
+	if err != nil {
+		err = fmt.Errorf("%w, or a delay such as 2us", err)
+	}
+	return d, err
+}
 
 // parseCable returns the delay of a cable of so many metres.
 func parseCable(s string) (units.Time, error) {
