@@ -117,7 +117,11 @@ func document(d *decoder, data []byte, what string) (ast.Node, error) {
 	}
 	switch len(bodies) {
 	case 0:
-		return nil, d.src.errorAt(top, fmt.Errorf("the file is empty; allowed: a %s", what))
+		article := "a"
+		if strings.ContainsRune("aeiou", rune(what[0])) {
+			article = "an"
+		}
+		return nil, d.src.errorAt(top, fmt.Errorf("the file is empty; allowed: %s %s", article, what))
 	case 1:
 		return bodies[0], nil
 	default:

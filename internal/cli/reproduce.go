@@ -69,7 +69,7 @@ was interrupted or killed. A rebuilt xoff starts anew.`,
 			case f.list:
 				return wrap(exitFailure, a.listExperiments(chosen))
 			case f.render:
-				return wrap(exitFailure, a.renderExperiments(chosen, f))
+				return a.renderExperiments(all, chosen, f)
 			case cmd.Flags().Changed("verify"):
 				return a.verifyExperiments(cmd, chosen, f)
 			}
@@ -93,7 +93,7 @@ func (f *reproduceFlags) experiments() ([]*reproduce.Experiment, error) {
 	if f.from == "" {
 		return reproduce.Built()
 	}
-	list, err := reproduce.Read(os.DirFS(f.from))
+	list, err := reproduce.Read(os.DirFS(f.from), f.from)
 	if err == nil && len(list) == 0 {
 		err = fmt.Errorf("--from: %s has no experiments; allowed: a folder with PAPER/paper.yaml and PAPER/FIGURE.yaml", f.from)
 	}
@@ -305,25 +305,26 @@ func judgedError(list []*reproduce.Experiment, results []*reproduce.Result) erro
 	return nil
 }
 
-// renderExperiments writes a document per paper.
-func (a *app) renderExperiments(list []*reproduce.Experiment, f *reproduceFlags) error {
+// renderExperiments writes the documents of the papers of some experiments. A
+// document is of its whole paper, whichever figures were named.
+func (a *app) renderExperiments(all, chosen []*reproduce.Experiment, f *reproduceFlags) error {
 	folder := reproductionFolder
 	if a.folder != "" {
 		folder = a.folder
 	}
 	var papers []string
-	for _, e := range list {
+	for _, e := range chosen {
 		if !slices.Contains(papers, e.Paper.Name) {
 			papers = append(papers, e.Paper.Name)
 		}
 	}
 	for _, name := range papers {
-		d, err := reproduce.Stored(list, name, f.data)
+		d, err := reproduce.Stored(all, name, f.data)
 		if err != nil {
-			return err
+			return wrap(exitInput, err)
 		}
 		if err := disk.Prepare(folder); err != nil {
-			return err
+			return wrap(exitFailure, err)
 		}
 		path := filepath.Join(folder, name+".md")
 		err = disk.WriteFile(path, func(w io.Writer) error {
@@ -332,7 +333,7 @@ func (a *app) renderExperiments(list []*reproduce.Experiment, f *reproduceFlags)
 			})
 		})
 		if err != nil {
-			return err
+			return wrap(exitFailure, err)
 		}
 		if !a.quiet {
 			fmt.Fprintln(a.out, path)
@@ -353,8 +354,13 @@ func (a *app) verifyExperiments(cmd *cobra.Command, list []*reproduce.Experiment
 	if err != nil {
 		return wrap(exitInput, err)
 	}
+	// Points that are there already prove nothing.
+	folder := filepath.Join(a.folderFor("reproduce"), "verify")
+	if err := os.RemoveAll(folder); err != nil {
+		return wrap(exitFailure, err)
+	}
 	for _, c := range checks {
-		results, err := a.runPlan(cmd, c.Plan, f, a.folderFor("reproduce"))
+		results, err := a.runPlan(cmd, c.Plan, f, folder)
 		if err != nil {
 			return err
 		}

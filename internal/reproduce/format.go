@@ -33,6 +33,7 @@ type Experiment struct {
 	Paper *Paper
 	Spec
 
+	file     string // for messages
 	scenario string // text of the base
 }
 

@@ -9,6 +9,8 @@ import (
 	"strings"
 
 	"github.com/xoff-net/xoff/internal/sweep"
+	"github.com/xoff-net/xoff/metrics"
+	"github.com/xoff-net/xoff/probe"
 	"github.com/xoff-net/xoff/registry"
 	"github.com/xoff-net/xoff/scenario"
 )
@@ -71,13 +73,8 @@ func (e *Experiment) places(scale string) []Place {
 // settings are the changes to the base scenario at a place.
 func (e *Experiment) settings(scale string, at Place) []string {
 	set := slices.Concat(e.Set, e.Scale(scale).Set)
-	for _, list := range [][]Variant{e.Cases, e.Schemes} {
-		for _, v := range list {
-			if v.Name == at.Case || v.Name == at.Scheme {
-				set = append(set, v.Set...)
-			}
-		}
-	}
+	set = append(set, settingsOf(e.Cases, at.Case)...)
+	set = append(set, settingsOf(e.Schemes, at.Scheme)...)
 	if at.X != "" {
 		for _, s := range slices.Concat(e.X.Set, e.X.Also[at.X]) {
 			set = append(set, strings.ReplaceAll(s, "$x", at.X))
@@ -88,6 +85,15 @@ func (e *Experiment) settings(scale string, at Place) []string {
 		set = append(set, e.Scale(scale).Also[at.Case]...)
 	}
 	return set
+}
+
+func settingsOf(list []Variant, name string) []string {
+	for _, v := range list {
+		if v.Name == name {
+			return v.Set
+		}
+	}
+	return nil
 }
 
 func (e *Experiment) points(scale string) ([]wanted, error) {
@@ -120,7 +126,7 @@ func (e *Experiment) blame(err error, scale string, at Place) error {
 	var in *scenario.InputError
 	if errors.As(err, &in) {
 		if set, ok := strings.CutPrefix(in.File, "--set "); ok {
-			in.File = fmt.Sprintf("experiments/%s.yaml: %s", e.ID, set)
+			in.File = fmt.Sprintf("%s: %s", e.file, set)
 		}
 	}
 	return fmt.Errorf("%w (%s at scale %s, %s)", err, e.ID, scale, at)
@@ -140,7 +146,7 @@ func (p *Plan) Prepare(ctx context.Context, r *sweep.Runner, options string) err
 	}
 	for i, e := range p.Experiments {
 		if err := e.checkMeasures(r, p.wanted[i], known); err != nil {
-			return fmt.Errorf("experiments/%s.yaml: %w", e.ID, err)
+			return fmt.Errorf("%s: %w", e.file, err)
 		}
 	}
 	seen := make(map[string]*sweep.Point)
@@ -171,25 +177,30 @@ func (e *Experiment) checkMeasures(r *sweep.Runner, points []wanted, known []str
 	if err != nil {
 		return err
 	}
-	tables := make(map[string][]string)
+	tables := make(map[string][]probe.Column)
+	run := metrics.Outcome{Watched: built.Spec.WatchDeadlocks || built.Spec.StopAtDeadlock, Trees: built.Spec.LogPauses}
+	for _, f := range run.Tables() {
+		tables[f.Name] = f.Columns
+	}
 	for _, s := range built.Probes {
-		for _, c := range s.Columns() {
-			tables[s.Name] = append(tables[s.Name], c.Name)
-		}
+		tables[s.Name] = s.Columns()
 	}
 	check := func(summary, table string, columns ...string) error {
 		if summary != "" {
 			return sweep.CheckNames([]string{summary}, known)
 		}
-		if !strings.HasPrefix(table, "probe-") {
-			return nil // of every run
-		}
 		if tables[table] == nil {
 			return registry.Unknown("table", table, slices.Sorted(maps.Keys(tables)))
 		}
+		var numbers []string
+		for _, c := range tables[table] {
+			if c.Type != probe.Text {
+				numbers = append(numbers, c.Name)
+			}
+		}
 		for _, c := range columns {
-			if c != "" && !slices.Contains(tables[table], c) {
-				return registry.Unknown("column", c, tables[table])
+			if c != "" && !slices.Contains(numbers, c) {
+				return registry.Unknown("column of numbers", c, numbers)
 			}
 		}
 		return nil
@@ -224,7 +235,7 @@ func (p *Plan) Collect(store *sweep.Store, rows []sweep.Row) ([]*Result, error) 
 		for _, w := range p.wanted[i] {
 			point, err := e.collect(&w, &rows[w.point.Index], store.Path(w.point))
 			if err != nil {
-				return nil, fmt.Errorf("%s: %w", w.point.Label, err)
+				return nil, fmt.Errorf("%s: %w (is it damaged? Without the folder %s the point is computed again)", w.point.Label, err, store.Path(w.point))
 			}
 			r.Points = append(r.Points, *point)
 		}

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io/fs"
 	"maps"
+	"math"
 	"path"
 	"reflect"
 	"slices"
@@ -18,14 +19,14 @@ import (
 )
 
 // Built returns the experiments that are part of the program.
-func Built() ([]*Experiment, error) { return Read(experiments.Files) }
+func Built() ([]*Experiment, error) { return Read(experiments.Files, "experiments") }
 
 // paperFile is what all experiments of a folder share.
 const paperFile = "paper.yaml"
 
 // Read reads every experiment of a tree PAPER/FIGURE.yaml, in order of papers,
-// then of figures.
-func Read(files fs.FS) ([]*Experiment, error) {
+// then of figures. Messages name files below a folder.
+func Read(files fs.FS, below string) ([]*Experiment, error) {
 	names, err := fs.Glob(files, "*/"+paperFile)
 	if err != nil {
 		return nil, err
@@ -34,7 +35,7 @@ func Read(files fs.FS) ([]*Experiment, error) {
 	for _, name := range names {
 		folder := path.Dir(name)
 		p := &Paper{Name: folder}
-		if _, err := decode(files, name, "paper", &p.PaperSpec); err != nil {
+		if _, err := decode(files, name, path.Join(below, name), "paper", &p.PaperSpec); err != nil {
 			return nil, err
 		}
 		figures, err := fs.Glob(files, folder+"/*.yaml")
@@ -44,8 +45,8 @@ func Read(files fs.FS) ([]*Experiment, error) {
 		figures = slices.DeleteFunc(figures, func(s string) bool { return path.Base(s) == paperFile })
 		slices.SortFunc(figures, byNumber)
 		for _, figure := range figures {
-			e := &Experiment{ID: strings.TrimSuffix(figure, ".yaml"), Paper: p}
-			places, err := decode(files, figure, "experiment", &e.Spec)
+			e := &Experiment{ID: strings.TrimSuffix(figure, ".yaml"), Paper: p, file: path.Join(below, figure)}
+			places, err := decode(files, figure, e.file, "experiment", &e.Spec)
 			if err != nil {
 				return nil, err
 			}
@@ -64,12 +65,12 @@ func Read(files fs.FS) ([]*Experiment, error) {
 	return list, nil
 }
 
-func decode(files fs.FS, name, what string, into any) (*scenario.Places, error) {
+func decode(files fs.FS, name, shown, what string, into any) (*scenario.Places, error) {
 	data, err := fs.ReadFile(files, name)
 	if err != nil {
 		return nil, err
 	}
-	return scenario.DecodeStrict(path.Join("experiments", name), data, what, into)
+	return scenario.DecodeStrict(shown, data, what, into)
 }
 
 // inherit takes over what the experiment leaves to another one.
@@ -94,6 +95,9 @@ func (e *Experiment) inherit(at *scenario.Places, before []*Experiment) error {
 		fill(&e.Counts, other.Counts)
 		e.Set = slices.Concat(other.Set, e.Set)
 		return nil
+	}
+	if names == nil {
+		return at.Errorf("like", "there is no experiment before this one; allowed: without like")
 	}
 	return at.Errorf("like", "%w", registry.Unknown("experiment before this one", e.Like, names))
 }
@@ -290,6 +294,11 @@ func (c *checker) measured() {
 		}
 	}
 	c.unique("counts", len(e.Counts), func(i int) string { return e.Counts[i].Name })
+	for i, n := range e.Counts { // a column each
+		if slices.Contains(e.metricNames(), n.Name) {
+			c.fail(fmt.Sprintf("counts[%d].name", i), "%q is the name of a metric, too; allowed: each name once", n.Name)
+		}
+	}
 	for i, n := range e.Counts {
 		path := fmt.Sprintf("counts[%d]", i)
 		if !e.Simulated() || (n.Summary == "") == (n.Table == "") || (n.Table == "") != (n.Distinct == "") || n.Table == "" && len(n.Rows) > 0 {
@@ -349,6 +358,9 @@ func (c *checker) claim(path string, k *Claim) {
 	if k.Text == "" {
 		c.fail(path+"text", "there is none; allowed: what the paper says")
 	}
+	if k.Operator == "" || k.Metric == "" {
+		c.fail(path+"id", "metric or operator is missing; allowed: both")
+	}
 	c.known(path+"operator", "operator", k.Operator, operators)
 	c.known(path+"metric", "metric", k.Metric, e.metricNames())
 	if m := e.metric(k.Metric); m != nil {
@@ -399,7 +411,7 @@ func (c *checker) claim(path string, k *Claim) {
 		if k.Operator == opAbout && k.Paper == "" {
 			return
 		}
-		if _, err := strconv.ParseFloat(k.Paper, 64); err != nil {
+		if v, err := strconv.ParseFloat(k.Paper, 64); err != nil || math.IsNaN(v) || math.IsInf(v, 0) {
 			c.fail(path+"paper", "%q; allowed: the number of the paper, with its digits", k.Paper)
 		}
 	}

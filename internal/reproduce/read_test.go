@@ -157,7 +157,7 @@ func toy(text string) fstest.MapFS {
 
 // Every mistake has its place and says what is allowed.
 func TestMistakes(t *testing.T) {
-	if _, err := Read(toy(sound)); err != nil {
+	if _, err := Read(toy(sound), "experiments"); err != nil {
 		t.Fatal(err)
 	}
 	for _, c := range []struct{ old, new, want string }{
@@ -167,7 +167,7 @@ func TestMistakes(t *testing.T) {
 		{"base: incast", "base: incats", `experiments/toy/1.yaml:3:7: base: unknown template "incats" (did you mean "incast"?); allowed: `},
 		{"base: incast", "base: mine.yaml", `experiments/toy/1.yaml:3:7: base: there is no scenario "mine.yaml"; allowed: an example, or a file in a folder beside`},
 		{"base: incast\n", "", `experiments/toy/1.yaml:1:1: base: allowed: either base (an example), or compute.function`},
-		{"base: incast", "like: toy/2\nbase: incast", `experiments/toy/1.yaml:3:7: like: unknown experiment before this one "toy/2"`},
+		{"base: incast", "like: toy/2\nbase: incast", `experiments/toy/1.yaml:3:7: like: there is no experiment before this one`},
 		{"{name: DSH}", "{name: SIH}", `experiments/toy/1.yaml:4:25: schemes[1]: "SIH" is there twice; allowed: each name once`},
 		{"x: [1/8], ", "", `experiments/toy/1.yaml:7:3: scales.quick: x is missing; allowed: the values of the axis`},
 		{"set: [switch.policy.alpha=$x]", "set: []", `experiments/toy/1.yaml:7:11: scales.quick.x: the values change nothing`},
@@ -190,25 +190,42 @@ func TestMistakes(t *testing.T) {
 		{"kind: lines, metrics: [fct]", "kind: cdf, metrics: [peaks], statistic: p50", `panels[0].statistic: cdf shows all values; allowed: none`},
 		{"x: 1/8, base", "x: all, base", `claims[0].x: change has one number; allowed: one value, or most, least, mean of a change`},
 		{"x: 1/8, baseline: {scheme: SIH}, operator: change, paper: \"-10\"", "x: most, operator: zero", `claims[0].x: "most" chooses among changes; allowed: one value, or all`},
+		{"panels:", "counts: [{name: fct, summary: flows.finished}]\npanels:", `experiments/toy/1.yaml:12:17: counts[0].name: "fct" is the name of a metric, too; allowed: each name once`},
+		{", operator: change", "", `experiments/toy/1.yaml:15:10: claims[0].id: metric or operator is missing; allowed: both`},
+		{`paper: "-10"`, "paper: nan", `claims[0].paper: "nan"; allowed: the number of the paper`},
+		{"base: incast", "like: toy/0", `experiments/toy/1.yaml:3:7: like: there is no experiment before this one; allowed: without like`},
 		{"title: Toy", "title: [Toy", `experiments/toy/1.yaml:`},
 	} {
 		text := strings.Replace(sound, c.old, c.new, 1)
 		if text == sound {
 			t.Fatalf("%q is not there", c.old)
 		}
-		_, err := Read(toy(text))
+		_, err := Read(toy(text), "experiments")
 		if err == nil || !strings.Contains(err.Error(), c.want) {
 			t.Errorf("%s: got\n%v\nwant\n%s", c.new, err, c.want)
 		}
 	}
 	// A value that the scenario does not take is found when points are planned.
-	list, err := Read(toy(strings.Replace(sound, "alpha=$x", "alfa=$x", 1)))
+	list, err := Read(toy(strings.Replace(sound, "alpha=$x", "alfa=$x", 1)), "experiments")
 	if err != nil {
 		t.Fatal(err)
 	}
 	_, err = NewPlan(list, Quick)
 	if want := `experiments/toy/1.yaml: switch.policy.alfa=1/8: `; err == nil || !strings.HasPrefix(err.Error(), want) {
 		t.Errorf("got %v, want %s", err, want)
+	}
+}
+
+// A case and a scheme may have the same name.
+func TestSettingsOfCasesAndSchemes(t *testing.T) {
+	e := &Experiment{Spec: Spec{
+		Cases:   []Variant{{Name: "a", Set: []string{"case=a"}}, {Name: "b", Set: []string{"case=b"}}},
+		Schemes: []Variant{{Name: "b", Set: []string{"scheme=b"}}, {Name: "c", Set: []string{"scheme=c"}}},
+	}}
+	for at, want := range map[Place][]string{{Case: "a", Scheme: "b"}: {"case=a", "scheme=b"}, {Case: "b", Scheme: "c"}: {"case=b", "scheme=c"}, {Case: "b", Scheme: "b"}: {"case=b", "scheme=b"}} {
+		if got := e.settings(Quick, at); !slices.Equal(got, want) {
+			t.Errorf("%s: %v, want %v", at, got, want)
+		}
 	}
 }
 
@@ -223,14 +240,14 @@ func TestDocumentedExample(t *testing.T) {
 	if !ok {
 		t.Fatal("there is none")
 	}
-	list, err := Read(toy(example))
+	list, err := Read(toy(example), "experiments")
 	if err != nil || len(list[0].Claims) != 1 {
 		t.Errorf("%v", err)
 	}
 }
 
 func TestChoose(t *testing.T) {
-	all, err := Read(toy(sound))
+	all, err := Read(toy(sound), "experiments")
 	if err != nil {
 		t.Fatal(err)
 	}
