@@ -1,8 +1,9 @@
 package reproduce
 
 import (
+	"math"
+	"math/big"
 	"slices"
-	"strconv"
 	"strings"
 
 	"github.com/xoff-net/xoff/plot"
@@ -31,14 +32,13 @@ func (e *Experiment) panel(r *Result, p *Panel) plot.Panel {
 	if p.Max > 0 {
 		panel.Y.Max = &p.Max
 	}
-	xs := e.Scale(r.Scale).X
 	switch p.Kind {
 	case "cdf":
 		panel.Kind, panel.X, panel.Y = plot.CDF, panel.Y, plot.Axis{}
 	case "trace":
 		panel.X.Label = "time (us)"
 	case "bars":
-		panel.Kind, panel.X.Label, panel.Categories = plot.Bars, e.X.Title, xs
+		panel.Kind, panel.X.Label, panel.Categories = plot.Bars, e.X.Title, e.axis(r)
 	default:
 		panel.X.Label = e.X.Title
 	}
@@ -91,13 +91,26 @@ func axis(label, unit string) plot.Axis {
 	return plot.Axis{Label: label + " (" + unit + ")"}
 }
 
+// axis are the values of x; without any there is one place, without a name.
+func (e *Experiment) axis(r *Result) []string {
+	if xs := e.Scale(r.Scale).X; len(xs) > 0 {
+		return xs
+	}
+	return []string{""}
+}
+
+// place reads a value of x as a number: 0.5, or 1/2.
+func place(x string) (float64, bool) {
+	if r, ok := new(big.Rat).SetString(x); ok {
+		v, _ := r.Float64()
+		return v, true
+	}
+	return 0, false
+}
+
 // each calls f for every value of x of a scale with the points there, by seed.
 func (e *Experiment) each(r *Result, c, scheme string, f func(x string, points []*PointResult)) {
-	xs := e.Scale(r.Scale).X
-	if len(xs) == 0 {
-		xs = []string{""}
-	}
-	for _, x := range xs {
+	for _, x := range e.axis(r) {
 		var points []*PointResult
 		for i := range r.Points {
 			if r.Points[i].Place == (Place{c, scheme, x}) {
@@ -176,31 +189,27 @@ func (e *Experiment) cdfs(r *Result, p *Panel, scheme, metric, title string) []p
 	return list
 }
 
-// series is a metric over x with its interval over seeds.
+// series is a metric over x with its interval over seeds; NaN is a gap.
 func (e *Experiment) series(r *Result, p *Panel, scheme, metric, title string) []plot.Series {
 	s := plot.Series{Name: title}
-	xs := e.Scale(r.Scale).X
-	if len(xs) == 0 {
-		xs = []string{""}
-	}
-	for i, x := range xs {
+	for i, x := range e.axis(r) {
 		values, ok := r.series(e, Place{p.Case, scheme, x}, metric, p.Statistic)
 		if ok && p.Normalise != "" {
 			base, known := r.series(e, Place{p.Case, p.Normalise, x}, metric, p.Statistic)
-			values, ok = divided(values, base), known && len(base) == len(values)
+			values, ok = divided(values, base), known
 		}
-		if !ok || len(values) == 0 {
-			continue
-		}
-		at, err := strconv.ParseFloat(x, 64)
-		if err != nil {
+		at, numeric := place(x)
+		if !numeric {
 			at = float64(i)
 		}
-		v := sample(values)
-		s.X, s.Y = append(s.X, at), append(s.Y, v.Mean)
-		if v.N > 1 {
-			s.Low, s.High = append(s.Low, v.Mean-v.Half), append(s.High, v.Mean+v.Half)
+		v, half := math.NaN(), math.NaN()
+		if ok && len(values) > 0 {
+			m := sample(values)
+			if v = m.Mean; m.N > 1 {
+				half = m.Half
+			}
 		}
+		s.X, s.Y, s.Low, s.High = append(s.X, at), append(s.Y, v), append(s.Low, v-half), append(s.High, v+half)
 	}
 	return []plot.Series{s}
 }

@@ -1,6 +1,7 @@
 package reproduce
 
 import (
+	"math"
 	"reflect"
 	"testing"
 )
@@ -15,6 +16,24 @@ func TestCDFOverSeeds(t *testing.T) {
 	s := e.cdfOverSeeds(r, &Panel{}, "SIH", "fct", "SIH")
 	if len(s) != 1 || s[0].Name != "SIH" || !reflect.DeepEqual(s[0].X, []float64{0, 10, 30}) || !reflect.DeepEqual(s[0].Y, []float64{0, 0.25, 0.5}) {
 		t.Errorf("%+v", s)
+	}
+}
+
+// A point that is not known is a gap at its own place, not the next one drawn there;
+// values of x may be fractions, and bars need none.
+func TestSeriesWithGaps(t *testing.T) {
+	e := tiny()
+	e.Scales.Quick.X = []string{"1/8", "0.25", "1"}
+	r := with("SIH 1/8: 1 3", "SIH 0.25: 5 7", "SIH 1: 9 9")
+	delete(r.Points[0].Values, "fct")
+	s := e.series(r, &Panel{}, "SIH", "fct", "SIH")[0]
+	if !reflect.DeepEqual(s.X, []float64{0.125, 0.25, 1}) || !math.IsNaN(s.Y[0]) || s.Y[1] != 6 || s.Y[2] != 9 || !math.IsNaN(s.Low[0]) || s.High[2] != 9 {
+		t.Errorf("%+v", s)
+	}
+	e.Scales.Quick.X = nil
+	e.Panels = []Panel{{Kind: "bars", Metrics: []string{"fct"}}}
+	if p := e.Draw(with("SIH : 1 3", "DSH : 5 7")).Panels[0]; len(p.Categories) != 1 || p.Series[0].Y[0] != 2 {
+		t.Errorf("%+v", p)
 	}
 }
 

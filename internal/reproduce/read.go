@@ -330,6 +330,11 @@ func (c *checker) panel(path string, p *Panel) {
 			c.statistic(path, m, p.Statistic)
 		}
 	}
+	for _, x := range c.e.xValues() {
+		if _, ok := place(x); !ok && p.Kind == "lines" {
+			c.fail(path+"kind", "lines are drawn over numbers, and %q of x is none; allowed: bars", x)
+		}
+	}
 	c.known(path+"case", "case", p.Case, c.e.caseNames())
 	c.known(path+"normalise", "scheme", p.Normalise, c.e.schemeNames())
 	for _, s := range p.Schemes {

@@ -174,6 +174,7 @@ func TestMistakes(t *testing.T) {
 		{"summary: fct_ps.mean", "title: FCT", `experiments/toy/1.yaml:10:6: metrics[0]: allowed: either summary (a number), or table and value (a distribution)`},
 		{"metrics: [fct]", "metrics: [fcts]", `experiments/toy/1.yaml:13:19: panels[0].metrics: unknown metric "fcts" (did you mean "fct"?); allowed: fct, peaks`},
 		{"metrics: [fct]", "metrics: [peaks]", `experiments/toy/1.yaml:13:6: panels[0].statistic: "" is no statistic; allowed: mean, min, max, p50`},
+		{"paper: {x: [1/8, 1/4]", "paper: {x: [1/8, dt]", `experiments/toy/1.yaml:13:12: panels[0].kind: lines are drawn over numbers, and "dt" of x is none; allowed: bars`},
 		{"kind: lines", "kind: pie", `experiments/toy/1.yaml:13:12: panels[0].kind: unknown kind "pie"; allowed: lines, bars, cdf, trace`},
 		{"metric: fct, scheme: DSH", "metric: fct, scheme: ADH", `experiments/toy/1.yaml:15:48: claims[0].scheme: unknown scheme "ADH"; allowed: SIH, DSH`},
 		{"operator: change", "operator: changes", `experiments/toy/1.yaml:15:96: claims[0].operator: unknown operator "changes" (did you mean "change"?)`},
