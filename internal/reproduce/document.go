@@ -341,15 +341,19 @@ func (e *Experiment) cell(r *Result, at Place, metric, stat string) string {
 			return 0
 		})
 	}
-	values, _ := r.series(e, at, metric, stat)
+	values, all := r.series(e, at, metric, stat)
 	if len(values) == 0 {
 		return "-"
 	}
 	s := sample(values)
-	if s.N < 2 {
-		return digits(s.Mean)
+	text := digits(s.Mean)
+	if s.N > 1 {
+		text = plusMinus(s.Mean, s.Half)
 	}
-	return plusMinus(s.Mean, s.Half)
+	if !all { // such as the onset of a deadlock where some runs have none
+		text += fmt.Sprintf(" (%d of %d runs)", s.N, r.runs(at))
+	}
+	return text
 }
 
 // extreme is the least, or the greatest, of a number over the seeds of a place.

@@ -30,6 +30,9 @@ func TestSeriesWithGaps(t *testing.T) {
 	if !reflect.DeepEqual(s.X, []float64{0.125, 0.25, 1}) || !math.IsNaN(s.Y[0]) || s.Y[1] != 6 || s.Y[2] != 9 || !math.IsNaN(s.Low[0]) || s.High[2] != 9 {
 		t.Errorf("%+v", s)
 	}
+	if _, lines := e.Cells(r); lines[0][2] != "3 (1 of 2 runs)" || lines[1][2] != "6 ± 13" {
+		t.Errorf("%q", lines)
+	}
 	e.Scales.Quick.X = nil
 	e.Panels = []Panel{{Kind: "bars", Metrics: []string{"fct"}}}
 	if p := e.Draw(with("SIH : 1 3", "DSH : 5 7")).Panels[0]; len(p.Categories) != 1 || p.Series[0].Y[0] != 2 {

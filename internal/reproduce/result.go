@@ -148,6 +148,17 @@ func (r *Result) series(e *Experiment, at Place, metric, stat string) (values []
 	return values, ok && len(values) > 0
 }
 
+// runs counts those of a place.
+func (r *Result) runs(at Place) int {
+	n := 0
+	for i := range r.Points {
+		if r.Points[i].Place == at {
+			n++
+		}
+	}
+	return n
+}
+
 // Trouble lists points that failed.
 func (r *Result) Trouble() (code int, lines []string) {
 	for i := range r.Points {
