@@ -122,6 +122,10 @@ func (p *page) block(b Block) {
 	}
 }
 
+// longName is the length from which on the first cell of a row is a sentence, which
+// may be broken, rather than a name.
+const longName = 40
+
 func (p *page) table(t *Table) {
 	if t.Caption != "" {
 		p.line(`<p class="caption">%s</p>`, inline(t.Caption))
@@ -139,7 +143,11 @@ func (p *page) table(t *Table) {
 				fmt.Fprintf(p, `<td%s>%s</td>`, class(t.align(i).class()), badge(Badge{c.Text, c.Mark}))
 				continue
 			}
-			fmt.Fprintf(p, `<td%s>%s</td>`, class(t.align(i).class(), c.Mark.class()), inline(c.Text))
+			long := ""
+			if i == 0 && len(c.Text) > longName {
+				long = "long"
+			}
+			fmt.Fprintf(p, `<td%s>%s</td>`, class(t.align(i).class(), c.Mark.class(), long), inline(c.Text))
 		}
 		p.line(`</tr>`)
 	}

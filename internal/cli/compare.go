@@ -25,7 +25,7 @@ perhaps by chance.
 
   xoff compare mine.yaml --vary switch.policy.name=dt,static --seeds 5
   xoff compare results/before results/after        folders of run or sweep`,
-		Args: cobra.MinimumNArgs(1),
+		Args: something,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if len(f.vary) == 0 {
 				return a.compareFolders(cmd, args, f)

@@ -75,6 +75,14 @@ func oneFile(cmd *cobra.Command, args []string) error {
 	return failf(exitInput, "%d files are too many; allowed: xoff %s FILE", len(args), cmd.Name())
 }
 
+// something demands an argument at least.
+func something(cmd *cobra.Command, args []string) error {
+	if len(args) == 0 {
+		return failf(exitInput, "there is nothing to %s; allowed: xoff %s", cmd.Name(), cmd.Use)
+	}
+	return nil
+}
+
 // flagError says what a flag takes.
 func flagError(cmd *cobra.Command, err error) error {
 	if unknown := (*pflag.NotExistError)(nil); errors.As(err, &unknown) {

@@ -24,7 +24,7 @@ no other file. RUN is a folder of run or sweep; several are compared.
   xoff report results/mine-seed1             into that folder
   xoff report results/before results/after   into results/comparison, or that of -o
   xoff report results/mine-sweep             a sweep, every variant against the others`,
-		Args: cobra.MinimumNArgs(1),
+		Args: something,
 		RunE: func(_ *cobra.Command, args []string) error { return a.report(args) },
 	}
 }

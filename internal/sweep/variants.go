@@ -79,7 +79,7 @@ func readVariants(folder string, prefix bool) ([]*Variant, error) {
 		return manifestVariants(folder, &m, prefix)
 	}
 	if !errors.Is(err, os.ErrNotExist) {
-		return nil, fmt.Errorf("%s: %w", filepath.Join(folder, manifestFile), err)
+		return nil, err
 	}
 	v := newVariant(filepath.Clean(folder), folder)
 	if err := v.read(folder); err != nil {
