@@ -112,6 +112,19 @@ type Figure struct {
 	Caption string
 }
 
+// Figures are those of all sections, in order.
+func (d *Document) Figures() []*Figure {
+	var list []*Figure
+	for _, s := range d.Sections {
+		for _, b := range s.Blocks {
+			if f, ok := b.(*Figure); ok {
+				list = append(list, f)
+			}
+		}
+	}
+	return list
+}
+
 // Code is text as it is, such as a scenario. A folded one shows its caption until
 // it is opened; Markdown uses <details> for that.
 type Code struct {

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -15,7 +16,8 @@ import (
 )
 
 func (a *app) reportCommand() *cobra.Command {
-	return &cobra.Command{
+	f := &figureFiles{}
+	cmd := &cobra.Command{
 		Use:   "report RUN...",
 		Short: "Write report.html: tables and figures of results",
 		Long: `Writes one page with the tables and figures of results, which needs no network and
@@ -23,14 +25,20 @@ no other file. RUN is a folder of run or sweep; several are compared.
 
   xoff report results/mine-seed1             into that folder
   xoff report results/before results/after   into results/comparison, or that of -o
-  xoff report results/mine-sweep             a sweep, every variant against the others`,
+  xoff report results/mine-sweep             a sweep, every variant against the others
+  xoff report results/mine-seed1 --figures png   its figures as files, for slides`,
 		Args: something,
-		RunE: func(_ *cobra.Command, args []string) error { return a.report(args) },
+		RunE: func(_ *cobra.Command, args []string) error { return a.report(args, f) },
 	}
+	f.register(cmd)
+	return cmd
 }
 
 // report writes the report of folders and says where it is.
-func (a *app) report(folders []string) error {
+func (a *app) report(folders []string, f *figureFiles) error {
+	if err := f.check(); err != nil {
+		return err
+	}
 	for _, folder := range folders {
 		info, err := os.Stat(folder)
 		if errors.Is(err, os.ErrNotExist) {
@@ -60,14 +68,19 @@ func (a *app) report(folders []string) error {
 	if err := disk.WriteFile(path, d.HTML); err != nil {
 		return wrap(exitFailure, fmt.Errorf("cannot write %s: %w", path, err))
 	}
+	files, err := f.write(d, to, "")
+	if err != nil {
+		return wrap(exitFailure, err)
+	}
 	if a.json {
 		return wrap(exitFailure, a.printJSON(struct {
-			Report string   `json:"report"`
-			Runs   []string `json:"runs"`
-		}{path, folders}))
+			Report  string   `json:"report"`
+			Figures []string `json:"figures,omitempty"`
+			Runs    []string `json:"runs"`
+		}{path, files, folders}))
 	}
 	if !a.quiet {
-		fmt.Fprintln(a.out, path)
+		fmt.Fprintln(a.out, strings.Join(append([]string{path}, files...), "\n"))
 	}
 	return nil
 }

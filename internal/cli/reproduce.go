@@ -30,6 +30,8 @@ type reproduceFlags struct {
 	data   string
 	verify int
 	pick   string
+
+	figures figureFiles
 }
 
 // Where stored results and the documents rendered from them are.
@@ -56,6 +58,9 @@ was interrupted or killed. A rebuilt xoff starts anew.`,
 			}
 			if cmd.Flags().Changed("seed") {
 				return failf(exitInput, "--seed changes nothing: experiments say which seeds they need; allowed: without")
+			}
+			if err := f.figures.check(); err != nil {
+				return err
 			}
 			all, err := f.experiments()
 			if err != nil {
@@ -84,6 +89,7 @@ was interrupted or killed. A rebuilt xoff starts anew.`,
 	flags.BoolVar(&f.render, "render", false, "write the documents from stored results; nothing is run")
 	flags.StringVar(&f.data, "data", filepath.Join(reproductionFolder, "data"), "folder of stored results")
 	flags.IntVar(&f.verify, "verify", 0, "run so many points of the stored results again and compare their bytes")
+	f.figures.register(cmd)
 	flags.StringVar(&f.pick, "pick", "", "text that chooses the points of --verify, such as the hash of a commit")
 	return cmd
 }
@@ -162,7 +168,7 @@ func (a *app) reproduce(cmd *cobra.Command, list []*reproduce.Experiment, f *rep
 		return err
 	}
 	for i, e := range list {
-		if err := saveReport(e, results[i], folder); err != nil {
+		if err := saveReport(e, results[i], folder, &f.figures); err != nil {
 			return wrap(exitFailure, err)
 		}
 		if f.save && e.Simulated() {
@@ -207,7 +213,7 @@ func (a *app) runPlan(cmd *cobra.Command, plan *reproduce.Plan, f *reproduceFlag
 }
 
 // saveReport writes the compact result and the report of an experiment.
-func saveReport(e *reproduce.Experiment, r *reproduce.Result, folder string) error {
+func saveReport(e *reproduce.Experiment, r *reproduce.Result, folder string, figures *figureFiles) error {
 	if err := r.Save(folder); err != nil {
 		return err
 	}
@@ -215,7 +221,12 @@ func saveReport(e *reproduce.Experiment, r *reproduce.Result, folder string) err
 	if err != nil {
 		return err
 	}
-	return disk.WriteFile(reportFile(folder, r), d.HTML)
+	path := reportFile(folder, r)
+	if err := disk.WriteFile(path, d.HTML); err != nil {
+		return err
+	}
+	_, err = figures.write(d, folder, strings.TrimSuffix(filepath.Base(path), ".html"))
+	return err
 }
 
 func reportFile(folder string, r *reproduce.Result) string {

@@ -24,6 +24,9 @@ func Built() ([]*Experiment, error) { return Read(experiments.Files, "experiment
 // paperFile is what all experiments of a folder share.
 const paperFile = "paper.yaml"
 
+// idLetters can be part of an ID.
+const idLetters = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_/"
+
 // Read reads every experiment of a tree PAPER/FIGURE.yaml, in order of papers,
 // then of figures. Messages name files below a folder.
 func Read(files fs.FS, below string) ([]*Experiment, error) {
@@ -46,6 +49,9 @@ func Read(files fs.FS, below string) ([]*Experiment, error) {
 		slices.SortFunc(figures, byNumber)
 		for _, figure := range figures {
 			e := &Experiment{ID: strings.TrimSuffix(figure, ".yaml"), Paper: p, file: path.Join(below, figure)}
+			if strings.Trim(e.ID, idLetters) != "" {
+				return nil, fmt.Errorf("%s: files of results have the name of the experiment; allowed: letters, digits, - and _", e.file)
+			}
 			places, err := decode(files, figure, e.file, "experiment", &e.Spec)
 			if err != nil {
 				return nil, err
