@@ -34,7 +34,8 @@ type Experiment struct {
 	Spec
 
 	file     string // for messages
-	scenario string // text of the base
+	base     string // the scenario that points start from: what it is called,
+	scenario string // and its text
 }
 
 // Spec is the file of an experiment.

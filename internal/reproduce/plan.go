@@ -114,7 +114,7 @@ func (e *Experiment) points(scale string) ([]wanted, error) {
 
 // config is the scenario of a place.
 func (e *Experiment) config(scale string, at Place) (*scenario.Config, error) {
-	cfg, err := scenario.Parse(e.Base, []byte(e.scenario), e.settings(scale, at)...)
+	cfg, err := scenario.Parse(e.base, []byte(e.scenario), e.settings(scale, at)...)
 	if err != nil {
 		return nil, e.blame(err, scale, at)
 	}

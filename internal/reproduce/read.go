@@ -129,13 +129,14 @@ func (e *Experiment) readBase(at *scenario.Places, files fs.FS) error {
 		if err != nil || path.Dir(e.Base) == "." {
 			return at.Errorf("base", "there is no scenario %q; allowed: an example, or a file in a folder beside the experiments, such as scenarios/mine.yaml", e.Base)
 		}
-		e.scenario = string(data)
+		// Files that the scenario names are found beside it.
+		e.base, e.scenario = path.Join(path.Dir(e.file), e.Base), string(data)
 	default:
 		x, err := examples.Get(e.Base)
 		if err != nil {
 			return at.Errorf("base", "%w", err)
 		}
-		e.scenario = x.Text
+		e.base, e.scenario = e.Base, x.Text
 	}
 	return nil
 }
