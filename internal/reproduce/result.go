@@ -159,6 +159,21 @@ func (r *Result) runs(at Place) int {
 	return n
 }
 
+// failed says how many runs of a place failed, if any: what is measured in a run that
+// broke a promise says nothing about the paper.
+func (r *Result) failed(at Place) []string {
+	n := 0
+	for i := range r.Points {
+		if p := &r.Points[i]; p.Place == at && p.Code != 0 {
+			n++
+		}
+	}
+	if n == 0 {
+		return nil
+	}
+	return []string{fmt.Sprintf("%d of %d runs failed", n, r.runs(at))}
+}
+
 // Trouble lists points that failed.
 func (r *Result) Trouble() (code int, lines []string) {
 	for i := range r.Points {

@@ -61,7 +61,7 @@ func (e *Experiment) judge(r *Result, c *Claim) *Judged {
 	var low []string
 	for _, p := range places {
 		for _, q := range append([]Place{p.at}, p.against...) {
-			for _, f := range e.flags(r, q) {
+			for _, f := range append(e.flags(r, q), r.failed(q)...) {
 				if f = fmt.Sprintf("%s (%s)", f, q); !strings.Contains(strings.Join(low, "; "), f) {
 					low = append(low, f)
 				}

@@ -143,6 +143,11 @@ func TestCountsAndDeviations(t *testing.T) {
 	if j := e.Judge(r)[0]; j.Verdict != Reproduced || j.Surprise() {
 		t.Errorf("%+v", j)
 	}
+	r.Points[2].Code = 3
+	if j := e.Judge(r)[0]; j.Verdict != Inconclusive || j.Reason != "1 of 3 runs failed (DSH, 1)" {
+		t.Errorf("%+v", j)
+	}
+	r.Points[2].Code = 0
 	r.Points[1].Values["flows"] = 1999
 	j := e.Judge(r)[0]
 	if j.Verdict != Inconclusive || j.Reason != "flows: 1999, 2000 are needed (DSH, 1)" || !j.Surprise() {
