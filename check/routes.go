@@ -242,9 +242,9 @@ func (f *Fabric) route(hops []workload.Hop) []int32 {
 
 // leaves returns the port of its switch at which a channel begins.
 func (f *Fabric) leaves(c int32) int {
-	if l := &f.graph.Links[c/2]; c%2 == 0 {
+	l := &f.graph.Links[c/2]
+	if c%2 == 0 {
 		return l.PortA
-	} else {
-		return l.PortB
 	}
+	return l.PortB
 }
