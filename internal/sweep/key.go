@@ -24,13 +24,15 @@ type Key struct {
 // Executable returns the hash of the running program: whatever was built anew
 // counts as another one.
 var Executable = sync.OnceValues(func() (string, error) {
-	path, err := os.Executable()
+	f, err := os.Open("/proc/self/exe") // on Linux: what runs, even if its name is another program's by now
 	if err != nil {
-		return "", err
-	}
-	f, err := os.Open(path)
-	if err != nil {
-		return "", err
+		path, err := os.Executable()
+		if err != nil {
+			return "", err
+		}
+		if f, err = os.Open(path); err != nil {
+			return "", err
+		}
 	}
 	defer func() { _ = f.Close() }()
 	h := sha256.New()
