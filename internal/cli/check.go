@@ -49,7 +49,7 @@ docs/check.md.
 	f.registerChanges(cmd)
 	cmd.Flags().IntVar(&f.failures, "failures", 1, "links between switches that may fail at the same time; 0: none")
 	cmd.Flags().BoolVar(&f.flows, "flows", false, "only pairs of hosts, and their classes, of which the scenario has flows")
-	cmd.Flags().StringVar(&f.dot, "dot", "", "write the buffer dependencies to a file for Graphviz, cycles in red")
+	cmd.Flags().StringVar(&f.dot, "dot", "", "write the buffer dependencies to a file for Graphviz, cycles in red; - prints them instead of findings")
 	return cmd
 }
 
@@ -84,12 +84,17 @@ func (a *app) check(cmd *cobra.Command, file string, f *checkFlags) error {
 	case err != nil:
 		return wrap(exitInput, err)
 	}
-	if f.dot != "" {
-		if err := writeDot(f.dot, report); err != nil {
-			return wrap(exitFailure, err)
+	switch f.dot {
+	case "":
+		err = a.printCheck(cfg, report)
+	case "-":
+		err = report.WriteDot(a.out)
+	default:
+		if err = writeDot(f.dot, report); err == nil {
+			err = a.printCheck(cfg, report)
 		}
 	}
-	if err := a.printCheck(cfg, report); err != nil {
+	if err != nil {
 		return wrap(exitFailure, err)
 	}
 	if report.Problems > 0 {
