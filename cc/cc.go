@@ -97,9 +97,10 @@ type Ack struct {
 	// (see Window): without what was selectively acknowledged or is deemed lost.
 	Flight units.Bytes
 	// RTT is the time from the transmission of the packet that caused this ACK to
-	// its arrival, for a Clocked algorithm; that is, from the start of the packet's first bit on the wire to
-	// the last bit of the ACK; 0 when not measured, as for packets that were sent
-	// again (Karn's rule).
+	// its arrival, for a Clocked algorithm: from the start of the packet's first bit on
+	// the wire to the last bit of the ACK. 0 when not measured, as for packets that
+	// selective recovery sent again (Karn's rule); with go-back-N those carry the time
+	// at which they left, unless the algorithm also reads telemetry.
 	RTT units.Time
 	// CE says that the acknowledged packets were marked. A receiver that
 	// acknowledges several packets at once sends an ACK early when the mark

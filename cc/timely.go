@@ -81,8 +81,10 @@ func (t *timely) Start(_ units.Time, f *Flow) {
 }
 
 // OnAck implements Control: one update per round trip, for the first ACK of a
-// packet that was sent after the last update.
+// packet that was sent after the last update. A sender that goes back sends all
+// from there on after it.
 func (t *timely) OnAck(_ units.Time, a *Ack) {
+	t.last = min(t.last, a.Next)
 	if a.RTT <= 0 || t.rtt != 0 && a.Seq <= t.last {
 		return
 	}

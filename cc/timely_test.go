@@ -90,6 +90,32 @@ func TestTimelySteps(t *testing.T) {
 	}
 }
 
+// A sender that goes back sends again after the last update: ACKs of that are news,
+// although packets of their numbers had been sent before it. Next tells.
+func TestTimelyGoesBack(t *testing.T) {
+	ctl := build(t, "timely", "hpcc-sim")
+	ctl.Start(0, rack())
+	for i, s := range []struct {
+		ack  Ack
+		rate units.Rate
+	}{
+		{Ack{Seq: 1, Next: 40, RTT: 10 * units.Microsecond}, 100_000_000_000},  // stored
+		{Ack{Seq: 41, Next: 90, RTT: 900 * units.Microsecond}, 64_444_444_444}, // x (1 - 0.8 (1 - 500 / 900)), up to 90 is old
+		{Ack{Seq: 50, Next: 95, RTT: 40 * units.Microsecond}, 64_444_444_444},  // same round trip
+		{Ack{Seq: 50, Next: 50, Nack: true}, 64_444_444_444},                   // 50 is lost: back to it
+		{Ack{Seq: 51, Next: 60, RTT: 40 * units.Microsecond}, 64_494_444_444},  // below t_low: +50 Mbps, up to 60 is old
+		{Ack{Seq: 60, Next: 70, RTT: 40 * units.Microsecond}, 64_494_444_444},
+		{Ack{Seq: 61, Next: 70, RTT: 40 * units.Microsecond}, 64_544_444_444},
+		{Ack{Seq: 63, Next: 64, RTT: 40 * units.Microsecond}, 64_544_444_444}, // a timeout, back to 62: 62 and 63 were sent since
+		{Ack{Seq: 65, Next: 66, RTT: 40 * units.Microsecond}, 64_594_444_444}, // +50 Mbps, the third in a row
+	} {
+		ctl.OnAck(units.Time(i)*units.Millisecond, &s.ack)
+		if got := ctl.Rate(0); got != s.rate {
+			t.Errorf("ACK %d: rate %d, want %d", i, got, s.rate)
+		}
+	}
+}
+
 // Whatever the round-trip times, rates stay between the least and the line. Among
 // two flows of theta-PowerTCP that differ in the last round-trip time only, the one
 // that saw the longer is not faster. Of TIMELY that is not true: just above t_high

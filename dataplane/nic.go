@@ -47,6 +47,7 @@ type Transport struct {
 
 	index   uint8 // in NICSpec.Transports
 	clocked bool  // round-trip times are measured
+	stamped bool  // packets that are sent again carry the time
 	records bool  // packets collect telemetry
 }
 
@@ -132,9 +133,10 @@ type NIC struct {
 	soft    timerHeap              // queue pairs with a timeout or a timer of their control
 	receive *receiver
 	scan    *scanner // nil: lists of those that may send
-	ack     cc.Ack   // scratch, as are the next two
+	ack     cc.Ack   // scratch, as are the next three
 	about   cc.Flow
 	out     packet.Packet
+	left    [1]uint64 // extension of a packet that carries its time
 	Stats   NICStats
 }
 
@@ -165,6 +167,7 @@ func NewNIC(spec *NICSpec, drv NICDriver) (*NIC, error) {
 		control := way.Control()
 		_, way.clocked = control.(cc.Clocked)
 		_, way.records = control.(cc.Telemetry)
+		way.stamped = way.clocked && way.Recovery == GoBackN && !way.records
 		way.clocked = way.clocked || way.Recovery != GoBackN
 	}
 	ledger := mmu.NewLedger(spec.Receive.layout(spec.Kinds))

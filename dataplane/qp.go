@@ -200,12 +200,18 @@ func (n *NIC) sendPacket(now units.Time, p *port, i int32, q *qp, seq uint32, si
 	if q.board != nil {
 		q.board.note(now, seq, q.una, again, q.selective)
 	}
+	ext := packet.Ext(nil)
+	if again && way.stamped {
+		n.left[0] = uint64(now)
+		f.Flags |= packet.Extended
+		ext = n.left[:]
+	}
 	if seq == q.seq {
 		q.seq++
 	}
 	q.high = max(q.high, q.seq)
 	q.sentSize = size
-	n.leave(now, p, f, nil, int(q.class))
+	n.leave(now, p, f, ext, int(q.class))
 	q.ctl.OnSend(now, units.Bytes(size))
 	n.paced(now, p, q, size)
 	if q.rtoAt == units.Never {
@@ -340,10 +346,13 @@ func (n *NIC) acknowledged(now units.Time, p *packet.Packet, ext packet.Ext) {
 	}
 	// Field by field, here and in feedback: see Switch.describe.
 	n.ack.Bytes, n.ack.RTT, n.ack.Nack, n.ack.Telemetry = 0, 0, false, ext
+	if q.way.stamped {
+		n.ack.Telemetry = nil
+	}
 	if p.Seq > q.una {
 		n.ack.Bytes = q.payload(q.una, p.Seq)
-		if q.board != nil && p.Flags&packet.Retransmit == 0 && p.Kind() == packet.Ack {
-			n.ack.RTT = q.board.rtt(now, p.Seq-1)
+		if q.board != nil && p.Kind() == packet.Ack {
+			n.ack.RTT = q.roundTrip(now, p, ext)
 		}
 		q.una = p.Seq
 		q.seq = max(q.seq, q.una)
@@ -369,6 +378,21 @@ func (n *NIC) acknowledged(now units.Time, p *packet.Packet, ext packet.Ext) {
 		q.rtoAt = units.Never
 	}
 	n.feedback(now, i, q, p, before)
+}
+
+// roundTrip returns the round-trip time of the packet that caused an ACK of
+// go-back-N, 0 when nobody knows. The ACK of a packet that was sent again has the
+// time at which that left: without, a flow that lost something in every window
+// would measure nothing any more, because all that its receiver takes was sent
+// before.
+func (q *qp) roundTrip(now units.Time, p *packet.Packet, ext packet.Ext) units.Time {
+	switch {
+	case p.Flags&packet.Retransmit == 0:
+		return q.board.rtt(now, p.Seq-1)
+	case q.way.stamped && len(ext) > 0:
+		return now - units.Time(ext[0])
+	}
+	return 0
 }
 
 // feedback tells the control of an ACK or NACK that was taken into account; what
