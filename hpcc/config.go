@@ -118,6 +118,9 @@ var keys = map[string]reader{
 	"FAST_REACT":                only("1", "every ACK sets the rate"),
 }
 
+// lists are the keys with more than one value.
+var lists = map[string]bool{"KMIN_MAP": true, "KMAX_MAP": true, "PMAX_MAP": true, "LINK_DOWN": true}
+
 // unused are keys that change no result, and why.
 var unused = map[string]string{
 	"TRACE_FILE":           "monitoring",
@@ -176,6 +179,9 @@ func parseSettings(t *text) (*Settings, error) {
 		if len(line) < 2 {
 			return nil, t.fail(line[0], "%s has no value", key)
 		}
+		if len(line) > 2 && !lists[key] {
+			return nil, t.fail(line[2], "%s has %d values; allowed: one", key, len(line)-1)
+		}
 		if err := read(s, t, line); err != nil {
 			return nil, err
 		}
@@ -184,6 +190,9 @@ func parseSettings(t *text) (*Settings, error) {
 		if seen[need] == 0 {
 			return nil, t.short(need)
 		}
+	}
+	if s.FCT == s.PFC {
+		return nil, s.wrong("PFC_OUTPUT_FILE", "is %s, which is the name of the completion times; allowed: another", s.PFC)
 	}
 	for _, m := range s.ECN {
 		if m.Kmin > m.Kmax {
@@ -216,9 +225,19 @@ func file(to func(*Settings) *string) reader {
 	}
 }
 
+// name reads the name of a file of results. Its folder is that of the others, whose
+// names are taken.
 func name(to func(*Settings) *string) reader {
-	return func(s *Settings, _ *text, line []word) error {
-		*to(s) = filepath.Base(line[1].text)
+	return func(s *Settings, t *text, line []word) error {
+		base := filepath.Base(line[1].text)
+		switch filepath.Ext(base) {
+		case ".json", ".yaml", ".parquet", ".csv", ".html":
+			return t.fail(line[1], "%s is %q, a name as other results have; allowed: another ending, such as .txt", line[0].text, line[1].text)
+		}
+		if strings.Trim(base, "./"+string(filepath.Separator)) == "" {
+			return t.fail(line[1], "%s is %q; allowed: the name of a file", line[0].text, line[1].text)
+		}
+		*to(s) = base
 		return nil
 	}
 }
@@ -292,11 +311,16 @@ func ecn(set func(*Marking, float64)) reader {
 		if len(line) != 2+2*int(count) {
 			return t.fail(line[1], "%s has %d values after its length; expected %d pairs of rate and value", line[0].text, len(line)-2, count)
 		}
+		seen := make(map[units.Rate]bool)
 		for i := 2; i < len(line); i += 2 {
 			r, err := t.rate(line[i], "link rate")
 			if err != nil {
 				return err
 			}
+			if seen[r] {
+				return t.fail(line[i], "%s names links of %s twice", line[0].text, r)
+			}
+			seen[r] = true
 			v, err := strconv.ParseFloat(line[i+1].text, 64)
 			if err != nil || !(v >= 0 && v <= 1e9) {
 				return t.fail(line[i+1], "%s is %q; allowed: a number from 0 on", line[0].text, line[i+1].text)

@@ -1,6 +1,8 @@
 package hpcc
 
 import (
+	"strconv"
+
 	"github.com/xoff-net/xoff/units"
 )
 
@@ -22,20 +24,12 @@ type Link struct {
 }
 
 // maxNodes is what fits into the node numbers of a packet.
-const maxNodes = 1 << 16
+const maxNodes = 1<<16 - 1
 
-// ReadFabric reads a topology file. Its header has three numbers (nodes,
+// parseFabric reads a topology file. Its header has three numbers (nodes,
 // switches, links), four (with the number of ToRs before the links) or six (two
 // more after that, the rates of the links of hosts and of switches, which every link
 // states itself).
-func ReadFabric(path string) (*Fabric, error) {
-	t, err := open(path)
-	if err != nil {
-		return nil, err
-	}
-	return parseFabric(t)
-}
-
 func parseFabric(t *text) (*Fabric, error) {
 	if len(t.lines) == 0 {
 		return nil, t.short("a header: nodes switches links")
@@ -45,8 +39,12 @@ func parseFabric(t *text) (*Fabric, error) {
 	if linksAt == 0 {
 		return nil, t.fail(header[0], "the header has %d numbers; allowed: 3 (nodes switches links), 4 (nodes switches tors links) or 6", len(header))
 	}
-	for _, w := range header {
-		if _, err := t.number(w, "header", 0, 1<<40); err != nil {
+	for i, w := range header {
+		if i > linksAt { // rates, in whatever unit
+			if v, err := strconv.ParseFloat(w.text, 64); err != nil || !(v >= 0) {
+				return nil, t.fail(w, "header is %q; allowed: a number from 0 on", w.text)
+			}
+		} else if _, err := t.number(w, "header", 0, 1<<40); err != nil {
 			return nil, err
 		}
 	}
@@ -83,6 +81,11 @@ func parseFabric(t *text) (*Fabric, error) {
 			if cables[n]++; cables[n] > 1 && !f.Switch[n] {
 				return nil, t.fail(line[0], "host %d has a second link; allowed: one per host", n)
 			}
+		}
+	}
+	for n, count := range cables {
+		if count == 0 && !f.Switch[n] {
+			return nil, t.fail(header[0], "there are %d nodes, but host %d has no link; allowed: one for each host", nodes, n)
 		}
 	}
 	return f, nil
@@ -163,18 +166,13 @@ type Flow struct {
 // firstPort is the source port of the first flow of a pair.
 const firstPort = 10000
 
-// ReadFlows reads a flow file: the number of flows, then one line for each.
-func ReadFlows(path string, f *Fabric) ([]Flow, error) {
-	t, err := open(path)
-	if err != nil {
-		return nil, err
-	}
-	return parseFlows(t, f)
-}
-
+// parseFlows reads a flow file: the number of flows, then one line for each.
 func parseFlows(t *text, f *Fabric) ([]Flow, error) {
 	if len(t.lines) == 0 {
 		return nil, t.short("the number of flows")
+	}
+	if first := t.lines[0]; len(first) > 1 {
+		return nil, t.fail(first[1], "the first line has %d fields; expected 1: the number of flows", len(first))
 	}
 	count, err := t.number(t.lines[0][0], "number of flows", 0, 1<<32-1)
 	if err != nil {

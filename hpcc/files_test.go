@@ -20,7 +20,7 @@ func lines(t *testing.T, s string) *text {
 
 // Headers of three, four and six numbers describe the same fabric.
 func TestFabricHeaders(t *testing.T) {
-	for _, header := range []string{"3 1 2", "3 1 1 2", "3 1 1 2 100 4"} {
+	for _, header := range []string{"3 1 2", "3 1 1 2", "3 1 1 2 100 4", "3 1 1 2 1e11 2.5"} {
 		f, err := parseFabric(lines(t, header+"\n2\n0 2 100000000000 1us 0\n1 2 25Gbps 0.000002 0.01\n"))
 		if err != nil {
 			t.Fatalf("%s: %v", header, err)
@@ -69,6 +69,11 @@ func TestMistakes(t *testing.T) {
 		{fabric, "3 1 1\n2\n0 2 1Gbps 0us 0\n", "f.txt:3:11: delay is 0; allowed: more than 0s"},
 		{fabric, "3 1 2\n2\n0 2 1Gbps 1us 0\n", "f.txt:4:1: the file ends here; expected more links"},
 		{fabric, "3 1 1\n2\n0 2 1Gbps 1us 0\n1 2 1Gbps 1us 0\n", "f.txt:4:1: a line more than the 1 links"},
+		{fabric, "4 1 2\n2\n0 2 1Gbps 1us 0\n1 2 1Gbps 1us 0\n", "f.txt:1:1: there are 4 nodes, but host 3 has no link"},
+		{fabric, "65536 1 1\n2\n0 2 1Gbps 1us 0\n", `f.txt:1:1: number of nodes is "65536"; allowed: a whole number from 1 to 65535`},
+		{fabric, "3 1 1 2 1 -4\n2\n0 2 1Gbps 1us 0\n1 2 1Gbps 1us 0\n", `f.txt:1:11: header is "-4"; allowed: a number from 0 on`},
+		{flows, "1 1\n0 1 3 100 10 0\n", "f.txt:1:3: the first line has 2 fields; expected 1"},
+		{flows, "1\n0 1 3 100 10 .\n", `f.txt:2:14: start is "."; allowed: seconds`},
 		{flows, "1\n0 2 3 100 10 0\n", "f.txt:2:3: node 2 is a switch"},
 		{flows, "1\n0 0 3 100 10 0\n", "f.txt:2:3: a flow from node 0 to itself"},
 		{flows, "1\n0 1 8 100 10 0\n", `f.txt:2:5: priority is "8"; allowed: a whole number from 1 to 7`},
@@ -81,6 +86,11 @@ func TestMistakes(t *testing.T) {
 		{settings, files + "RP_TIMER 0\n", `f.txt:3:10: RP_TIMER is "0"; allowed: microseconds`},
 		{settings, files + "KMAX_MAP 2 1Gbps 3\n", "f.txt:3:10: KMAX_MAP has 2 values after its length; expected 2 pairs"},
 		{settings, files + "KMIN_MAP 1 1Gbps 9\nKMAX_MAP 1 1Gbps 3\n", "f.txt:3:1: KMIN_MAP has KMIN 9KB above KMAX 3KB"},
+		{settings, files + "ENABLE_QCN 1 0\n", "f.txt:3:14: ENABLE_QCN has 2 values; allowed: one"},
+		{settings, files + "KMAX_MAP 2 1Gbps 3 1000000000 4\n", "f.txt:3:20: KMAX_MAP names links of 1Gbps twice"},
+		{settings, files + "FCT_OUTPUT_FILE x/..\n", `f.txt:3:17: FCT_OUTPUT_FILE is "x/.."; allowed: the name of a file`},
+		{settings, files + "FCT_OUTPUT_FILE mix/summary.json\n", `f.txt:3:17: FCT_OUTPUT_FILE is "mix/summary.json", a name as other results have`},
+		{settings, files + "PFC_OUTPUT_FILE fct.txt\n", "f.txt:3:1: PFC_OUTPUT_FILE is fct.txt, which is the name of the completion times"},
 		{settings, files + "FLOW_FILE f\n", "f.txt:3:1: FLOW_FILE stands on line 2 already"},
 		{settings, "FLOW_FILE f\n", "f.txt:2:1: the file ends here; expected TOPOLOGY_FILE"},
 	} {

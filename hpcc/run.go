@@ -21,7 +21,7 @@ func (in *Input) Build(c *scenario.Config, opts scenario.BuildOptions) (*Run, er
 	opts.Sink = r.watch()
 	var err error
 	r.Built, err = scenario.Build(c, opts)
-	return r, err
+	return r, in.locate(err)
 }
 
 // Done returns the completed flows in the order of their completion.

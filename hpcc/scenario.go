@@ -11,6 +11,7 @@ import (
 
 	"github.com/xoff-net/xoff/cc"
 	"github.com/xoff-net/xoff/scenario"
+	"github.com/xoff-net/xoff/telemetry"
 	"github.com/xoff-net/xoff/topo"
 	"github.com/xoff-net/xoff/units"
 	"github.com/xoff-net/xoff/workload"
@@ -23,6 +24,8 @@ type Input struct {
 	Flows    []Flow
 	Routes   Routes // nil: not stated
 
+	linkLines, flowLines []int // where each link and flow stands in its file
+
 	once  sync.Once
 	known *paths // see paths
 }
@@ -33,16 +36,23 @@ func Read(config string) (*Input, error) {
 	if err != nil {
 		return nil, err
 	}
-	f, err := ReadFabric(s.Topology)
+	in := &Input{Settings: s}
+	t, err := open(s.Topology)
 	if err != nil {
 		return nil, err
 	}
-	flows, err := ReadFlows(s.Flows, f)
-	if err != nil {
+	if in.Fabric, err = parseFabric(t); err != nil {
 		return nil, err
 	}
-	in := &Input{Settings: s, Fabric: f, Flows: flows}
-	in.Routes, err = ReadRoutes(filepath.Join(filepath.Dir(config), "routes.txt"), f)
+	in.linkLines = t.last(len(in.Fabric.Links))
+	if t, err = open(s.Flows); err != nil {
+		return nil, err
+	}
+	if in.Flows, err = parseFlows(t, in.Fabric); err != nil {
+		return nil, err
+	}
+	in.flowLines = t.last(len(in.Flows))
+	in.Routes, err = ReadRoutes(filepath.Join(filepath.Dir(config), "routes.txt"), in.Fabric)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return nil, err
 	}
@@ -136,6 +146,18 @@ func (in *Input) check(algorithm string, compat bool) error {
 	}
 	if len(in.Flows) == 0 {
 		return &Mistake{s.Flows, 1, 1, errors.New("there are no flows; allowed: one at least")}
+	}
+	if algorithm == "hpcc" || algorithm == "powertcp" {
+		for i, l := range in.Fabric.Links {
+			if err := telemetry.HPCC.CheckRate(l.Rate); err != nil {
+				return &Mistake{s.Topology, lineOf(in.linkLines, i), 1, err}
+			}
+		}
+	}
+	for i := range in.Flows {
+		if at := in.Flows[i].Start; at >= s.Stop {
+			return &Mistake{s.Flows, lineOf(in.flowLines, i), 1, fmt.Errorf("the flow starts at %s, but the run ends at %s; allowed: before SIMULATOR_STOP_TIME", at, s.Stop)}
+		}
 	}
 	if !compat {
 		return nil
@@ -278,7 +300,7 @@ func (in *Input) list(compat bool) (*workload.List, error) {
 			w.Via = in.names(in.paths().way(f.Src, f.Dst, f.SrcPort, f.DstPort))
 			w.Back = in.names(in.paths().way(f.Dst, f.Src, f.DstPort, f.SrcPort))
 			if len(w.Via) == 0 || len(w.Back) == 0 {
-				return nil, &Mistake{in.Settings.Flows, i + 2, 1, fmt.Errorf("there is no route from node %d to node %d and back; allowed: hosts that links connect", f.Src, f.Dst)}
+				return nil, &Mistake{in.Settings.Flows, lineOf(in.flowLines, i), 1, fmt.Errorf("there is no route from node %d to node %d and back; allowed: hosts that links connect", f.Src, f.Dst)}
 			}
 		}
 		l.Flows = append(l.Flows, w)

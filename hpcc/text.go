@@ -154,6 +154,9 @@ func seconds(s string) (units.Time, error) {
 	if len(fraction) > 12 {
 		fraction = fraction[:12]
 	}
+	if whole+fraction == "" {
+		return 0, fmt.Errorf("%q is not a number of seconds", s)
+	}
 	digits := whole + fraction + strings.Repeat("0", 12-len(fraction))
 	for _, c := range digits {
 		if c < '0' || c > '9' {

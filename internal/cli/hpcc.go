@@ -60,6 +60,9 @@ func (a *app) runHPCC(cmd *cobra.Command, f *runFlags, h *hpccFlags) error {
 			return failf(exitInput, "--%s has no meaning with --hpcc; allowed: --cc", s.Flag)
 		}
 	}
+	if strings.Contains(name, ":") {
+		return failf(exitInput, "--cc is %q; allowed with --hpcc: a name, whose parameters come from the configuration", name)
+	}
 	if name == "" {
 		return failf(exitInput, "--hpcc needs --cc; allowed: dcqcn, hpcc, powertcp, and others of `xoff list cc`")
 	}
