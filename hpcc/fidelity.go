@@ -12,6 +12,7 @@ import (
 	"github.com/xoff-net/xoff/metrics"
 	"github.com/xoff-net/xoff/scenario"
 	"github.com/xoff-net/xoff/sim"
+	"github.com/xoff-net/xoff/units"
 )
 
 // Engine is an engine of the comparison.
@@ -91,8 +92,9 @@ type Fidelity struct {
 	OneRun    bool      `json:"one_run,omitempty"` // the range is that of our seeds
 	PauseLow  *int      `json:"pauses_low,omitempty"`
 	PauseHigh *int      `json:"pauses_high,omitempty"`
-	Demands   bool      `json:"demands"`  // something is demanded of this algorithm
-	Problems  []string  `json:"problems"` // demands that are not met
+	OneTrace  bool      `json:"one_trace,omitempty"` // the range of pauses is that of our seeds
+	Demands   bool      `json:"demands"`             // something is demanded of this algorithm
+	Problems  []string  `json:"problems"`            // demands that are not met
 }
 
 // Compare runs a case and holds the result against its reference.
@@ -118,22 +120,26 @@ func (c *Case) Compare(ctx context.Context, engine Engine, tol Tolerance) (*Fide
 	}
 	var ours []Slowdowns
 	var pauses []int
-	for _, r := range runs {
+	f.Missing += ref.Uneven
+	for i, r := range runs {
+		if i > 0 {
+			f.Missing += unmatched(r.done, ref.Done)
+		}
 		ours, pauses = append(ours, r.slowdowns(ref.Done)), append(pauses, r.pauses)
 	}
 	if len(runs) > 1 {
 		f.Seeds = len(runs)
 	}
-	if f.Seeds > 0 && ref.Random {
-		f.Low, f.High = ref.Low, ref.High
-		if ref.Range.Given {
-			f.PauseLow, f.PauseHigh = &ref.Range.Value.Low, &ref.Range.Value.High
+	if f.Seeds > 0 {
+		f.Low, f.High, f.OneRun = ref.Low, ref.High, !ref.Random
+		if f.OneRun {
+			f.Low, f.High = rangeOf(ours)
 		}
-	} else if f.Seeds > 0 {
-		f.OneRun = true
-		f.Low, f.High = rangeOf(ours)
-		low, high := slices.Min(pauses), slices.Max(pauses)
-		f.PauseLow, f.PauseHigh = &low, &high
+		span := ref.Range.Value
+		if f.OneTrace = !ref.Range.Given; f.OneTrace {
+			span.Low, span.High = slices.Min(pauses), slices.Max(pauses)
+		}
+		f.PauseLow, f.PauseHigh = &span.Low, &span.High
 	}
 	f.Ours, f.Pauses = medians(ours), middle(pauses)
 	f.judge(tol)
@@ -217,31 +223,52 @@ func (in *Input) simulate(ctx context.Context, algorithm string, engine Engine, 
 // key names a flow in a file of completion times.
 func (d *Done) key() [4]int { return [4]int{d.Src, d.Dst, d.SrcPort, d.DstPort} }
 
-// hold compares flow by flow.
-func (f *Fidelity) hold(ours, ref []Done) {
+// match calls for each flow that both sides completed: the same ends, ports, size
+// and start, which may be rounded up or down there. It returns how many flows one side only has.
+func match(ours, ref []Done, each func(our, ref *Done)) int {
 	theirs := make(map[[4]int]*Done, len(ref))
 	for i := range ref {
 		theirs[ref[i].key()] = &ref[i]
 	}
-	var diffs []float64
+	missing := 0
 	for i := range ours {
 		o := &ours[i]
 		r := theirs[o.key()]
-		if r == nil || r.Size != o.Size {
-			f.Missing++
+		if r == nil || r.Size != o.Size || max(r.Start-o.Start, o.Start-r.Start) >= units.Nanosecond {
+			missing++
 			continue
 		}
 		delete(theirs, o.key())
+		each(o, r)
+	}
+	return missing + len(theirs)
+}
+
+// unmatched counts the flows that one of two runs only has.
+func unmatched(a, b []Done) int { return match(a, b, func(*Done, *Done) {}) }
+
+// agreeing counts the flows that agree to the nanosecond.
+func agreeing(a, b []Done) int {
+	n := 0
+	match(a, b, func(a, b *Done) {
+		if a.FCT == b.FCT {
+			n++
+		}
+	})
+	return n
+}
+
+// hold compares flow by flow.
+func (f *Fidelity) hold(ours, ref []Done) {
+	f.Exact = agreeing(ours, ref)
+	var diffs []float64
+	f.Missing = match(ours, ref, func(o, r *Done) {
 		d := math.Abs(float64(o.FCT)/float64(r.FCT) - 1)
 		diffs = append(diffs, d)
-		if o.FCT == r.FCT {
-			f.Exact++
-		}
 		if d <= 0.01 {
 			f.Within++
 		}
-	}
-	f.Missing += len(theirs)
+	})
 	if len(diffs) > 0 {
 		slices.Sort(diffs)
 		f.Median, f.P99 = metrics.NearestRank(diffs, 500), metrics.NearestRank(diffs, 990)
@@ -254,12 +281,13 @@ func (f *Fidelity) judge(tol Tolerance) {
 	if f.Missing > 0 {
 		bad("%d flows are complete on one side only", f.Missing)
 	}
-	switch {
-	case f.OneRun:
-		f.judgeOne(bad, tol)
-		return
-	case f.Seeds > 0:
-		f.judgeRange(bad)
+	if f.Seeds > 0 {
+		if f.OneRun {
+			f.judgeOne(bad, tol)
+		} else {
+			f.judgeRange(bad)
+		}
+		f.judgePauses(bad)
 		return
 	}
 	if tol.Seeds > 0 { // nothing is random here
@@ -304,9 +332,6 @@ func (f *Fidelity) judgeRange(bad func(string, ...any)) {
 			bad("%s is %.4g; the reference's runs have %.4g to %.4g", d.what, d.got, d.low, d.high)
 		}
 	}
-	if f.PauseLow != nil && (f.Pauses < *f.PauseLow || f.Pauses > *f.PauseHigh) {
-		bad("there are %d pauses; the reference's runs have %d to %d", f.Pauses, *f.PauseLow, *f.PauseHigh)
-	}
 }
 
 // judgeOne demands that the only run of the reference could be one of ours: it
@@ -325,11 +350,20 @@ func (f *Fidelity) judgeOne(bad func(string, ...any), tol Tolerance) {
 			bad("%s of the reference is %.4g; our seeds allow %.4g to %.4g", d.what, d.got, low, high)
 		}
 	}
-	if f.RefPauses == nil {
+}
+
+// judgePauses does the same for the number of pauses.
+func (f *Fidelity) judgePauses(bad func(string, ...any)) {
+	low, high := *f.PauseLow, *f.PauseHigh
+	if !f.OneTrace {
+		if f.Pauses < low || f.Pauses > high {
+			bad("there are %d pauses; the reference's runs have %d to %d", f.Pauses, low, high)
+		}
 		return
 	}
-	width := *f.PauseHigh - *f.PauseLow + 1
-	if low, high := *f.PauseLow-width, *f.PauseHigh+width; *f.RefPauses < low || *f.RefPauses > high {
+	width := high - low + 1
+	low, high = low-width, high+width
+	if f.RefPauses != nil && (*f.RefPauses < low || *f.RefPauses > high) {
 		bad("the reference has %d pauses; our seeds allow %d to %d", *f.RefPauses, max(0, low), high)
 	}
 }

@@ -28,6 +28,7 @@ type Case struct {
 type Reference struct {
 	Done   []Done
 	Runs   int       // with different random numbers, Done included
+	Uneven int       // flows that another run completed and Done has not, or the other way round
 	Random bool      // results depend on them
 	Low    Slowdowns // range of the statistics of the runs, if Random
 	High   Slowdowns
@@ -42,13 +43,20 @@ type span struct{ Low, High int }
 // algorithm a folder with config.txt and fct.txt, perhaps with pfc.txt, routes.txt
 // and runs with other random numbers, fct-runK.txt and pfc-runK.txt.
 func OpenFolder(folder string) ([]*Case, error) {
-	names, err := filepath.Glob(filepath.Join(folder, "*", "fct.txt"))
-	if err != nil {
-		return nil, err
+	var algorithms []string
+	for _, file := range []string{"config.txt", "fct.txt"} { // with one of them, both must be there
+		names, err := filepath.Glob(filepath.Join(folder, "*", file))
+		if err != nil {
+			return nil, err
+		}
+		for _, n := range names {
+			algorithms = append(algorithms, filepath.Base(filepath.Dir(n)))
+		}
 	}
+	slices.Sort(algorithms)
 	var list []*Case
-	for _, n := range names {
-		c, err := openCase(filepath.Clean(folder), filepath.Base(filepath.Dir(n)))
+	for _, a := range slices.Compact(algorithms) {
+		c, err := openCase(filepath.Clean(folder), a)
 		if err != nil {
 			return nil, err
 		}
@@ -69,9 +77,6 @@ func openCase(folder, algorithm string) (*Case, error) {
 	r := &Reference{}
 	if r.Done, err = ReadFCT(filepath.Join(dir, "fct.txt")); err != nil {
 		return nil, err
-	}
-	if len(r.Done) == 0 {
-		return nil, &Mistake{filepath.Join(dir, "fct.txt"), 1, 1, errors.New("no flow is complete; allowed: one at least")}
 	}
 	if err := r.readRuns(dir); err != nil {
 		return nil, err
@@ -97,6 +102,7 @@ func (r *Reference) readRuns(dir string) error {
 			return err
 		}
 		r.Random = r.Random || !slices.Equal(run, r.Done)
+		r.Uneven += unmatched(run, r.Done)
 		all = append(all, slowdowns(run))
 	}
 	r.Low, r.High = rangeOf(all)
@@ -143,7 +149,7 @@ func (c *Case) recall() error {
 	}
 	mine := c.In.fingerprint()
 	for _, k := range known {
-		if k.Algorithm == c.Algorithm && k.In.fingerprint() == mine {
+		if k.Algorithm == c.Algorithm && k.In.fingerprint() == mine && k.Ref.Pauses == c.Ref.Pauses && agreeing(k.Ref.Done, c.Ref.Done) == len(c.Ref.Done) {
 			c.Ref.Range = k.Ref.Range
 		}
 	}

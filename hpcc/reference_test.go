@@ -3,6 +3,7 @@ package hpcc
 import (
 	"context"
 	"fmt"
+	"strings"
 	"testing"
 )
 
@@ -70,6 +71,45 @@ func TestReferenceRanges(t *testing.T) {
 		}
 		if f.Seeds != 10 || len(f.Problems) > 0 {
 			t.Errorf("%s: %d seeds, %q", c.Folder, f.Seeds, f.Problems)
+		}
+	}
+}
+
+// Of random runs with a single trace of pauses the range is not known: then it must
+// lie near that of our seeds. What is known of a reference that is built in is not
+// taken for a modified one.
+func TestReferenceOneTrace(t *testing.T) {
+	tolerances, err := Tolerances()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range builtin(t, "S2P_1MB") {
+		if !c.Ref.Random {
+			continue
+		}
+		for _, s := range []struct {
+			pauses int
+			recall bool
+			bad    string
+		}{
+			{234, true, ""},
+			{702, false, "the reference has 702 pauses; our seeds allow "},
+			{235, false, ""},
+		} {
+			c.Ref.Range, c.Ref.Pauses.Value = Optional[span]{}, s.pauses
+			if err := c.recall(); err != nil {
+				t.Fatal(err)
+			}
+			if c.Ref.Range.Given != s.recall {
+				t.Errorf("%d pauses: the range is %+v", s.pauses, c.Ref.Range)
+			}
+			f, err := c.Compare(context.Background(), Fast, tolerances[c.Algorithm][Fast])
+			if err != nil {
+				t.Fatal(err)
+			}
+			if got := strings.Join(f.Problems, "; "); f.OneTrace == s.recall || (got == "") != (s.bad == "") || !strings.HasPrefix(got, s.bad) {
+				t.Errorf("%d pauses: one trace %t, %q, want %q", s.pauses, f.OneTrace, got, s.bad)
+			}
 		}
 	}
 }

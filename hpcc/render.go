@@ -55,9 +55,9 @@ func (f *Fidelity) pauses() string {
 		ref = fmt.Sprint(*f.RefPauses)
 	}
 	ours := fmt.Sprint(f.Pauses)
-	if f.PauseLow != nil {
+	if f.PauseLow != nil && *f.PauseLow < *f.PauseHigh {
 		span := fmt.Sprintf("%d..%d", *f.PauseLow, *f.PauseHigh)
-		if f.OneRun {
+		if f.OneTrace {
 			ours = span
 		} else {
 			ref = span

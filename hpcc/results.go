@@ -41,6 +41,10 @@ func WriteFCT(w io.Writer, flows []Done) error {
 	return out.Flush()
 }
 
+// leastOfFCT is what the numbers of a completed flow must be at least: no flow
+// takes no time.
+var leastOfFCT = [6]int64{0, 0, 1, 0, 1, 1}
+
 // ReadFCT reads a file of completed flows.
 func ReadFCT(path string) ([]Done, error) {
 	t, err := open(path)
@@ -52,6 +56,7 @@ func ReadFCT(path string) ([]Done, error) {
 
 func parseFCT(t *text) ([]Done, error) {
 	var flows []Done
+	seen := make(map[[4]int]int)
 	for _, line := range t.lines {
 		if len(line) != 8 {
 			return nil, t.fail(line[0], "a completed flow has %d fields; expected 8: sip dip sport dport bytes start_ns fct_ns standalone_ns", len(line))
@@ -66,7 +71,7 @@ func parseFCT(t *text) ([]Done, error) {
 		}
 		var v [6]int64
 		for i := range v {
-			n, err := t.number(line[2+i], "field", 0, int64(units.MaxTime/units.Nanosecond))
+			n, err := t.number(line[2+i], "field", leastOfFCT[i], int64(units.MaxTime/units.Nanosecond))
 			if err != nil {
 				return nil, err
 			}
@@ -74,7 +79,14 @@ func parseFCT(t *text) ([]Done, error) {
 		}
 		d.SrcPort, d.DstPort, d.Size = int(v[0]), int(v[1]), units.Bytes(v[2])
 		d.Start, d.FCT, d.Alone = units.Time(v[3])*units.Nanosecond, units.Time(v[4])*units.Nanosecond, units.Time(v[5])*units.Nanosecond
+		if at := seen[d.key()]; at != 0 {
+			return nil, t.fail(line[0], "the flow stands on line %d already", at)
+		}
+		seen[d.key()] = line[0].line
 		flows = append(flows, d)
+	}
+	if len(flows) == 0 {
+		return nil, t.short("a flow that is complete")
 	}
 	return flows, nil
 }

@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"runtime"
 	"strings"
 	"text/tabwriter"
 	"time"
@@ -65,6 +64,9 @@ func (a *app) runHPCC(cmd *cobra.Command, f *runFlags, h *hpccFlags) error {
 	}
 	if name == "" {
 		return failf(exitInput, "--hpcc needs --cc; allowed: dcqcn, hpcc, powertcp, and others of `xoff list cc`")
+	}
+	if err := a.checkWorkers(); err != nil {
+		return err
 	}
 	in, err := hpcc.Read(h.config)
 	if err != nil {
@@ -125,6 +127,9 @@ type comparison struct {
 }
 
 func (a *app) fidelity(cmd *cobra.Command, folders []string, f *fidelityFlags) error {
+	if err := a.checkWorkers(); err != nil {
+		return err
+	}
 	folders, err := a.onlyFolders(folders)
 	if err != nil {
 		return err
@@ -215,7 +220,7 @@ func (f *fidelityFlags) plan(folders []string) ([]comparison, error) {
 	return plan, nil
 }
 
-// compareAll makes the rows on all cores.
+// compareAll makes the rows, several at once.
 func (a *app) compareAll(ctx context.Context, plan []comparison) ([]*hpcc.Fidelity, error) {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
@@ -223,7 +228,7 @@ func (a *app) compareAll(ctx context.Context, plan []comparison) ([]*hpcc.Fideli
 	defer m.clear()
 	rows, errs := make([]*hpcc.Fidelity, len(plan)), make([]error, len(plan))
 	next, done := make(chan int), make(chan int)
-	for range min(len(plan), runtime.GOMAXPROCS(0)) {
+	for range min(len(plan), a.workers) {
 		go func() {
 			for i := range next {
 				if rows[i], errs[i] = plan[i].of.Compare(ctx, plan[i].engine, plan[i].tol); errs[i] != nil {

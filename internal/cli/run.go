@@ -140,6 +140,9 @@ func (a *app) runCommand() *cobra.Command {
 				return err
 			}
 			if h.config != "" {
+				if seeds != "" {
+					return failf(exitInput, "--hpcc is one run; allowed: --seed, not --seeds")
+				}
 				return a.runHPCC(cmd, f, h)
 			}
 			if seeds != "" {
