@@ -59,27 +59,33 @@ func playTCP(t *testing.T, c Control, rtt units.Time, steps []tcpStep) {
 // 3.2). RFC 3168, section 6.1.2: a mark halves the window, once per window.
 func TestNewRenoSteps(t *testing.T) {
 	playTCP(t, build(t, "newreno", ""), 10*units.Microsecond, []tcpStep{
-		{"ack", 1, 10, 1, 0, 11_000},   // initial window 10 segments, slow start
-		{"ack", 2, 11, 1, 0, 12_000},   //
-		{"mark", 3, 12, 1, 0, 6_000},   // half
-		{"mark", 4, 11, 1, 0, 6_000},   // the same window of data
-		{"ack", 5, 10, 5, 0, 6_000},    // congestion avoidance: 5,000 of 6,000 B
-		{"ack", 6, 6, 1, 0, 7_000},     // 6,000 of 6,000 B
-		{"ack", 7, 7, 5, 0, 7_000},     // 5,000 of 7,000 B
-		{"loss", 7, 7, 0, 0, 3_500},    // half of 7,000 B in flight; the window of the mark is over
-		{"ack", 9, 7, 2, 0, 3_500},     // a partial ACK: the window stays
-		{"mark", 10, 5, 5, 0, 3_500},   // all is acknowledged: recovery ends; its mark was sent before
-		{"ack", 11, 3, 1, 0, 3_500},    // 1,000 of 3,500 B
-		{"timeout", 12, 6, 0, 0, 1000}, // threshold 3,000 B, half of the flight
-		{"timeout", 13, 1, 0, 0, 1000}, // the same segment again: the threshold stays
-		{"ack", 14, 1, 1, 0, 2_000},    // slow start
-		{"ack", 16, 2, 2, 0, 3_000},    // two segments at once count for one
-		{"ack", 17, 3, 3, 0, 4_000},    // from the threshold on: 3,000 of 3,000 B
-		{"ack", 18, 1, 1, 0, 4_000},    // the window was not in use
+		{"ack", 1, 10, 1, 0, 11_000},    // initial window 10 segments, slow start
+		{"ack", 2, 11, 1, 0, 12_000},    //
+		{"mark", 3, 12, 1, 0, 6_000},    // half
+		{"mark", 4, 11, 1, 0, 6_000},    // the same window of data
+		{"ack", 5, 10, 5, 0, 6_000},     // congestion avoidance: 5,000 of 6,000 B
+		{"ack", 6, 6, 1, 0, 7_000},      // 6,000 of 6,000 B
+		{"ack", 7, 7, 5, 0, 7_000},      // 5,000 of 7,000 B
+		{"loss", 7, 7, 0, 0, 3_500},     // half of 7,000 B in flight; the window of the mark is over
+		{"ack", 9, 7, 2, 0, 3_500},      // a partial ACK: the window stays
+		{"mark", 10, 5, 5, 0, 3_500},    // all is acknowledged: recovery ends; its mark was sent before
+		{"ack", 11, 3, 1, 0, 3_500},     // 1,000 of 3,500 B
+		{"timeout", 12, 12, 0, 0, 1000}, // threshold 6,000 B, half of the flight
+		{"timeout", 13, 1, 0, 0, 1000},  // the same segment again: the threshold stays
+		{"ack", 14, 1, 1, 0, 2_000},     // slow start
+		{"ack", 15, 2, 2, 0, 3_000},     // two segments at once count for one
+		{"ack", 16, 3, 3, 0, 4_000},     //
+		{"ack", 17, 1, 1, 0, 4_000},     // 1,000 B of the window were in use, not half
+		{"ack", 18, 2, 1, 0, 5_000},     // 2,000 B and less than a segment to half
+		{"ack", 19, 5, 1, 0, 6_000},     //
+		{"ack", 20, 6, 1, 0, 6_000},     // from the threshold on: 1,000 of 6,000 B
+		{"ack", 21, 6, 6, 0, 7_000},     // 7,000 of 6,000 B: a segment, 1,000 B are left
+		{"ack", 22, 7, 6, 0, 8_000},     // 7,000 of 7,000 B
 	})
 }
 
-// A loss and a mark of one window of data are one congestion, whichever is first.
+// A loss or timeout and a mark of one window of data are one congestion, whichever is
+// first.
 func TestNewRenoOneReactionPerWindow(t *testing.T) {
 	playTCP(t, build(t, "newreno", ""), 10*units.Microsecond, []tcpStep{
 		{"mark", 1, 10, 1, 0, 5_000},
@@ -87,6 +93,12 @@ func TestNewRenoOneReactionPerWindow(t *testing.T) {
 		{"ack", 3, 9, 9, 0, 5_000},
 		{"loss", 4, 5, 0, 0, 2_500},
 		{"mark", 5, 5, 1, 0, 2_500},
+	})
+	playTCP(t, build(t, "newreno", ""), 10*units.Microsecond, []tcpStep{
+		{"timeout", 1, 10, 0, 0, 1_000}, // threshold 5,000 B
+		{"mark", 2, 1, 1, 0, 1_000},     // sent before the timeout: the threshold stays
+		{"ack", 3, 1, 1, 0, 2_000},
+		{"ack", 4, 2, 1, 0, 3_000},
 	})
 }
 
@@ -130,7 +142,9 @@ func TestDCTCPSteps(t *testing.T) {
 		{"mark", 14, 3, 1, 0, 2_000},   // 1 of 1 kB: alpha = 0.8090258; 3,000 x 0.595 = 1,786: two segments
 		{"timeout", 15, 8, 0, 0, 1000}, // threshold 4,000 B
 		{"ack", 16, 1, 1, 0, 2_000},    // slow start
-		{"ack", 17, 2, 2, 0, 3_000},    //
+		{"ack", 17, 2, 1, 0, 3_000},    //
+		{"ack", 18, 3, 1, 0, 4_000},    //
+		{"ack", 19, 4, 1, 0, 4_000},    // from the threshold on: 1,000 of 4,000 B
 	})
 }
 
@@ -139,6 +153,14 @@ func TestDCTCPLossAfterMark(t *testing.T) {
 	playTCP(t, build(t, "dctcp", ""), 10*units.Microsecond, []tcpStep{
 		{"mark", 1, 10, 1, 0, 5_000},
 		{"loss", 2, 9, 0, 0, 4_500},
+	})
+}
+
+// A mark within a recovery says nothing new: the window stays until it ends.
+func TestDCTCPMarkInRecovery(t *testing.T) {
+	playTCP(t, build(t, "dctcp", ""), 10*units.Microsecond, []tcpStep{
+		{"loss", 1, 10, 0, 0, 5_000},
+		{"mark", 2, 10, 1, 0, 5_000},
 	})
 }
 
@@ -158,24 +180,48 @@ func TestCubicSteps(t *testing.T) {
 		{"ack", 25000, 8, 4, 10000, 8652},     // K = 2.0801 s, W_cubic 8400.0 below W_est: 8652.1
 		{"ack", 30000, 8, 4, 10000, 8896},     // K = 2.0801 s, W_cubic 8425.9 below W_est: 8896.9
 		{"ack", 40000, 9, 8, 12000, 9372},     // K = 2.0801 s, W_cubic 8477.3 below W_est: 9372.9
-		{"ack", 500000, 12, 8, 10000, 10230},  // K = 2.0801 s, W_est 9824.8, target 10377.3
-		{"ack", 1000000, 12, 8, 10000, 11203}, // K = 2.0801 s, W_est 10238.8, target 11475.0
-		{"ack", 1500000, 12, 8, 10000, 11712}, // K = 2.0801 s, W_est 10616.8, target 11915.8
-		{"ack", 2000000, 12, 8, 10000, 11908}, // K = 2.0801 s, W_est 10978.4, target 11999.7
-		{"ack", 2500000, 12, 8, 10000, 11987}, // K = 2.0801 s, W_est 11334.1, target 12026.6
-		{"mark", 2501000, 12, 1, 0, 8400},     // threshold 8400, fast convergence: W_max 10189
-		{"ack", 2520000, 11, 7, 10000, 8841},  // K = 1.6476 s, W_cubic 8400.0 below W_est: 8841.2
-		{"ack", 3000000, 9, 7, 10000, 9417},   // K = 1.6476 s, W_est 9260.3, target 9568.7
-		{"loss", 3100000, 9, 0, 0, 6300},      // threshold 6300, fast convergence: W_max 8004
+		{"ack", 500000, 12, 8, 50000, 10243},  // K = 2.0801 s, W_est 9824.8, smoothed RTT 15.19 ms, target 10392.5
+		{"ack", 1000000, 12, 8, 10000, 11210}, // K = 2.0801 s, W_est 10238.2, target 11481.3
+		{"ack", 1200000, 4, 4, 10000, 11210},  // the window is not in use: the curve waits 200 ms (5.8)
+		{"ack", 1500000, 12, 8, 10000, 11632}, // K = 2.0801 s, W_est 10616.1, target 11801.6
+		{"ack", 2000000, 12, 8, 10000, 11878}, // K = 2.0801 s, W_est 10980.2, target 11990.0
+		{"ack", 2500000, 12, 8, 10000, 11962}, // K = 2.0801 s, W_est 11336.7, target 12003.6
+		{"mark", 2501000, 12, 1, 0, 8400},     // threshold 8400, fast convergence: W_max 10168
+		{"ack", 2520000, 11, 7, 10000, 8841},  // K = 1.6410 s, W_cubic 8400.0 below W_est: 8841.2
+		{"ack", 3000000, 9, 7, 10000, 9411},   // K = 1.6410 s, W_est 9260.3, target 9561.0
+		{"loss", 3100000, 9, 0, 0, 6300},      // threshold 6300, fast convergence: W_max 7999
 		{"ack", 3150000, 9, 9, 0, 6300},       // recovery ends
-		{"ack", 3200000, 7, 4, 10000, 6636},   // K = 1.6212 s, W_cubic 6300.0 below W_est: 6636.1
-		{"ack", 4000000, 7, 6, 10000, 7680},   // K = 1.6212 s, W_est 7114.8, target 7791.0
-		{"timeout", 4100000, 4, 0, 0, 1000},   // threshold 2800, fast convergence: W_max 6528
+		{"ack", 3200000, 7, 4, 10000, 6636},   // K = 1.6196 s, W_cubic 6300.0 below W_est: 6636.1
+		{"ack", 4000000, 7, 6, 10000, 7677},   // K = 1.6196 s, W_est 7114.8, target 7788.3
+		{"timeout", 4100000, 4, 0, 0, 1000},   // threshold 2800, fast convergence: W_max 6525
 		{"ack", 4110000, 1, 1, 10000, 2000},   // slow start
 		{"ack", 4120000, 2, 2, 10000, 3000},   // slow start
 		{"ack", 4130000, 3, 2, 10000, 3352},   // K = 0.0000 s, W_cubic 3000.0 below W_est: 3352.9
 		{"ack", 4140000, 4, 3, 10000, 3826},   // K = 0.0000 s, W_cubic 3000.0 below W_est: 3826.6
-		{"ack", 6140000, 4, 3, 10000, 5326},   // K = 0.0000 s, W_est 4241.7, target 5739.9
+		{"ack", 5630000, 4, 3, 10000, 4259},   // K = 0.0000 s, W_est 4241.7, target 4379.4
+	})
+}
+
+// RFC 9438, section 4.3, where round trips are short and the curve is flat: W_est
+// grows by 0.529 segments per window up to 12,000 B, the window before the loss, and
+// from there on by one.
+func TestCubicLikeReno(t *testing.T) {
+	playTCP(t, build(t, "cubic", ""), 100*units.Microsecond, []tcpStep{
+		{"ack", 100, 10, 1, 100, 11000},   // slow start
+		{"ack", 150, 11, 1, 100, 12000},   // slow start
+		{"loss", 200, 12, 0, 0, 8400},     // threshold 8400
+		{"ack", 300, 12, 12, 0, 8400},     // recovery ends
+		{"ack", 400, 9, 8, 100, 8904},     // 8400.0 + 529.4 x 8000 / 8400.0
+		{"ack", 500, 9, 8, 100, 9379},     // 8904.2 + 529.4 x 8000 / 8904.2
+		{"ack", 600, 9, 8, 100, 9831},     // 9379.9 + 529.4 x 8000 / 9379.9
+		{"ack", 700, 10, 9, 100, 10316},   // 9831.4 + 529.4 x 9000 / 9831.4
+		{"ack", 800, 10, 9, 100, 10777},   // 10316.0 + 529.4 x 9000 / 10316.0
+		{"ack", 900, 10, 9, 100, 11219},   // 10777.9 + 529.4 x 9000 / 10777.9
+		{"ack", 1000, 11, 10, 100, 11691}, // 11220.0 + 529.4 x 10000 / 11220.0
+		{"ack", 1100, 11, 10, 100, 12144}, // 11691.8 + 529.4 x 10000 / 11691.8
+		{"ack", 1200, 11, 10, 100, 12968}, // 12144.6 + 1000 x 10000 / 12144.6
+		{"ack", 1300, 12, 11, 100, 13816}, // 12968.0 + 1000 x 11000 / 12968.0
+		{"ack", 1400, 12, 11, 100, 14612}, // 13816.3 + 1000 x 11000 / 13816.3
 	})
 }
 

@@ -48,6 +48,7 @@ func TestTimelySteps(t *testing.T) {
 			{381, 400, 60000, 587873015},  // difference -167.3 ns, gradient -0.008363: +50 Mbps
 			{401, 420, 60000, 687873015},  // difference -20.9 ns, gradient -0.001045: +100 Mbps
 			{421, 440, 60000, 787873015},  // difference -2.6 ns, gradient -0.000131: +100 Mbps
+			{441, 460, 60100, 785125754},  // difference 87.2 ns, gradient 0.004359: x 0.996513
 		}},
 		{"paper", []step{
 			{1, 40, 10000, 100000000000},  // stored
@@ -73,6 +74,7 @@ func TestTimelySteps(t *testing.T) {
 			{381, 400, 60000, 102660316},  // difference -167.3 ns, gradient -0.008363: +10 Mbps
 			{401, 420, 60000, 152660316},  // difference -20.9 ns, gradient -0.001045: +50 Mbps
 			{421, 440, 60000, 202660316},  // difference -2.6 ns, gradient -0.000131: +50 Mbps
+			{441, 460, 60100, 201953653},  // difference 87.2 ns, gradient 0.004359: x 0.996513
 		}},
 	} {
 		ctl := build(t, "timely", c.preset)
