@@ -2,10 +2,12 @@ package hpcc
 
 import (
 	"bytes"
+	"errors"
 	"reflect"
 	"strings"
 	"testing"
 
+	"github.com/xoff-net/xoff/scenario"
 	"github.com/xoff-net/xoff/units"
 )
 
@@ -174,5 +176,44 @@ func FuzzFiles(f *testing.F) {
 		_, _ = parseFCT(x)
 		_, _ = parsePFC(x)
 		_, _ = parseRoutes(x, star(2))
+	})
+}
+
+// Whatever the files say, a run can be built from them or the mistake has its place.
+func FuzzInput(f *testing.F) {
+	f.Add("RATE_AI 50Mb/s\nKMIN_MAP 1 100Gbps 100\nKMAX_MAP 1 100Gbps 400\nPMAX_MAP 1 100Gbps 0.2\nLINK_DOWN 5 0 2\n", "3 1 2\n2\n0 2 100000000000 1us 0\n1 2 100Gbps 0.000002 0.01\n", "2\n0 1 3 100 2395 0.000105553\n0 1 3 101 10 0.5\n")
+	f.Add("ERROR_RATE_PER_LINK 0.1\nMIN_RATE 1Gbps\nBUFFER_SIZE 1\n", "6 2 1 6 1 1\n4 5\n0 4 25Gbps 1us 0\n1 4 10Gbps 1us 0\n2 5 25Gbps 1us 0\n3 5 25Gbps 1us 0\n4 5 100Gbps 3us 0\n4 5 40Gbps 2us 0\n", "1\n0 3 1 100 1000 0\n")
+	f.Fuzz(func(t *testing.T, config, topology, flows string) {
+		var texts [3]*text
+		for i, data := range []string{"TOPOLOGY_FILE t\nFLOW_FILE f\n" + config, topology, flows} {
+			var err error
+			if texts[i], err = split("f", []byte(data)); err != nil {
+				return
+			}
+		}
+		var err error
+		in := &Input{}
+		if in.Settings, err = parseSettings(texts[0]); err != nil {
+			return
+		}
+		if in.Fabric, err = parseFabric(texts[1]); err != nil || in.Fabric.Nodes > 100 || len(in.Fabric.Links) > 200 {
+			return
+		}
+		if in.Flows, err = parseFlows(texts[2], in.Fabric); err != nil || len(in.Flows) > 100 {
+			return
+		}
+		in.linkLines, in.flowLines = texts[1].last(len(in.Fabric.Links)), texts[2].last(len(in.Flows))
+		for _, algorithm := range []string{"dcqcn", "hpcc", "powertcp", "theta-powertcp", "timely", "none"} {
+			for _, compat := range []bool{false, true} {
+				c, err := in.Scenario(algorithm, compat)
+				if err == nil {
+					_, err = in.Build(c, scenario.BuildOptions{})
+				}
+				var m *Mistake
+				if err != nil && !errors.As(err, &m) {
+					t.Errorf("%s, %t: %v", algorithm, compat, err)
+				}
+			}
+		}
 	})
 }
