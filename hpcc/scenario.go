@@ -200,24 +200,46 @@ func (in *Input) faults() ([]scenario.Fault, error) {
 			rate = s.ErrorRate
 		}
 		if rate > 0 {
-			if in.paths().towards(l.A, l.B).link != i {
-				continue // never used, and its name means another
-			}
-			list = append(list, scenario.Fault{Link: in.linkName(l.A, l.B), Corrupt: rate, For: s.Stop})
+			list = append(list, scenario.Fault{Link: in.linkName(i), Corrupt: rate, For: s.Stop})
 		}
 	}
 	for _, d := range s.Downs {
-		if max(d.A, d.B) >= in.Fabric.Nodes || in.paths().towards(d.A, d.B) == nil {
+		var to *neighbour
+		if max(d.A, d.B) < in.Fabric.Nodes {
+			to = in.paths().towards(d.A, d.B)
+		}
+		if to == nil {
 			return nil, s.wrong("LINK_DOWN", "names nodes %d and %d; allowed: two ends of a link", d.A, d.B)
 		}
 		if d.At < s.Stop {
-			list = append(list, scenario.Fault{At: d.At, Link: in.linkName(d.A, d.B), DownFor: s.Stop})
+			list = append(list, scenario.Fault{At: d.At, Link: in.linkName(to.link), DownFor: s.Stop})
 		}
 	}
 	return list, nil
 }
 
-func (in *Input) linkName(a, b int) string { return in.nodeName(a) + "-" + in.nodeName(b) }
+// linkName is the name of a link in a scenario, where each of several cables between
+// two nodes has a number.
+func (in *Input) linkName(link int) string {
+	l := &in.Fabric.Links[link]
+	name := in.nodeName(l.A) + "-" + in.nodeName(l.B)
+	if !in.paths().parallel {
+		return name
+	}
+	lane, lanes := 0, 0
+	for i, k := range in.Fabric.Links {
+		if i == link {
+			lane = lanes
+		}
+		if k.A == l.A && k.B == l.B || k.A == l.B && k.B == l.A {
+			lanes++
+		}
+	}
+	if lanes == 1 {
+		return name
+	}
+	return fmt.Sprintf("%s#%d", name, lane)
+}
 
 func (in *Input) topology() scenario.Topology {
 	p := &topo.CustomParams{Link: topo.Cable{Rate: in.Fabric.Links[0].Rate, Delay: in.Fabric.Links[0].Delay}}
