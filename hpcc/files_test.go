@@ -118,6 +118,15 @@ func TestSettings(t *testing.T) {
 	}
 }
 
+// The page says of every key what becomes of it.
+func TestKeysAreDocumented(t *testing.T) {
+	for _, key := range knownKeys() {
+		if !strings.Contains(documentText, "`"+key+"`") {
+			t.Errorf("fidelity.md.tmpl does not name %s", key)
+		}
+	}
+}
+
 // What is written is read back.
 func TestResultsRoundTrip(t *testing.T) {
 	flows := []Done{{60, 300, 10000, 100, 2395, 105_553_000, 8_501_000, 8_523_000}}
