@@ -234,7 +234,8 @@ func name(to func(*Settings) *string) reader {
 		case ".json", ".yaml", ".parquet", ".csv", ".html":
 			return t.fail(line[1], "%s is %q, a name as other results have; allowed: another ending, such as .txt", line[0].text, line[1].text)
 		}
-		if strings.Trim(base, "./"+string(filepath.Separator)) == "" {
+		switch base {
+		case ".", "..", string(filepath.Separator):
 			return t.fail(line[1], "%s is %q; allowed: the name of a file", line[0].text, line[1].text)
 		}
 		*to(s) = base
