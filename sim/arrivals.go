@@ -3,6 +3,7 @@ package sim
 import (
 	"math/bits"
 	"slices"
+	"sync/atomic"
 
 	"github.com/xoff-net/xoff/units"
 )
@@ -14,7 +15,8 @@ import (
 type arrivals struct {
 	keys   []uint64
 	sorted []uint64
-	width  int // bits of the difference between two keys of a window
+	alone  bool // there is no other worker
+	width  int  // bits of the difference between two keys of a window
 	counts [1 << maxBucketBits]uint32
 }
 
@@ -26,8 +28,8 @@ const maxBucketBits = 10
 const fewKeys = 24
 
 // newArrivals prepares for windows of a length.
-func newArrivals(window units.Time) arrivals {
-	return arrivals{width: max(maxBucketBits, bits.Len64(uint64(window)<<keyTimeShift-1))}
+func newArrivals(window units.Time, alone bool) arrivals {
+	return arrivals{alone: alone, width: max(maxBucketBits, bits.Len64(uint64(window)<<keyTimeShift-1))}
 }
 
 // sort returns the keys in order, and none after them. Frames of one wire are in
@@ -85,15 +87,18 @@ func (a *arrivals) gather(n *fastNode, from, end units.Time) []uint64 {
 	n.later = none
 	for w := range n.news {
 		m := n.waiting[w]
-		if n.news[w].Load() != 0 {
-			m |= n.news[w].Swap(0)
+		if a.alone {
+			m |= n.news[w]
+			n.news[w] = 0
+		} else if atomic.LoadUint64(&n.news[w]) != 0 {
+			m |= atomic.SwapUint64(&n.news[w], 0)
 		}
 		left := uint64(0)
 		for ; m != 0; m &= m - 1 {
 			bit := m & -m
 			port := w<<6 + bits.TrailingZeros64(m)
 			in := &n.inputs[port]
-			in.tail = in.published.Load()
+			in.tail = atomic.LoadUint32(&in.published)
 			keys = slices.Grow(keys, int(in.tail-in.head))
 			c := in.chunk
 			for at := in.head; at != in.tail; at++ {

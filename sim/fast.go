@@ -294,7 +294,7 @@ type worker struct {
 }
 
 func newWorker(f *Fast) *worker {
-	w := &worker{f: f, arrivals: newArrivals(f.window)}
+	w := &worker{f: f, arrivals: newArrivals(f.window, f.opts.Workers <= 1)}
 	words := (len(f.nodes) + 63) / 64
 	for i := range w.slots {
 		w.slots[i] = make([]uint64, words)

@@ -54,9 +54,9 @@ type fastNode struct {
 	chunks      *chunks // of the worker that runs the node
 	inputs      []input
 	outputs     []*link
-	touched     []uint64        // bitmap of outputs with frames not yet published
-	waiting     []uint64        // bitmap of inputs with known frames that arrive later
-	news        []atomic.Uint64 // bitmap of inputs with frames published by their senders
+	touched     []uint64 // bitmap of outputs with frames not yet published
+	waiting     []uint64 // bitmap of inputs with known frames that arrive later
+	news        []uint64 // bitmap of inputs with frames published by their senders
 	sw          *dataplane.Switch
 	nic         *dataplane.NIC
 	common      node
@@ -82,7 +82,7 @@ func newFastNode(ports int) *fastNode {
 	words := (ports + 63) / 64
 	n := &fastNode{
 		txDone: newTree(ports), inputs: make([]input, ports), outputs: make([]*link, ports),
-		touched: make([]uint64, words), waiting: make([]uint64, words), news: make([]atomic.Uint64, words),
+		touched: make([]uint64, words), waiting: make([]uint64, words), news: make([]uint64, words),
 		timers: [4]uint64{none, none, none, none}, timer: none, later: none,
 	}
 	return n
@@ -173,7 +173,13 @@ func (n *fastNode) run(s *arrivals, from, end units.Time) {
 }
 
 // announce marks a wire as having news.
-func (n *fastNode) announce(port uint16) { n.news[port>>6].Or(1 << (port & 63)) }
+func (n *fastNode) announce(port uint16, alone bool) {
+	if at, bit := &n.news[port>>6], uint64(1)<<(port&63); alone {
+		*at |= bit
+	} else {
+		atomic.OrUint64(at, bit)
+	}
+}
 
 // arriveSpecial takes a control frame, one with an extension, or one that its
 // wire may have damaged.
@@ -249,8 +255,8 @@ func (n *fastNode) publish(w *worker) {
 		n.touched[i] = 0
 		for ; m != 0; m &= m - 1 {
 			l := n.outputs[i<<6+bits.TrailingZeros64(m)]
-			first := l.flush()
-			l.to.announce(l.toPort)
+			first := l.flush(w.alone)
+			l.to.announce(l.toPort, w.alone)
 			w.note(l.to, first)
 		}
 	}

@@ -107,7 +107,7 @@ func (l *link) connect(in *input, c *chunk) {
 	// step to the next chunk.
 	l.last, l.tail, l.flushed = c, 1, 1
 	in.link, in.chunk, in.head, in.tail = l, c, 1, 1
-	in.published.Store(1)
+	in.published = 1
 	l.in = in
 }
 
@@ -149,10 +149,15 @@ func (l *link) pushExt(ext packet.Ext) uint32 {
 	return at<<8 | uint32(len(ext))
 }
 
-// flush publishes what was appended and returns when the first of it arrives.
-func (l *link) flush() units.Time {
+// flush publishes what was appended and returns when the first of it arrives. A
+// worker that is alone needs no atomic store, which is as slow as a lock.
+func (l *link) flush(alone bool) units.Time {
 	l.flushed = l.tail
-	l.in.published.Store(l.tail)
+	if alone {
+		l.in.published = l.tail
+	} else {
+		atomic.StoreUint32(&l.in.published, l.tail)
+	}
 	return l.first
 }
 
@@ -165,7 +170,7 @@ type input struct {
 	faults *faults
 	// published is written by the sender, once per window at most: the one line
 	// that both ends share.
-	published atomic.Uint32
+	published uint32
 	_         [28]byte // to a whole cache line
 }
 
