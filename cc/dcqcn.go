@@ -92,20 +92,22 @@ func newDCQCN(params any) (Factory, error) {
 // happens or the rate is asked for: nothing outside can tell the difference, and
 // an idle flow costs no events.
 type dcqcn struct {
-	params *DCQCNParams
-	line   units.Rate
-	rate   units.Rate // R_C
+	// What every packet asks comes first: it is in one cache line.
+	params  *DCQCNParams
+	rate    units.Rate  // R_C
+	cutAt   units.Time  // end of the current decrease interval; Never before the first CNP
+	alphaAt units.Time  // next update of alpha
+	riseAt  units.Time  // next timer increase; Never before the first decrease
+	sent    units.Bytes // since the last byte step
+
 	target units.Rate // R_T
 	alpha  float64
-
-	cutAt   units.Time // end of the current decrease interval; Never before the first CNP
-	alphaAt units.Time // next update of alpha
-	riseAt  units.Time // next timer increase; Never before the first decrease
-	cnp     bool       // a CNP came in the current decrease interval
-	cnpA    bool       // a CNP came in the current alpha interval
+	line   units.Rate
 
 	timerSteps, byteSteps int
-	sent                  units.Bytes // since the last byte step
+	cnp                   bool     // a CNP came in the current decrease interval
+	cnpA                  bool     // a CNP came in the current alpha interval
+	_                     [32]byte // to whole cache lines
 }
 
 // Start implements Control.

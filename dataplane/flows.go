@@ -1,6 +1,8 @@
 package dataplane
 
 import (
+	"unsafe"
+
 	"github.com/xoff-net/xoff/units"
 )
 
@@ -36,23 +38,35 @@ type SendResult struct {
 	Timeouts uint32
 }
 
-// RecvResult is the state and the result of a flow at its destination.
+// RecvResult is the state and the result of a flow at its destination, with what
+// every packet asks of the flow itself: one cache line.
 type RecvResult struct {
 	Delivered units.Time // when the last byte arrived in order; 0 while unfinished
 	lastCNP   units.Time // when the last CNP was sent, plus one; 0 when none
 	lastNack  units.Time
-	Next      uint32 // packet number expected next
-	nacked    uint32 // packet number of the last NACK, plus one
-	Early     uint32 // packets that arrived ahead of a gap
-	Twice     uint32 // packets that had arrived before
-	unacked   uint16 // packets since the last ACK
-	marked    bool   // of the last packet in order
-	held      int32  // place in NIC.reorder, 0: nothing came out of order
+	size      units.Bytes // of the flow
+	Next      uint32      // packet number expected next
+	nacked    uint32      // packet number of the last NACK, plus one
+	Early     uint32      // packets that arrived ahead of a gap
+	Twice     uint32      // packets that had arrived before
+	held      int32       // place in NIC.reorder, 0: nothing came out of order
+	unacked   uint16      // packets since the last ACK
+	src       uint16      // of the flow
+	way       uint8       // its transport
+	marked    bool        // of the last packet in order
+	_         [6]byte
 }
+
+var _ = [1]struct{}{}[unsafe.Sizeof(RecvResult{})-64]
 
 // NewFlows prepares the table.
 func NewFlows(flows []Flow) *Flows {
-	return &Flows{Flow: flows, Send: make([]SendResult, len(flows)), Recv: make([]RecvResult, len(flows)), slot: make([]int32, len(flows))}
+	all := &Flows{Flow: flows, Send: make([]SendResult, len(flows)), Recv: make([]RecvResult, len(flows)), slot: make([]int32, len(flows))}
+	for i := range flows {
+		r := &all.Recv[i]
+		r.size, r.src, r.way = flows[i].Size, flows[i].Src, flows[i].Transport
+	}
+	return all
 }
 
 // Done reports whether a flow is complete: delivered, and its source knows it.

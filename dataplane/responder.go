@@ -11,18 +11,19 @@ import (
 
 // data takes a data packet: go-back-N accepts only the next one in order.
 func (n *NIC) data(now units.Time, p *packet.Packet, ext packet.Ext) {
-	f := &n.flows.Flow[p.Flow]
 	r := &n.flows.Recv[p.Flow]
-	way := &n.ways[f.Transport]
-	if n.checks != nil && (f.Dst != n.id || p.Dst != n.id) {
-		n.checks.fail(now, "host %d got a packet of flow %d for host %d", n.id, p.Flow, f.Dst)
+	way := &n.ways[r.way]
+	if n.checks != nil {
+		if dst := n.flows.Flow[p.Flow].Dst; dst != n.id || p.Dst != n.id {
+			n.checks.fail(now, "host %d got a packet of flow %d for host %d", n.id, p.Flow, dst)
+		}
 	}
 	marked := p.Flags&packet.CE != 0
 	if marked {
 		n.notify(now, p, r, way)
 	}
 	if way.Recovery != GoBackN {
-		n.selectiveData(now, p, f, r, way, marked, ext)
+		n.selectiveData(now, p, r, way, marked, ext)
 		return
 	}
 	switch {
@@ -30,7 +31,7 @@ func (n *NIC) data(now units.Time, p *packet.Packet, ext packet.Ext) {
 		n.changeMark(p, r, way, marked)
 		r.Next++
 		r.unacked++
-		last := units.Bytes(r.Next)*way.Payload >= f.Size
+		last := units.Bytes(r.Next)*way.Payload >= r.size
 		if n.checks != nil {
 			n.checks.delivered(now, n.flows, p, way, last)
 		}
@@ -107,7 +108,7 @@ func (n *NIC) reply(p *packet.Packet, kind packet.Kind, way *Transport, seq uint
 	queue := way.queue(class)
 	f := n.replies[queue&7].push()
 	// Field by field, in its place: see Switch.describe.
-	f.Flow, f.Seq, f.Hash, f.Dst = p.Flow, seq, ReplyHash(p.Hash), n.flows.Flow[p.Flow].Src
+	f.Flow, f.Seq, f.Hash, f.Dst = p.Flow, seq, ReplyHash(p.Hash), n.flows.Recv[p.Flow].src
 	f.Size, f.Meta, f.Flags = uint16(way.AckSize), packet.MakeMeta(kind, class), p.Flags&packet.Pinned
 	if marked {
 		f.Flags |= packet.CE

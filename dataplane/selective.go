@@ -67,7 +67,7 @@ func (n *NIC) hold(r *RecvResult, way *Transport) *reorder {
 }
 
 // selectiveData takes a data packet: any that is new is kept.
-func (n *NIC) selectiveData(now units.Time, p *packet.Packet, f *Flow, r *RecvResult, way *Transport, marked bool, ext packet.Ext) {
+func (n *NIC) selectiveData(now units.Time, p *packet.Packet, r *RecvResult, way *Transport, marked bool, ext packet.Ext) {
 	kind, atOnce := packet.Ack, true
 	switch {
 	case p.Seq == r.Next:
@@ -75,7 +75,7 @@ func (n *NIC) selectiveData(now units.Time, p *packet.Packet, f *Flow, r *RecvRe
 			n.changeMark(p, r, way, marked)
 			atOnce = false
 		}
-		n.deliver(now, p, f, r, way)
+		n.deliver(now, p, r, way)
 	case p.Seq < r.Next || r.held != 0 && n.reorder[r.held].has(p.Seq):
 		r.Twice++
 	case p.Seq-r.Next >= way.Window:
@@ -113,17 +113,17 @@ func (n *NIC) selectiveData(now units.Time, p *packet.Packet, f *Flow, r *RecvRe
 
 // deliver hands the packet that was expected, and those that waited for it, to the
 // application.
-func (n *NIC) deliver(now units.Time, p *packet.Packet, f *Flow, r *RecvResult, way *Transport) {
+func (n *NIC) deliver(now units.Time, p *packet.Packet, r *RecvResult, way *Transport) {
 	for first := true; ; first = false {
 		seq := r.Next
 		r.Next++
 		r.unacked++
-		last := units.Bytes(r.Next)*way.Payload >= f.Size
+		last := units.Bytes(r.Next)*way.Payload >= r.size
 		if n.checks != nil {
 			if first {
 				n.checks.delivered(now, n.flows, p, way, last)
 			} else {
-				n.checks.given(now, n.flows, p.Flow, seq, min(way.Payload, f.Size-units.Bytes(seq)*way.Payload), way, last)
+				n.checks.given(now, n.flows, p.Flow, seq, min(way.Payload, r.size-units.Bytes(seq)*way.Payload), way, last)
 			}
 		}
 		if last {
