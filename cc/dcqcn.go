@@ -99,14 +99,14 @@ type dcqcn struct {
 	alphaAt units.Time  // next update of alpha
 	riseAt  units.Time  // next timer increase; Never before the first decrease
 	sent    units.Bytes // since the last byte step
+	alpha   float64
+	cnp     bool // a CNP came in the current decrease interval
+	cnpA    bool // a CNP came in the current alpha interval
 
 	target units.Rate // R_T
-	alpha  float64
 	line   units.Rate
 
 	timerSteps, byteSteps int
-	cnp                   bool     // a CNP came in the current decrease interval
-	cnpA                  bool     // a CNP came in the current alpha interval
 	_                     [32]byte // to whole cache lines
 }
 

@@ -32,7 +32,7 @@ func TestEachByteOnceAndInOrder(t *testing.T) {
 		flows := NewFlows([]Flow{{Size: 2500, Src: 0, Dst: 1, Class: 1}})
 		flows.given = make([]units.Bytes, 1)
 		checks := NewChecks("host1")
-		n := &NIC{node: node{ports: make([]port, 1), checks: checks}, id: 1, flows: flows, ways: []Transport{{Payload: 1000, Header: 48, AckSize: 64, AckEvery: 1}}}
+		n := &NIC{node: node{ports: make([]port, 1), checks: checks, watched: true}, id: 1, flows: flows, ways: []Transport{{Payload: 1000, Header: 48, AckSize: 64, AckEvery: 1}}}
 		for i := range c.frames {
 			flows.Recv[0].Next = c.expect[i]
 			n.data(units.Time(i), &c.frames[i], nil)

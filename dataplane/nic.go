@@ -1,8 +1,6 @@
 package dataplane
 
 import (
-	"slices"
-
 	"github.com/xoff-net/xoff/buffer"
 	"github.com/xoff-net/xoff/cc"
 	"github.com/xoff-net/xoff/flowctl"
@@ -97,8 +95,8 @@ type NICSpec struct {
 	Flow       flowctl.Scheme
 	Scheduler  sched.Scheduler
 	Kinds      [mmu.Classes]mmu.Kind
-	Transports []Transport
-	BaseRTT    units.Time // of the longest path, for windows and unscheduled marks
+	Transports []Transport // completed by NewNIC; hosts with the same slice share it
+	BaseRTT    units.Time  // of the longest path, for windows and unscheduled marks
 	Receive    ReceiveSpec
 	Flows      *Flows
 	Starts     []uint32 // flows of this host that wait for no other, in order of their start
@@ -110,34 +108,55 @@ type NICSpec struct {
 
 // NIC is a host: queue pairs that send, and the receiving end of others'.
 type NIC struct {
-	node
+	// There are many hosts, and each does little in a window: what packets need is
+	// in as few cache lines as it fits.
 	drv     NICDriver
-	id      uint16
-	kinds   [mmu.Classes]mmu.Kind
-	ways    []Transport
-	bdp     units.Bytes
-	rtt     units.Time
 	flows   *Flows
-	starts  []uint32  // flows that have not started, by start
-	later   timerHeap // flows that waited for others and may start
-	qps     []qp
-	idle    [][]int32 // unused queue pairs, by transport
-	ready   [mmu.Classes]flowList
-	replies [mmu.Classes]ring      // ACK, NACK, CNP waiting to leave
-	answers [mmu.Classes]wordQueue // extensions of those that have one
-	reorder []reorder              // packets that came out of order, by RecvResult.held; 0 is unused
-	spare   []int32                // unused ones
-	sack    packet.Ext             // scratch
-	waiting uint8                  // classes with replies
-	pace    timerHeap              // queue pairs that wait for their send time
-	soft    timerHeap              // queue pairs with a timeout or a timer of their control
+	ways    []Transport
 	receive *receiver
 	scan    *scanner // nil: lists of those that may send
-	ack     cc.Ack   // scratch, as are the next three
+
+	qps     []qp
+	pace    timerHeap // queue pairs that wait for their send time
+	bdp     units.Bytes
+	waiting uint8 // classes with replies
+	_       [7]byte
+
+	ready [mmu.Classes]flowList
+
+	out  packet.Packet // scratch
+	wire wire
+	_    [8]byte
+
+	ack cc.Ack // scratch
+	node
+	replies [mmu.Classes]ring // ACK, NACK, CNP waiting to leave
+	soft    timerHeap         // queue pairs with a timeout or a timer of their control
+	idle    [][]int32         // unused queue pairs, by transport
+	id      uint16
+	kinds   [mmu.Classes]mmu.Kind
+	rtt     units.Time
+	starts  []uint32               // flows that have not started, by start
+	later   timerHeap              // flows that waited for others and may start
+	answers [mmu.Classes]wordQueue // extensions of replies that have one
+	reorder []reorder              // packets that came out of order, by RecvResult.held; 0 is unused
+	spare   []int32                // unused ones
+	sack    packet.Ext             // scratch, as are the next two
 	about   cc.Flow
-	out     packet.Packet
 	left    [1]uint64 // extension of a packet that carries its time
 	Stats   NICStats
+}
+
+// wire is what the pacing of every packet asks of the spec of the port.
+type wire struct {
+	rate     units.Rate
+	overhead units.Bytes
+	tick     units.Time
+}
+
+// spacing is how long a frame takes at a rate.
+func (w *wire) spacing(r units.Rate, size uint16) units.Time {
+	return flowctl.TxTime(r, units.Bytes(size)+w.overhead, w.tick)
 }
 
 // NICStats counts what happened at a host.
@@ -152,8 +171,9 @@ type NICStats struct {
 // NewNIC builds a NIC. Its wake components are: receiver, gate, receive buffer.
 func NewNIC(spec *NICSpec, drv NICDriver) (*NIC, error) {
 	n := &NIC{
-		drv: drv, id: spec.Node, kinds: spec.Kinds, ways: slices.Clone(spec.Transports), rtt: spec.BaseRTT, flows: spec.Flows,
+		drv: drv, id: spec.Node, kinds: spec.Kinds, ways: spec.Transports, rtt: spec.BaseRTT, flows: spec.Flows,
 		starts: spec.Starts, idle: make([][]int32, len(spec.Transports)), bdp: spec.Port.Rate.In(spec.BaseRTT),
+		wire: wire{spec.Port.Rate, spec.Port.WireOverhead, spec.Port.Tick},
 	}
 	n.node = node{drv: drv, ports: make([]port, 1), wakes: newWakes(components), sink: spec.Sink, checks: spec.Checks, watched: spec.Sink != nil || spec.Checks != nil, serve: n.serveNIC, log: spec.Log}
 	if spec.Scan {
@@ -227,7 +247,7 @@ func (n *NIC) StartFlows(now units.Time) {
 
 // tick opens an event.
 func (n *NIC) tick(now units.Time) {
-	if n.checks != nil {
+	if n.watched && n.checks != nil {
 		n.checks.event(now, nil)
 	}
 }

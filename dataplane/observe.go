@@ -153,7 +153,11 @@ func (s *Switch) deepestPause(in *port, class uint8) heldBy {
 	var deepest heldBy
 	for i := range s.ports {
 		op := &s.ports[i]
-		for m := op.gateSays & op.nonEmpty & mask; m != 0; m &= m - 1 {
+		m := op.blocked & op.nonEmpty & mask
+		if s.handler != nil { // else nothing but the gate blocks
+			m = op.gateSays & op.nonEmpty & mask
+		}
+		for ; m != 0; m &= m - 1 {
 			c := uint8(bits.TrailingZeros8(m))
 			if int(op.heldDepth[c]) > deepest.depth && s.waitsFor(in, op, c) {
 				deepest = heldBy{int(op.heldDepth[c]), op.index, c}

@@ -144,18 +144,19 @@ func (p *port) txTime(size uint16) units.Time {
 
 // node is what a switch and a NIC have in common.
 type node struct {
-	drv     Driver
+	// What every event asks for is in one cache line: up to wakes.dirty.
 	ports   []port
-	wakes   wakes
 	visits  []uint16 // ports to look at before the current event ends
+	watched bool     // there is a sink, or there are checks
+	tallies bool     // ports count what they send, for telemetry
+	wakes   wakes
+	drv     Driver
 	view    mmu.View
 	policy  buffer.Policy
 	pauses  buffer.PauseObserver
 	handler deadlock.Handler
 	sink    probe.Sink
 	checks  *Checks
-	watched bool // there is a sink, or there are checks
-	tallies bool // ports count what they send, for telemetry
 	serve   func(now units.Time, p *port)
 	// beyond returns the deepest pause that holds frames which came in by a port;
 	// nil at a host.

@@ -235,10 +235,10 @@ func (n *NIC) sendPacket(now units.Time, p *port, i int32, q *qp, seq uint32, si
 // paced computes when pacing allows the next packet.
 func (n *NIC) paced(now units.Time, p *port, q *qp, size uint16) {
 	rate := q.ctl.Rate(now)
-	if rate >= p.spec.Rate {
+	if rate >= n.wire.rate {
 		q.nextAt = p.busy
 	} else {
-		q.nextAt = now + p.spec.TxTime(rate, units.Bytes(size)+p.spec.WireOverhead)
+		q.nextAt = now + n.wire.spacing(rate, size)
 	}
 }
 
@@ -434,8 +434,7 @@ func (n *NIC) rateOf(now units.Time, q *qp) units.Rate {
 func (n *NIC) reacted(now units.Time, i int32, q *qp, before units.Rate) {
 	if q.moves && q.sentSize > 0 {
 		if after := q.ctl.Rate(now); after != before {
-			size := units.Bytes(q.sentSize) + n.ports[0].spec.WireOverhead
-			q.nextAt += n.ports[0].spec.TxTime(after, size) - n.ports[0].spec.TxTime(before, size)
+			q.nextAt += n.wire.spacing(after, q.sentSize) - n.wire.spacing(before, q.sentSize)
 			if q.state == qpPaced && q.nextAt < q.paceAt {
 				// An entry that is too early comes up and is pushed again.
 				q.nextAt = max(now, q.nextAt)

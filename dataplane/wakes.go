@@ -11,10 +11,10 @@ import (
 // moved. Components push their next wake here; the driver sees only the
 // earliest.
 type wakes struct {
+	dirty bool         // something changed since the driver was told
 	heap  []int32      // component ids
 	at    []units.Time // by component; Never when not armed
 	pos   []int32      // by component: index in heap, -1 when not armed
-	dirty bool         // something changed since the driver was told
 }
 
 func newWakes(components int) wakes {

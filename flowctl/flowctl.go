@@ -156,12 +156,15 @@ type PortSpec struct {
 }
 
 // TxTime is how long bytes take at a rate, in whole ticks of the port.
-func (p *PortSpec) TxTime(r units.Rate, b units.Bytes) units.Time {
-	if p.Tick <= 1 {
+func (p *PortSpec) TxTime(r units.Rate, b units.Bytes) units.Time { return TxTime(r, b, p.Tick) }
+
+// TxTime is how long bytes take at a rate, in whole ticks; see PortSpec.Tick.
+func TxTime(r units.Rate, b units.Bytes, tick units.Time) units.Time {
+	if tick <= 1 {
 		return r.TxTime(b)
 	}
 	t := r.TxTimeDown(b)
-	return t - t%p.Tick
+	return t - t%tick
 }
 
 // queues returns the number of lossless classes.

@@ -11,8 +11,12 @@ import (
 func (l *Ledger) Check() error {
 	var segments [numSegments]units.Bytes
 	var ingress units.Bytes
-	for i := range l.in {
-		q := l.View().Ingress(i/Classes, uint8(i%Classes))
+	for i := range l.apart {
+		c := &l.apart[i]
+		q := Ingress{units.Bytes(c[Private-1]), units.Bytes(*l.count(i, Shared)), units.Bytes(c[Headroom-1]), units.Bytes(c[Reserve-1])}
+		if mixed := l.mixed[i/Classes]>>(i%Classes)&1 != 0; mixed != (q.Total() != q.Shared) {
+			return fmt.Errorf("ingress port %d class %d: mixed is %t, and it holds %+v", i/Classes, i%Classes, mixed, q)
+		}
 		if q.Private < 0 || q.Shared < 0 || q.Headroom < 0 || q.Reserve < 0 {
 			return fmt.Errorf("ingress port %d class %d is negative: %+v", i/Classes, i%Classes, q)
 		}
@@ -31,11 +35,13 @@ func (l *Ledger) Check() error {
 		}
 	}
 	var egress units.Bytes
-	for i, b := range l.out {
-		if b < 0 {
-			return fmt.Errorf("egress port %d class %d is negative: %d B", i/Classes, i%Classes, b)
+	for port := range l.rows {
+		for class, b := range l.rows[port].out {
+			if b < 0 {
+				return fmt.Errorf("egress port %d class %d is negative: %d B", port, class, b)
+			}
+			egress += units.Bytes(b)
 		}
-		egress += units.Bytes(b)
 	}
 	switch {
 	case ingress != egress:
@@ -54,16 +60,16 @@ func (l *Ledger) checkPairs() error {
 	if l.pairs == nil {
 		return nil
 	}
-	sum := make([]units.Bytes, len(l.out))
+	sum := make([]units.Bytes, len(l.apart))
 	for i, p := range l.pairs {
 		if p.Bytes < 0 || p.Packets < 0 || (p.Packets == 0) != (p.Bytes == 0) {
 			return fmt.Errorf("pair %d holds %d B in %d packets", i, p.Bytes, p.Packets)
 		}
-		sum[i%len(l.out)] += p.Bytes
+		sum[i%len(l.apart)] += p.Bytes
 	}
 	for i := range sum {
-		if sum[i] != units.Bytes(l.out[i]) {
-			return fmt.Errorf("egress port %d class %d counts %d B, its pairs %d B", i/Classes, i%Classes, l.out[i], sum[i])
+		if out := l.rows[i/Classes].out[i%Classes]; sum[i] != units.Bytes(out) {
+			return fmt.Errorf("egress port %d class %d counts %d B, its pairs %d B", i/Classes, i%Classes, out, sum[i])
 		}
 	}
 	return nil

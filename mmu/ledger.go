@@ -68,11 +68,16 @@ type Ingress struct {
 // Total returns all bytes of the queue.
 func (q *Ingress) Total() units.Bytes { return q.Private + q.Shared + q.Headroom + q.Reserve }
 
-// counters is an Ingress as it is stored: 32 bits each, so that all classes of a
-// port share two cache lines. MaxBuffer keeps them from overflowing.
+// counters is an Ingress in 32 bits each. MaxBuffer keeps them from overflowing.
 type counters [numSegments - 1]int32
 
 func (c *counters) of(s Segment) *int32 { return &c[(s-1)&3] }
+
+// row is what nearly every frame changes, for all classes of a port: one cache line.
+type row struct {
+	shared [Classes]int32 // of the ingress queues
+	out    [Classes]int32 // the egress queues
+}
 
 // MaxBuffer is the largest buffer that can be accounted for.
 const MaxBuffer = 2*units.GiB - 1
@@ -100,8 +105,9 @@ type Ledger struct {
 	sharedAll units.Bytes // of the shared segment when nothing is lent
 	asked     units.Bytes // the same, before it was cut to whole cells
 	lossless  []uint8     // classes of that kind
-	in        []counters  // [port*Classes+class]
-	out       []int32     // [port*Classes+class]
+	rows      []row       // by port
+	apart     []counters  // [port*Classes+class]: ingress queues, but for the shared segment
+	mixed     []uint8     // by port: classes that hold something outside of the shared segment
 	segments  [numSegments]units.Bytes
 	stored    units.Bytes
 	reserved  units.Bytes // promised by SetAside, not yet used
@@ -116,8 +122,8 @@ type Ledger struct {
 
 // NewLedger returns an empty ledger.
 func NewLedger(spec Spec) *Ledger {
-	n := spec.Ports * Classes
-	l := &Ledger{spec: spec, in: make([]counters, n), out: make([]int32, n)}
+	l := &Ledger{spec: spec}
+	l.makeQueues()
 	for c, k := range spec.Kinds {
 		if k == Lossless {
 			l.lossless = append(l.lossless, uint8(c))
@@ -127,6 +133,28 @@ func NewLedger(spec Spec) *Ledger {
 	return l
 }
 
+func (l *Ledger) makeQueues() {
+	n := l.spec.Ports
+	l.rows, l.apart, l.mixed = make([]row, n), make([]counters, n*Classes), make([]uint8, n)
+}
+
+// count returns the counter of an ingress queue for a segment.
+func (l *Ledger) count(at int, s Segment) *int32 {
+	if s == Shared {
+		return &l.rows[at/Classes].shared[at%Classes]
+	}
+	return l.apart[at].of(s)
+}
+
+// mix notes whether an ingress queue holds something outside of the shared segment.
+func (l *Ledger) mix(at int) {
+	c, bit := &l.apart[at], uint8(1)<<(at%Classes)
+	l.mixed[at/Classes] &^= bit
+	if c[Private-1]|c[Headroom-1]|c[Reserve-1] != 0 {
+		l.mixed[at/Classes] |= bit
+	}
+}
+
 // KeepPairs makes an empty ledger count bytes and packets per (ingress, egress,
 // class).
 func (l *Ledger) KeepPairs() {
@@ -134,7 +162,7 @@ func (l *Ledger) KeepPairs() {
 		panic("mmu: pairs must be asked for while nothing is stored")
 	}
 	if l.pairs == nil {
-		l.pairs = make([]Pair, l.spec.Ports*len(l.out))
+		l.pairs = make([]Pair, l.spec.Ports*len(l.apart))
 		l.extra = true
 	}
 }
@@ -150,7 +178,7 @@ func (l *Ledger) KeepPeaks() {
 	if l.stored != 0 {
 		panic("mmu: peaks must be asked for while nothing is stored")
 	}
-	l.tops, l.extra = make([]tops, len(l.in)), true
+	l.tops, l.extra = make([]tops, len(l.apart)), true
 }
 
 // charged keeps the books that not every run has.
@@ -160,10 +188,10 @@ func (l *Ledger) charged(a *Arrival, s Segment) {
 	}
 	if l.tops != nil {
 		in, out := a.In*Classes+int(a.Class), a.Out*Classes+int(a.Class)
-		if n, top := *l.in[in].of(s), l.tops[in].in.of(s); n > *top {
+		if n, top := *l.count(in, s), l.tops[in].in.of(s); n > *top {
 			*top = n
 		}
-		if n, top := l.out[out], &l.tops[out].out; n > *top {
+		if n, top := l.rows[a.Out].out[a.Class&7], &l.tops[out].out; n > *top {
 			*top = n
 		}
 	}
@@ -191,15 +219,19 @@ type Arrival struct {
 // (num / 2^shift) of the free part of the shared segment.
 func (l *Ledger) Within(port int, class uint8, b units.Bytes, num int64, shift uint8) bool {
 	free := l.sharedMax - l.segments[Shared]
-	return units.Bytes(l.in[port*Classes+int(class)][Shared-1])+b <= units.Bytes(int64(free)*num>>(shift&63))
+	return units.Bytes(l.rows[port].shared[class&7])+b <= units.Bytes(int64(free)*num>>(shift&63))
 }
 
 // Charge stores a frame in a segment.
 func (l *Ledger) Charge(a *Arrival, s Segment) {
-	at := a.In*Classes + int(a.Class)
-	*l.in[at].of(s) += int32(a.Bytes)
-	if s == Reserve {
-		l.reserved -= a.Bytes
+	if s == Shared { // as nearly always
+		l.rows[a.In].shared[a.Class&7] += int32(a.Bytes)
+	} else {
+		*l.apart[a.In*Classes+int(a.Class)].of(s) += int32(a.Bytes)
+		l.mixed[a.In] |= 1 << (a.Class & 7)
+		if s == Reserve {
+			l.reserved -= a.Bytes
+		}
 	}
 	used := l.segments[s] + a.Bytes
 	l.segments[s] = used
@@ -210,7 +242,7 @@ func (l *Ledger) Charge(a *Arrival, s Segment) {
 	if l.stored > l.peakAll {
 		l.peakAll = l.stored
 	}
-	l.out[a.Out*Classes+int(a.Class)] += int32(a.Bytes)
+	l.rows[a.Out].out[a.Class&7] += int32(a.Bytes)
 	if l.extra {
 		l.charged(a, s)
 	}
@@ -226,26 +258,36 @@ func (l *Ledger) pair(a *Arrival, out int, sign int32) {
 // Release takes a departing frame out. The ingress queue's segments are emptied
 // in the queue's release order, so a frame need not remember where it was put.
 func (l *Ledger) Release(a *Arrival) {
-	at := a.In*Classes + int(a.Class)
-	c := &l.in[at]
 	left := int32(a.Bytes)
-	switch {
-	case l.orders != nil || c[Headroom-1]|c[Reserve-1] != 0:
-		l.releaseInOrder(at, left)
-	case c[Shared-1] >= left: // what nearly every departure does
-		c[Shared-1] -= left
+	if c := &l.rows[a.In].shared[a.Class&7]; l.mixed[a.In]>>(a.Class&7)&1 == 0 && *c >= left {
+		*c -= left
 		l.segments[Shared] -= a.Bytes
-	case c[Shared-1] == 0 && c[Private-1] >= left:
-		c[Private-1] -= left
-		l.segments[Private] -= a.Bytes
-	default:
-		l.releaseInOrder(at, left)
+	} else {
+		l.releaseMixed(a.In*Classes+int(a.Class), left)
 	}
-	l.out[a.Out*Classes+int(a.Class)] -= left
+	l.rows[a.Out].out[a.Class&7] -= left
 	l.stored -= a.Bytes
 	if l.pairs != nil {
 		l.pair(a, a.Out, -1)
 	}
+}
+
+// releaseMixed is for a queue that holds something outside of the shared segment.
+func (l *Ledger) releaseMixed(at int, left int32) {
+	c, shared := &l.apart[at], l.count(at, Shared)
+	switch {
+	case l.orders != nil || c[Headroom-1]|c[Reserve-1] != 0:
+		l.releaseInOrder(at, left)
+	case *shared >= left:
+		*shared -= left
+		l.segments[Shared] -= units.Bytes(left)
+	case *shared == 0 && c[Private-1] >= left:
+		c[Private-1] -= left
+		l.segments[Private] -= units.Bytes(left)
+	default:
+		l.releaseInOrder(at, left)
+	}
+	l.mix(at)
 }
 
 func (l *Ledger) releaseInOrder(at int, left int32) {
@@ -254,7 +296,7 @@ func (l *Ledger) releaseInOrder(at int, left int32) {
 		order = l.orders[at]
 	}
 	for _, s := range releaseOrder[order] {
-		part := l.in[at].of(s)
+		part := l.count(at, s)
 		n := min(*part, left)
 		*part -= n
 		l.segments[s] -= units.Bytes(n)
@@ -270,22 +312,22 @@ func (l *Ledger) releaseInOrder(at int, left int32) {
 
 // Move re-labels stored bytes when a queued frame is given to another egress.
 func (l *Ledger) Move(a *Arrival, to int) {
-	l.out[a.Out*Classes+int(a.Class)] -= int32(a.Bytes)
-	l.out[to*Classes+int(a.Class)] += int32(a.Bytes)
+	l.rows[a.Out].out[a.Class&7] -= int32(a.Bytes)
+	l.rows[to].out[a.Class&7] += int32(a.Bytes)
 	if l.pairs != nil {
 		l.pair(a, a.Out, -1)
 		l.pair(a, to, 1)
 	}
 	if l.tops != nil {
 		at := to*Classes + int(a.Class)
-		l.tops[at].out = max(l.tops[at].out, l.out[at])
+		l.tops[at].out = max(l.tops[at].out, l.rows[to].out[a.Class&7])
 	}
 }
 
 // SetOrder changes the release order of one ingress queue.
 func (l *Ledger) SetOrder(port int, class uint8, o Order) {
 	if l.orders == nil {
-		l.orders = make([]Order, len(l.in))
+		l.orders = make([]Order, len(l.apart))
 	}
 	l.orders[port*Classes+int(class)] = o
 }

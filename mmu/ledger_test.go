@@ -246,12 +246,14 @@ func TestCheckCatches(t *testing.T) {
 		about   string
 		corrupt func(*Ledger)
 	}{
-		{"negative", func(l *Ledger) { *l.in[at].of(Shared) = -1 }},
-		{"private segment of 1000 B", func(l *Ledger) { *l.in[at].of(Private) += 1000 }},
+		{"negative", func(l *Ledger) { *l.count(at, Shared) = -1 }},
+		{"private segment of 1000 B", func(l *Ledger) { *l.count(at, Private) += 1000 }},
 		{"shared segment counts", func(l *Ledger) { l.segments[Shared]++ }},
-		{"headroom segment counts", func(l *Ledger) { *l.in[at].of(Headroom) += 5 }},
-		{"egress queues", func(l *Ledger) { l.out[1*Classes+lossless]++ }},
-		{"negative", func(l *Ledger) { l.out[2*Classes+lossless] = -1 }},
+		{"headroom segment counts", func(l *Ledger) { *l.count(at, Headroom) += 5 }},
+		{"mixed is false", func(l *Ledger) { l.mixed[0] = 0 }},
+		{"mixed is true", func(l *Ledger) { l.mixed[2] = 1 << lossless }},
+		{"egress queues", func(l *Ledger) { l.rows[1].out[lossless]++ }},
+		{"negative", func(l *Ledger) { l.rows[2].out[lossless] = -1 }},
 		{"are stored", func(l *Ledger) { l.stored++ }},
 		{"in a buffer of", func(l *Ledger) { l.reserved = 20000 }},
 		{"shared segment of 10 B", func(l *Ledger) { l.sharedMax = 10 }},

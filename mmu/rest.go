@@ -12,14 +12,16 @@ type Rest struct {
 // Rest returns a rest of nothing.
 func (l *Ledger) Rest() *Rest {
 	r := &Rest{of: l, left: Ledger{spec: l.spec, lossless: l.lossless}}
-	r.left.in, r.left.out = make([]counters, len(l.in)), make([]int32, len(l.out))
+	r.left.makeQueues()
 	r.Clear()
 	return r
 }
 
 // Clear takes everything out. Sizes are those of the ledger now.
 func (r *Rest) Clear() {
-	clear(r.left.in)
+	clear(r.left.rows)
+	clear(r.left.apart)
+	clear(r.left.mixed)
 	r.left.segments = [numSegments]units.Bytes{}
 	r.left.stored = 0
 	r.left.sharedMax, r.left.sharedAll = r.of.sharedMax, r.of.sharedAll
@@ -39,7 +41,7 @@ func (r *Rest) Keep(port int, class uint8, b units.Bytes) {
 	var c counters
 	list := &releaseOrder[order]
 	for i := len(list) - 1; i >= 0; i-- {
-		n := min(int32(b), *r.of.in[at].of(list[i]))
+		n := min(int32(b), *r.of.count(at, list[i]))
 		*c.of(list[i]) = n
 		b -= units.Bytes(n)
 	}
@@ -64,9 +66,11 @@ func (r *Rest) Favour(port int, class uint8, b units.Bytes) { r.KeepSome(port, c
 
 func (r *Rest) set(at int, c counters) {
 	for s := Private; s < numSegments; s++ {
-		d := units.Bytes(*c.of(s) - *r.left.in[at].of(s))
+		n := r.left.count(at, s)
+		d := units.Bytes(*c.of(s) - *n)
 		r.left.segments[s] += d
 		r.left.stored += d
+		*n = *c.of(s)
 	}
-	r.left.in[at] = c
+	r.left.mix(at)
 }

@@ -26,9 +26,11 @@ func (v View) Used(s Segment) units.Bytes { return v.l.segments[s] }
 // observer.
 func (v View) SharedOf(k Kind) units.Bytes {
 	sum := units.Bytes(0)
-	for i := range v.l.in {
-		if v.l.spec.Kinds[i%Classes] == k {
-			sum += units.Bytes(*v.l.in[i].of(Shared))
+	for i := range v.l.rows {
+		for class, b := range v.l.rows[i].shared {
+			if v.l.spec.Kinds[class] == k {
+				sum += units.Bytes(b)
+			}
 		}
 	}
 	return sum
@@ -51,13 +53,17 @@ func (v View) Kind(class uint8) Kind { return v.l.spec.Kinds[class&7] }
 
 // Ingress returns what an ingress queue holds.
 func (v View) Ingress(port int, class uint8) Ingress {
-	c := &v.l.in[port*Classes+int(class)]
-	return Ingress{units.Bytes(c[Private-1]), units.Bytes(c[Shared-1]), units.Bytes(c[Headroom-1]), units.Bytes(c[Reserve-1])}
+	q := Ingress{Shared: units.Bytes(v.l.rows[port].shared[class&7])}
+	if v.l.mixed[port]>>(class&7)&1 != 0 {
+		c := &v.l.apart[port*Classes+int(class)]
+		q.Private, q.Headroom, q.Reserve = units.Bytes(c[Private-1]), units.Bytes(c[Headroom-1]), units.Bytes(c[Reserve-1])
+	}
+	return q
 }
 
 // In returns what an ingress queue holds in one segment.
 func (v View) In(port int, class uint8, s Segment) units.Bytes {
-	return units.Bytes(*v.l.in[port*Classes+int(class)].of(s))
+	return units.Bytes(*v.l.count(port*Classes+int(class), s))
 }
 
 // IngressPort sums the ingress queues of a port over the classes in mask.
@@ -80,21 +86,28 @@ func (v View) IngressPort(port int, mask uint8) Ingress {
 // every port, also where nobody asks.
 func (v View) PortIn(port int, s Segment) units.Bytes {
 	sum := int32(0)
-	queues := v.l.in[port*Classes : port*Classes+Classes]
-	for _, c := range v.l.lossless {
-		sum += *queues[c&7].of(s)
+	if s == Shared {
+		shared := &v.l.rows[port].shared
+		for _, c := range v.l.lossless {
+			sum += shared[c&7]
+		}
+	} else if v.l.mixed[port] != 0 {
+		apart := v.l.apart[port*Classes : port*Classes+Classes]
+		for _, c := range v.l.lossless {
+			sum += *apart[c&7].of(s)
+		}
 	}
 	return units.Bytes(sum)
 }
 
 // Egress returns the bytes waiting for an egress queue.
 func (v View) Egress(port int, class uint8) units.Bytes {
-	return units.Bytes(v.l.out[port*Classes+int(class)])
+	return units.Bytes(v.l.rows[port].out[class&7])
 }
 
 // EgressPort returns the bytes waiting for an egress port.
 func (v View) EgressPort(port int) units.Bytes {
-	q := (*[Classes]int32)(v.l.out[port*Classes:])
+	q := &v.l.rows[port].out
 	// Unrolled: telemetry asks for every frame.
 	return units.Bytes(q[0]) + units.Bytes(q[1]) + units.Bytes(q[2]) + units.Bytes(q[3]) +
 		units.Bytes(q[4]) + units.Bytes(q[5]) + units.Bytes(q[6]) + units.Bytes(q[7])

@@ -47,18 +47,21 @@ func timer(t units.Time, class uint64) uint64 {
 // fastNode is a node of the fast engine: a data plane, the frames on the wires
 // that lead to it, and its timers.
 type fastNode struct {
-	txDone      tree // by port
+	// What a window needs of a host is in four cache lines.
+	txDone      tree   // by port
+	timer       uint64 // the smallest of timers
+	later       uint64 // smallest key of the known frames that arrive after the window
+	frames      uint64 // that arrived, of any kind
 	timers      [4]uint64
-	timer       uint64  // the smallest of timers
-	later       uint64  // smallest key of the known frames that arrive after the window
 	chunks      *chunks // of the worker that runs the node
+	sw          *dataplane.Switch
+	nic         *dataplane.NIC
+	control     uint64 // control frames that arrived
 	inputs      []input
 	outputs     []*link
 	touched     []uint64 // bitmap of outputs with frames not yet published
 	waiting     []uint64 // bitmap of inputs with known frames that arrive later
 	news        []uint64 // bitmap of inputs with frames published by their senders
-	sw          *dataplane.Switch
-	nic         *dataplane.NIC
 	common      node
 	ext         packet.Ext // scratch
 	changes     []change
@@ -66,8 +69,6 @@ type fastNode struct {
 	ordered     *orderedNode // not nil in runs in the order of insertion
 	index       int          // in the engine's order
 	pendingWake uint64       // window of a far wake that is on its way
-	frames      uint64       // that arrived, of any kind
-	control     uint64       // control frames that arrived
 }
 
 // Slots of fastNode.timers.
