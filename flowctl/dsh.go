@@ -74,7 +74,10 @@ func (Insurance) Pattern() string { return `^(phi|0|` + units.BytesPattern + `)$
 // paused early enough for what it will still receive to fit the shared segment; if that
 // was not enough, the whole port is paused, and the insurance takes what is in flight.
 // docs/dsh.md has what the paper leaves open.
-type DSH struct{ params DSHParams }
+type DSH struct {
+	params DSHParams
+	rules  []*dshRule // of all ports
+}
 
 func newDSH(params any) (Scheme, error) {
 	p := params.(*DSHParams)
@@ -141,49 +144,72 @@ func (s *DSH) Gate(p Port) Gate { return NewPauseGate(p) }
 func (s *DSH) Receiver(p Port) Receiver {
 	spec := p.Spec()
 	w, phi := weights{s.params.Gradient, s.params.Deviation, s.params.K}, s.params.Headroom.Of(spec)
-	r := &dshReceiver{
-		PauseSender: NewPauseSender(p), view: p.View(), policy: p.Policy(), index: p.Index(), all: spec.Lossless,
-		queues: spec.queues(), private: p.View().PrivateSize(), phi: phi, insurance: s.insurance(spec), sharing: s.params.SharedHeadroom,
-		window: s.params.Window, last: noQueue, deltaQ: s.params.DeltaQueue, deltaP: s.params.DeltaPort, ideal: newIdeal(w, phi, spec.Rate),
+	rule := dshRule{
+		all: spec.Lossless, queues: spec.queues(), private: p.View().PrivateSize(), phi: phi, insurance: s.insurance(spec), sharing: s.params.SharedHeadroom,
+		window: s.params.Window, deltaQ: s.params.DeltaQueue, deltaP: s.params.DeltaPort, ideal: newIdeal(w, phi, spec.Rate),
 	}
 	if prop, ok := p.Policy().(buffer.Proportional); ok {
-		r.share, r.shift, r.direct = prop.Share()
+		rule.share, rule.shift, rule.direct = prop.Share()
 	}
+	r := &dshReceiver{dshRule: s.rule(rule), PauseSender: NewPauseSender(p), view: p.View(), policy: p.Policy(), index: p.Index(), last: noQueue}
 	if s.params.Estimator == "table" {
 		r.table, _ = newTables(w, phi, spec.Rate)
 	}
+	for i := range r.gradients {
+		r.gradients[i].at = never
+	}
 	return r
+}
+
+// rule returns the one copy of a rule.
+func (s *DSH) rule(r dshRule) *dshRule {
+	for _, old := range s.rules {
+		if *old == r {
+			return old
+		}
+	}
+	s.rules = append(s.rules, &r)
+	return &r
+}
+
+// dshRule is what does not change at a port. Ports that are alike share it, so that it
+// stays in the cache.
+type dshRule struct {
+	share     int64       // of the free shared segment, see buffer.Proportional
+	queues    units.Bytes // N_q
+	phi       units.Bytes // PHI
+	private   units.Bytes
+	ideal     ideal
+	insurance units.Bytes // of the port
+	window    units.Time
+	deltaQ    units.Bytes
+	deltaP    units.Bytes
+	shift     uint8
+	direct    bool // the policy is proportional: T need not be asked for
+	sharing   bool
+	all       uint8 // lossless classes
 }
 
 // noQueue is no class.
 const noQueue = 0xff
 
 type dshReceiver struct {
-	// What every frame needs comes first.
-	view    mmu.View
-	index   int
-	share   int64       // of the free shared segment, see buffer.Proportional
-	queues  units.Bytes // N_q
-	phi     units.Bytes // PHI
-	arrived units.Time  // when the last frame came
-	since   units.Time  // when the first one of those in a row came that went to the same queue
-	last    uint8       // that queue
-	shift   uint8
-	direct  bool  // the policy is proportional: T need not be asked for
-	counted bool  // the frame that is to be placed has been followed already
-	off     uint8 // queues that are OFF
-	portOff bool
-	PauseSender
-	private   units.Bytes
-	table     *tables // nil: ideal
-	ideal     ideal
-	insurance units.Bytes // of the port
-	window    units.Time
-	policy    buffer.Policy
-	deltaQ    units.Bytes
-	deltaP    units.Bytes
-	sharing   bool
-	all       uint8 // lossless classes
+	// What every frame needs fills a cache line, up to PauseSender.want, and half a
+	// one for its queue.
+	*dshRule
+	view        mmu.View
+	index       int
+	arrived     units.Time // when the last frame came
+	since       units.Time // when the first one of those in a row came that went to the same queue
+	table       *tables    // nil: ideal
+	last        uint8      // that queue
+	counted     bool       // the frame that is to be placed has been followed already
+	off         uint8      // queues that are OFF
+	portOff     bool
+	PauseSender // 48 bytes
+	policy      buffer.Policy
+	_           [8]byte
+	gradients   [mmu.Classes]gradient // of ideal
 	quiet
 }
 
@@ -203,7 +229,7 @@ func (r *dshReceiver) tau(class uint8) units.Bytes {
 // estimate returns phi^ of a queue.
 func (r *dshReceiver) estimate(class uint8) units.Bytes {
 	if r.table == nil {
-		return r.ideal.estimate(class)
+		return r.ideal.estimate(&r.gradients[class&7])
 	}
 	return r.table.estimate(class)
 }
@@ -233,7 +259,7 @@ func (r *dshReceiver) Arrived(now units.Time, class uint8, b units.Bytes) bool {
 	in := r.view.Ingress(r.index, class)
 	length := in.Private + in.Shared + in.Headroom + in.Reserve + b
 	if r.table == nil {
-		r.ideal.arrive(now, class, length)
+		r.ideal.arrive(&r.gradients[class&7], now, length)
 	} else {
 		r.table.arrive(now, class, length)
 	}

@@ -19,16 +19,18 @@ import (
 // weights are the parameters of an estimate.
 type weights struct{ gradient, deviation, k buffer.Ratio }
 
-// ideal is Algorithm 2, in floating point with every step rounded. What one queue
-// needs fills half a cache line.
+// ideal is Algorithm 2, in floating point with every step rounded.
 type ideal struct {
 	wg, wv, k float64
 	delay     float64 // D, in ps
 	phi       float64 // PHI
-	queues    [mmu.Classes]idealQueue
 }
 
-type idealQueue struct {
+// never is the time of the last arrival of a queue that had none.
+const never units.Time = -1
+
+// gradient is what it keeps of a queue: half a cache line.
+type gradient struct {
 	at     units.Time // of the last arrival
 	g, v   float64    // g_avg and v_avg, in bytes per ps
 	length int64      // of the queue then
@@ -39,17 +41,13 @@ func newIdeal(w weights, phi units.Bytes, rate units.Rate) ideal {
 	if rate > 0 {
 		e.delay = float64(float64(phi)*8e12) / float64(rate)
 	}
-	for i := range e.queues {
-		e.queues[i].at = -1
-	}
 	return e
 }
 
 func real(r buffer.Ratio) float64 { return float64(r.Num) / float64(r.Den) }
 
 // arrive follows an arrival that makes a queue that long.
-func (e *ideal) arrive(now units.Time, class uint8, length units.Bytes) {
-	q := &e.queues[class&7]
+func (e *ideal) arrive(q *gradient, now units.Time, length units.Bytes) {
 	grown, took := int64(length)-q.length, now-q.at
 	first := q.at < 0
 	q.length, q.at = int64(length), now
@@ -62,8 +60,7 @@ func (e *ideal) arrive(now units.Time, class uint8, length units.Bytes) {
 }
 
 // estimate returns phi^ of a queue, to the nearest byte.
-func (e *ideal) estimate(class uint8) units.Bytes {
-	q := &e.queues[class&7]
+func (e *ideal) estimate(q *gradient) units.Bytes {
 	phi := float64((q.g + float64(e.k*q.v)) * e.delay)
 	return units.Bytes(max(0, min(phi, e.phi)) + 0.5)
 }
@@ -157,7 +154,7 @@ func newTables(w weights, phi units.Bytes, rate units.Rate) (*tables, bool) {
 		e.phis[i+1] = phi * units.Bytes(i+1) / estimateSteps
 	}
 	for i := range e.queues {
-		e.queues[i].at = -1
+		e.queues[i].at = never
 	}
 	return e, ok == [3]bool{true, true, true}
 }

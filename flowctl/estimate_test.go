@@ -42,37 +42,37 @@ var arrivals = []struct {
 }
 
 func TestEstimatesByHand(t *testing.T) {
-	e := newIdeal(paperWeights, 10000, 100*units.Gbps)
+	e, q := newIdeal(paperWeights, 10000, 100*units.Gbps), gradient{at: never}
 	s, ok := newTables(paperWeights, 10000, 100*units.Gbps)
 	if !ok {
 		t.Fatal("1/4, 1/4 and 4 are powers of two")
 	}
 	for i, a := range arrivals {
-		e.arrive(a.at*ns, 3, a.length)
+		e.arrive(&q, a.at*ns, a.length)
 		s.arrive(a.at*ns, 3, a.length)
-		if got := float64(e.estimate(3)); math.Abs(got-a.ideal) > 0.56 { // to the byte, literals to a tenth
+		if got := float64(e.estimate(&q)); math.Abs(got-a.ideal) > 0.56 { // to the byte, literals to a tenth
 			t.Errorf("arrival %d: the ideal form estimates %v B, want %v", i, got, a.ideal)
 		}
 		if got := s.estimate(3); got != a.table {
 			t.Errorf("arrival %d: the table form estimates %v B, want %v", i, got, a.table)
 		}
 	}
-	if e.estimate(4) != 0 || s.estimate(4) != 0 {
+	if e.estimate(&gradient{at: never}) != 0 || s.estimate(4) != 0 {
 		t.Error("another queue has an estimate")
 	}
 }
 
 // A queue that drains steadily needs nothing.
 func TestEstimateIsNeverNegative(t *testing.T) {
-	e := newIdeal(paperWeights, 10000, 100*units.Gbps)
+	e, q := newIdeal(paperWeights, 10000, 100*units.Gbps), gradient{at: never}
 	s, _ := newTables(paperWeights, 10000, 100*units.Gbps)
 	for i := range 60 {
-		e.arrive(units.Time(i)*100*ns, 1, units.Bytes(60000-100*i))
+		e.arrive(&q, units.Time(i)*100*ns, units.Bytes(60000-100*i))
 		s.arrive(units.Time(i)*100*ns, 1, units.Bytes(60000-100*i))
 	}
 	// avg is -1 (1 - 0.75^59), dev is what is left of it: below 1e-5.
-	if e.estimate(1) != 0 || s.estimate(1) != 0 {
-		t.Errorf("estimates %d and %d B", e.estimate(1), s.estimate(1))
+	if e.estimate(&q) != 0 || s.estimate(1) != 0 {
+		t.Errorf("estimates %d and %d B", e.estimate(&q), s.estimate(1))
 	}
 }
 
