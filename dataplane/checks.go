@@ -62,6 +62,8 @@ func (c *Checks) balance(now units.Time, l *mmu.Ledger) {
 
 // enqueued and dequeued check that a queue is first in, first out. Frames that a
 // handler moves are exempt: it calls forget.
+//
+//go:noinline
 func (c *Checks) enqueued(queue int, slot uint32) {
 	for len(c.head) <= queue {
 		c.head = append(c.head, 0)
@@ -74,6 +76,7 @@ func (c *Checks) enqueued(queue int, slot uint32) {
 	c.tail[queue]++
 }
 
+//go:noinline
 func (c *Checks) dequeued(now units.Time, queue int, slot uint32) {
 	if c.stamps[slot] == moved {
 		return

@@ -15,32 +15,53 @@ type memory struct {
 	free    uint32
 }
 
-// put stores a packet that came in by a port.
-func (m *memory) put(p *packet.Packet, ext packet.Ext, in int) uint32 {
+// store puts a packet and its extension.
+func (m *memory) store(p *packet.Packet, ext packet.Ext, in int) uint32 {
+	slot := m.put(p, in)
+	if p.Flags&(packet.Extended|packet.Telemetry) != 0 {
+		m.keep(slot, ext)
+	}
+	return slot
+}
+
+// put stores a packet that came in by a port, without its extension.
+func (m *memory) put(p *packet.Packet, in int) uint32 {
 	slot := m.free
 	if slot == 0 {
-		m.packets = append(m.packets, packet.Packet{})
-		slot = uint32(len(m.packets) - 1)
-	} else {
-		m.free = m.packets[slot].Link
+		slot = m.grow()
 	}
 	q := &m.packets[slot]
+	m.free = q.Link
 	*q = *p
 	q.Link = 0
 	q.Port = uint16(in)
-	if p.Flags&(packet.Extended|packet.Telemetry) != 0 {
-		for uint32(len(m.ext)) <= slot {
-			m.ext = append(m.ext, nil)
-		}
-		if m.ext[slot] == nil {
-			if len(m.slab) == 0 {
-				m.slab = make(packet.Ext, 256*packet.ExtWords)
-			}
-			m.ext[slot], m.slab = m.slab[:0:packet.ExtWords], m.slab[packet.ExtWords:]
-		}
-		m.ext[slot] = append(m.ext[slot][:0], ext...)
-	}
 	return slot
+}
+
+// grow makes room for one more packet, which is the next to be free. What seldom runs
+// is kept out of the functions that every frame runs through, here and elsewhere: they
+// are to stay in the instruction cache.
+//
+//go:noinline
+func (m *memory) grow() uint32 {
+	m.packets = append(m.packets, packet.Packet{})
+	return uint32(len(m.packets) - 1)
+}
+
+// keep stores the extension of a packet that may have one.
+//
+//go:noinline
+func (m *memory) keep(slot uint32, ext packet.Ext) {
+	for uint32(len(m.ext)) <= slot {
+		m.ext = append(m.ext, nil)
+	}
+	if m.ext[slot] == nil {
+		if len(m.slab) == 0 {
+			m.slab = make(packet.Ext, 256*packet.ExtWords)
+		}
+		m.ext[slot], m.slab = m.slab[:0:packet.ExtWords], m.slab[packet.ExtWords:]
+	}
+	m.ext[slot] = append(m.ext[slot][:0], ext...)
 }
 
 func (m *memory) extOf(p *packet.Packet, slot uint32) packet.Ext {

@@ -471,6 +471,7 @@ func (n *NIC) finish(now units.Time, i int32, q *qp) {
 	}
 }
 
+//go:noinline
 func (n *NIC) free(i int32, q *qp) {
 	q.state = qpFree
 	n.idle[q.way.index] = append(n.idle[q.way.index], i)

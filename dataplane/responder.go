@@ -14,9 +14,7 @@ func (n *NIC) data(now units.Time, p *packet.Packet, ext packet.Ext) {
 	r := &n.flows.Recv[p.Flow]
 	way := &n.ways[r.way]
 	if n.watched && n.checks != nil {
-		if dst := n.flows.Flow[p.Flow].Dst; dst != n.id || p.Dst != n.id {
-			n.checks.fail(now, "host %d got a packet of flow %d for host %d", n.id, p.Flow, dst)
-		}
+		n.checkDst(now, p)
 	}
 	marked := p.Flags&packet.CE != 0
 	if marked {
@@ -47,16 +45,31 @@ func (n *NIC) data(now units.Time, p *packet.Packet, ext packet.Ext) {
 			n.answer(p, packet.Ack, way, r.Next, marked, ext)
 		}
 	case p.Seq > r.Next:
-		r.Early++
-		if r.nacked != r.Next+1 || now-r.lastNack >= way.NackEvery {
-			r.nacked, r.lastNack = r.Next+1, now
-			n.Stats.Nacks++
-			n.report(now, p.Flow, probe.FlowGap)
-			n.answer(p, packet.Nack, way, r.Next, marked, ext)
-		}
+		n.early(now, p, r, way, marked, ext)
 	default:
 		r.Twice++
 		n.answer(p, packet.Ack, way, r.Next, marked, ext)
+	}
+}
+
+//go:noinline
+func (n *NIC) checkDst(now units.Time, p *packet.Packet) {
+	if dst := n.flows.Flow[p.Flow].Dst; dst != n.id || p.Dst != n.id {
+		n.checks.fail(now, "host %d got a packet of flow %d for host %d", n.id, p.Flow, dst)
+	}
+}
+
+// early takes a packet that go-back-N does not accept because one before it is
+// missing.
+//
+//go:noinline
+func (n *NIC) early(now units.Time, p *packet.Packet, r *RecvResult, way *Transport, marked bool, ext packet.Ext) {
+	r.Early++
+	if r.nacked != r.Next+1 || now-r.lastNack >= way.NackEvery {
+		r.nacked, r.lastNack = r.Next+1, now
+		n.Stats.Nacks++
+		n.report(now, p.Flow, probe.FlowGap)
+		n.answer(p, packet.Nack, way, r.Next, marked, ext)
 	}
 }
 

@@ -47,6 +47,8 @@ func (t *stamps) leaves(op *port, p *packet.Packet) {
 }
 
 // stampStored writes the record of a packet of the memory that leaves.
+//
+//go:noinline
 func (s *Switch) stampStored(now units.Time, op *port, f *packet.Packet, slot uint32) {
 	if f.Flags&packet.Telemetry != 0 {
 		f.Flags |= packet.Extended
@@ -64,6 +66,8 @@ func (s *Switch) carriedBy(p *packet.Packet) packet.Ext {
 
 // passStamped does the same for a packet that is not stored, and sends it. What
 // arrived is read-only: the packet is copied.
+//
+//go:noinline
 func (s *Switch) passStamped(now units.Time, op *port, p *packet.Packet) {
 	t, ext := s.stamps, s.carriedBy(p)
 	t.joins(op, p)

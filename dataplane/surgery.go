@@ -148,7 +148,7 @@ func (s *Switch) arriveHooked(now units.Time, in, out int, p *packet.Packet, ext
 		return
 	}
 	s.charge(now, ip, a, seg, told)
-	slot := s.memory.put(&f, ext, in)
+	slot := s.memory.store(&f, ext, in)
 	op := &s.ports[out]
 	if verdict == deadlock.Aside {
 		at := out*mmu.Classes + int(f.Class())
@@ -235,7 +235,7 @@ func (s *Switch) InsertHead(now units.Time, in, out int, p *packet.Packet) bool 
 	if s.checks != nil {
 		s.checks.in += uint64(a.Bytes)
 	}
-	slot := s.memory.put(p, nil, in)
+	slot := s.memory.store(p, nil, in)
 	f := &s.memory.packets[slot]
 	q := &s.ports[out].queues[p.Class()]
 	f.Link = q.head

@@ -261,11 +261,10 @@ func (s *Switch) Forward(now units.Time, in int, p *packet.Packet) {
 	} else {
 		s.describe(a, in, out, 0, p)
 		s.charge(now, ip, a, seg, told)
-		ext := packet.Ext(nil)
+		slot := s.memory.put(p, in)
 		if p.Flags&(packet.Extended|packet.Telemetry) != 0 {
-			ext = s.carriedBy(p)
+			s.memory.keep(slot, s.carriedBy(p))
 		}
-		slot := s.memory.put(p, ext, in)
 		s.join(now, op, slot)
 		if s.sink != nil {
 			s.sink.Queued(now, in, out, &s.memory.packets[slot], seg)

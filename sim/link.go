@@ -125,6 +125,7 @@ func (l *link) push(c *chunks, p *packet.Packet, done units.Time) *packet.Packet
 	return e
 }
 
+//go:noinline
 func (l *link) grow(c *chunks) {
 	k := c.take()
 	l.last.next = k
@@ -133,6 +134,8 @@ func (l *link) grow(c *chunks) {
 }
 
 // pushExt puts the extension of the last frame beside it and returns its place.
+//
+//go:noinline
 func (l *link) pushExt(ext packet.Ext) uint32 {
 	k := l.last
 	if k.ext == nil {
