@@ -69,7 +69,7 @@ func (s *Switch) EachWaiting(port int, class uint8, use func(in int, came units.
 		for slot := q.head; slot != 0; {
 			f := &s.memory.packets[slot]
 			use(int(f.Port), f.At, s.ledger.Cells(units.Bytes(f.Size)))
-			slot = f.Link
+			slot = s.memory.next[slot]
 		}
 	}
 }

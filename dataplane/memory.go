@@ -10,6 +10,7 @@ type fifo struct {
 // memory holds the packets of a switch. Slot 0 means "none".
 type memory struct {
 	packets []packet.Packet
+	next    []uint32     // by slot: the next packet of its queue, or the next unused slot; apart, because packets are seldom in the cache
 	ext     []packet.Ext // by slot; shorter than packets when unused
 	slab    packet.Ext   // room for extensions that is not handed out yet
 	free    uint32
@@ -31,9 +32,8 @@ func (m *memory) put(p *packet.Packet, in int) uint32 {
 		slot = m.grow()
 	}
 	q := &m.packets[slot]
-	m.free = q.Link
+	m.free, m.next[slot] = m.next[slot], 0
 	*q = *p
-	q.Link = 0
 	q.Port = uint16(in)
 	return slot
 }
@@ -44,7 +44,7 @@ func (m *memory) put(p *packet.Packet, in int) uint32 {
 //
 //go:noinline
 func (m *memory) grow() uint32 {
-	m.packets = append(m.packets, packet.Packet{})
+	m.packets, m.next = append(m.packets, packet.Packet{}), append(m.next, 0)
 	return uint32(len(m.packets) - 1)
 }
 
@@ -72,6 +72,6 @@ func (m *memory) extOf(p *packet.Packet, slot uint32) packet.Ext {
 }
 
 func (m *memory) drop(slot uint32) {
-	m.packets[slot].Link = m.free
+	m.next[slot] = m.free
 	m.free = slot
 }

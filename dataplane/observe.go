@@ -170,11 +170,10 @@ func (s *Switch) deepestPause(in *port, class uint8) heldBy {
 // waitsFor reports whether a frame that came in by one port waits for another.
 func (s *Switch) waitsFor(in, op *port, class uint8) bool {
 	for slot := op.queues[class&7].head; slot != 0; {
-		f := &s.memory.packets[slot]
-		if f.Port == in.index {
+		if s.memory.packets[slot].Port == in.index {
 			return true
 		}
-		slot = f.Link
+		slot = s.memory.next[slot]
 	}
 	return false
 }

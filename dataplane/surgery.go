@@ -171,7 +171,7 @@ func (s *Switch) link(q *fifo, slot uint32) {
 	if q.tail == 0 {
 		q.head = slot
 	} else {
-		s.memory.packets[q.tail].Link = slot
+		s.memory.next[q.tail] = slot
 	}
 	q.tail = slot
 	if s.checks != nil {
@@ -236,9 +236,8 @@ func (s *Switch) InsertHead(now units.Time, in, out int, p *packet.Packet) bool 
 		s.checks.in += uint64(a.Bytes)
 	}
 	slot := s.memory.store(p, nil, in)
-	f := &s.memory.packets[slot]
 	q := &s.ports[out].queues[p.Class()]
-	f.Link = q.head
+	s.memory.next[slot] = q.head
 	q.head = slot
 	if q.tail == 0 {
 		q.tail = slot
@@ -264,7 +263,7 @@ func (s *Switch) Splice(_ units.Time, port int, class uint8) {
 	if q.tail == 0 {
 		q.head = side.head
 	} else {
-		s.memory.packets[q.tail].Link = side.head
+		s.memory.next[q.tail] = side.head
 	}
 	q.tail = side.tail
 	p := &s.ports[port]
@@ -315,21 +314,20 @@ func (s *Switch) take(port int, class uint8, match func(*packet.Packet) bool, us
 	n := 0
 	var last uint32
 	for slot := q.head; slot != 0; {
-		f := &s.memory.packets[slot]
-		next := f.Link
-		if !match(f) {
+		next := s.memory.next[slot]
+		if !match(&s.memory.packets[slot]) {
 			last, slot = slot, next
 			continue
 		}
 		if last == 0 {
 			q.head = next
 		} else {
-			s.memory.packets[last].Link = next
+			s.memory.next[last] = next
 		}
 		if q.tail == slot {
 			q.tail = last
 		}
-		f.Link = 0
+		s.memory.next[slot] = 0
 		n++
 		use(slot)
 		slot = next

@@ -74,7 +74,7 @@ func NewSwitch(spec *SwitchSpec, drv Driver) (*Switch, error) {
 	s := &Switch{
 		id: spec.Node, kinds: spec.Buffer.Kinds, router: spec.Router, atEnq: spec.AtEnqueue,
 		rand:   rand.NewPCG(spec.Seed, 0),
-		memory: memory{packets: make([]packet.Packet, 1, 64)},
+		memory: memory{packets: make([]packet.Packet, 1, 64), next: make([]uint32, 1, 64)},
 	}
 	s.node = node{drv: drv, ports: make([]port, n), wakes: newWakes(2*n + 2), sink: spec.Sink, checks: spec.Checks, watched: spec.Sink != nil || spec.Checks != nil, serve: s.serveData, beyond: s.deepestPause, log: spec.Log, resumed: make([]units.Time, n*mmu.Classes)}
 
@@ -403,7 +403,7 @@ func (s *Switch) join(now units.Time, op *port, slot uint32) {
 	// Whether a queue is empty is hard to guess: slot 0 takes the link of a
 	// predecessor that does not exist.
 	q := &op.queues[class&7]
-	s.memory.packets[q.tail].Link = slot
+	s.memory.next[q.tail] = slot
 	head := q.head
 	if q.tail == 0 {
 		head = slot
@@ -497,7 +497,7 @@ func (s *Switch) send(now units.Time, p *port, class uint8, slot uint32) {
 	class &= 7
 	q := &p.queues[class]
 	f := &s.memory.packets[slot]
-	next, tail, gone := f.Link, q.tail, uint8(0)
+	next, tail, gone := s.memory.next[slot], q.tail, uint8(0)
 	s.peeked = s.memory.packets[next].Meta // fetches the next one to leave
 	if next == 0 {
 		tail = 0

@@ -14,7 +14,7 @@ type Packet struct {
 	Flow  uint32     // index of the flow in the run's flow table
 	Seq   uint32     // data: packet number; ACK and NACK: next packet number expected
 	Hash  uint32     // entropy of the five-tuple, input of ECMP
-	Link  uint32     // of the holder: next packet in its queue, or place of the extension
+	Link  uint32     // of a packet on a wire: place of its extension
 	Dst   uint16     // node number of the destination host
 	Size  uint16     // bytes of the frame, headers included, wire overhead excluded
 	Port  uint16     // port by which it entered the node that holds it
