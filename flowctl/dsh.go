@@ -256,20 +256,18 @@ func (r *dshReceiver) Arrived(now units.Time, class uint8, b units.Bytes) bool {
 		since = now
 	}
 	r.last, r.since, r.arrived = class, since, now
-	in := r.view.Ingress(r.index, class)
-	length := in.Private + in.Shared + in.Headroom + in.Reserve + b
+	all, shared := r.view.Held(r.index, class)
 	if r.table == nil {
-		r.ideal.arrive(&r.gradients[class&7], now, length)
+		r.ideal.arrive(&r.gradients[class&7], now, all+b)
 	} else {
-		r.table.arrive(now, class, length)
+		r.table.arrive(now, class, all+b)
 	}
-	used, free := r.view.Used(mmu.Shared)+b, r.view.SharedFree()-b
-	t := r.shareOf(free)
+	t := r.shareOf(r.view.SharedFree() - b)
 	r.counted = true
-	if !r.direct || r.want != 0 || in.Private+b <= r.private || in.Shared+b+r.phi > t {
+	if !r.direct || r.private|units.Bytes(r.want) != 0 || shared+b+r.phi > t {
 		return false
 	}
-	if used > r.queues*t && r.view.PortIn(r.index, mmu.Shared)+b > r.queues*t {
+	if limit := r.queues*t - b; r.view.Used(mmu.Shared) > limit && r.view.PortIn(r.index, mmu.Shared) > limit {
 		return false
 	}
 	r.counted = false
@@ -327,15 +325,16 @@ func (r *dshReceiver) Released(now units.Time, a *mmu.Arrival) {
 // before an ON.
 func (r *dshReceiver) look(now units.Time, class uint8) {
 	t := r.threshold(now, class)
-	in, limit := r.view.Ingress(r.index, class), r.queues*t
-	calm := r.want == 0 && !r.portOff && in.Shared+r.phi <= t
-	if calm && r.view.Used(mmu.Shared) <= limit {
+	limit := r.queues * t
+	if _, shared := r.view.Held(r.index, class); r.want == 0 && !r.portOff && shared+r.phi <= t && (r.view.Used(mmu.Shared) <= limit || r.view.PortIn(r.index, mmu.Shared) <= limit) {
 		return // as nearly always, see Arrived
 	}
-	shared := r.view.PortIn(r.index, mmu.Shared)
-	if calm && shared <= limit {
-		return
-	}
+	r.turn(now, class, t, limit)
+}
+
+// turn is look for a port that may have to change.
+func (r *dshReceiver) turn(now units.Time, class uint8, t, limit units.Bytes) {
+	in, shared := r.view.Ingress(r.index, class), r.view.PortIn(r.index, mmu.Shared)
 	xoff := max(0, t-r.tau(class))
 	switch bit := uint8(1) << class; {
 	case in.Shared > xoff:

@@ -61,6 +61,17 @@ func (v View) Ingress(port int, class uint8) Ingress {
 	return q
 }
 
+// Held returns what an ingress queue holds in all, and in the shared segment: Ingress
+// for those who ask at every frame.
+func (v View) Held(port int, class uint8) (all, shared units.Bytes) {
+	shared = units.Bytes(v.l.rows[port].shared[class&7])
+	if v.l.mixed[port]>>(class&7)&1 == 0 {
+		return shared, shared
+	}
+	q := v.Ingress(port, class)
+	return q.Total(), shared
+}
+
 // In returns what an ingress queue holds in one segment.
 func (v View) In(port int, class uint8, s Segment) units.Bytes {
 	return units.Bytes(*v.l.count(port*Classes+int(class), s))

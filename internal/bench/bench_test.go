@@ -170,12 +170,17 @@ func TestExternal(t *testing.T) {
 // speed is quoted.
 func BenchmarkFabric(b *testing.B) {
 	for _, run := range []struct {
-		cc       string
-		measured units.Time
-	}{{"dcqcn", 2 * units.Millisecond}, {"hpcc", units.Millisecond}, {"powertcp", units.Millisecond}} {
-		b.Run(run.cc, func(b *testing.B) {
+		name, cc, flowControl string
+		measured              units.Time
+	}{
+		{name: "dcqcn", measured: 2 * units.Millisecond},
+		{name: "hpcc", cc: "hpcc", measured: units.Millisecond},
+		{name: "powertcp", cc: "powertcp", measured: units.Millisecond},
+		{name: "dsh", flowControl: "dsh", measured: units.Millisecond},
+	} {
+		b.Run(run.name, func(b *testing.B) {
 			c := Default()
-			c.CC, c.WarmUp, c.Measured = run.cc, units.Millisecond, run.measured
+			c.CC, c.FlowControl, c.WarmUp, c.Measured = run.cc, run.flowControl, units.Millisecond, run.measured
 			for b.Loop() {
 				s, err := Measure(b.Context(), c)
 				if err != nil {
