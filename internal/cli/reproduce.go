@@ -187,7 +187,7 @@ func (a *app) reproduce(cmd *cobra.Command, list []*reproduce.Experiment, f *rep
 func (a *app) runPlan(cmd *cobra.Command, plan *reproduce.Plan, f *reproduceFlags, folder string) ([]*reproduce.Result, error) {
 	m := a.newMeter()
 	r := &sweep.Runner{
-		Store: sweep.Store{Folder: folder}, Workers: a.workers, Build: f.run.tryBuild, Run: f.run.point,
+		Store: sweep.Store{Folder: folder}, Workers: a.workers, Timed: f.save, Build: f.run.tryBuild, Run: f.run.point,
 		Progress: func(p sweep.Progress) {
 			m.show(func(passed time.Duration) string { return sweepLine(p, passed) })
 		},

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/xoff-net/xoff/report"
 )
@@ -82,6 +83,12 @@ func PaperDocument(p *Paper, list []*Results) *report.Document {
 	for _, r := range list {
 		s := report.Section{Heading: r.Experiment.Figure + ": " + r.Experiment.Title}
 		r.Experiment.describe(&s, r)
+		for _, x := range r.both() {
+			if x.Seconds > 0 {
+				s.Add(report.Paragraph(fmt.Sprintf("Scale %s: %d runs, which took %s of one core (runs that several figures show are counted in each).",
+					x.Scale, len(x.Points), (time.Duration(x.Seconds) * time.Second).Round(time.Minute))))
+			}
+		}
 		d.Sections = append(d.Sections, s)
 	}
 	return d

@@ -37,11 +37,12 @@ const firstSeed = 1
 // NewPlan reads the scenario of every point of the experiments.
 func NewPlan(list []*Experiment, scale string) (*Plan, error) {
 	p := &Plan{Scale: scale, Experiments: list}
+	known := make(map[string]*sweep.Point)
 	for _, e := range list {
 		var all []wanted
 		if e.Simulated() {
 			var err error
-			if all, err = e.points(scale); err != nil {
+			if all, err = e.points(scale, known); err != nil {
 				return nil, err
 			}
 		}
@@ -96,17 +97,25 @@ func settingsOf(list []Variant, name string) []string {
 	return nil
 }
 
-func (e *Experiment) points(scale string) ([]wanted, error) {
+// points are those of the experiment. Ones that are known, by what their scenario is
+// made from, are not made again: figures that show the same runs are common, and to
+// build a scenario takes a second.
+func (e *Experiment) points(scale string, known map[string]*sweep.Point) ([]wanted, error) {
 	var all []wanted
 	for _, at := range e.places(scale) {
+		made := strings.Join(append([]string{e.base, e.scenario}, e.settings(scale, at)...), "\x00")
 		for i := range e.Scale(scale).Seeds {
-			cfg, err := e.config(scale, at)
-			if err != nil {
-				return nil, err
+			seed := firstSeed + uint64(i)
+			key := fmt.Sprintf("%s\x00%d", made, seed)
+			if known[key] == nil {
+				cfg, err := e.config(scale, at)
+				if err != nil {
+					return nil, err
+				}
+				cfg.Seed = seed
+				known[key] = &sweep.Point{Seed: seed, Config: cfg, Label: fmt.Sprintf("%s: %s, seed %d", e.ID, at, seed)}
 			}
-			cfg.Seed = firstSeed + uint64(i)
-			label := fmt.Sprintf("%s: %s, seed %d", e.ID, at, cfg.Seed)
-			all = append(all, wanted{at, &sweep.Point{Seed: cfg.Seed, Config: cfg, Label: label}})
+			all = append(all, wanted{at, known[key]})
 		}
 	}
 	return all, nil
@@ -135,9 +144,13 @@ func (e *Experiment) blame(err error, scale string, at Place) error {
 // Prepare builds every point and finds those that are the same.
 func (p *Plan) Prepare(ctx context.Context, r *sweep.Runner, options string) error {
 	var all []*sweep.Point
+	listed := make(map[*sweep.Point]bool)
 	for _, list := range p.wanted {
 		for _, w := range list {
-			all = append(all, w.point)
+			if !listed[w.point] {
+				listed[w.point] = true
+				all = append(all, w.point)
+			}
 		}
 	}
 	known, err := r.Ready(ctx, all, options)
@@ -239,9 +252,23 @@ func (p *Plan) Collect(store *sweep.Store, rows []sweep.Row) ([]*Result, error) 
 			}
 			r.Points = append(r.Points, *point)
 		}
+		r.Seconds = took(p.wanted[i], rows)
 		list = append(list, r)
 	}
 	return list, nil
+}
+
+// took is how long the runs of an experiment took on one core, 0 unless all are known.
+func took(points []wanted, rows []sweep.Row) float64 {
+	sum := 0.0
+	for _, w := range points {
+		s := rows[w.point.Index].Seconds
+		if s == 0 {
+			return 0
+		}
+		sum += s
+	}
+	return sum
 }
 
 func (e *Experiment) collect(w *wanted, row *sweep.Row, folder string) (*PointResult, error) {

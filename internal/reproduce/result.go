@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"math"
 	"os"
 	"path/filepath"
 	"slices"
@@ -22,7 +23,8 @@ type Result struct {
 	Schema     int           `json:"schema"`
 	Experiment string        `json:"experiment"`
 	Scale      string        `json:"scale"`
-	Executable string        `json:"executable_sha256"` // of the program that ran it
+	Executable string        `json:"executable_sha256"`      // of the program that ran it
+	Seconds    float64       `json:"core_seconds,omitempty"` // that its runs took on one core, all of them
 	Points     []PointResult `json:"points"`
 }
 
@@ -56,7 +58,7 @@ func FileName(id, scale string) string {
 
 // Write writes the result as JSON, a line per point.
 func (r *Result) Write(w io.Writer) error {
-	head, err := json.Marshal(Result{Schema: r.Schema, Experiment: r.Experiment, Scale: r.Scale, Executable: r.Executable, Points: []PointResult{}})
+	head, err := json.Marshal(Result{Schema: r.Schema, Experiment: r.Experiment, Scale: r.Scale, Executable: r.Executable, Seconds: math.Round(r.Seconds), Points: []PointResult{}})
 	if err != nil {
 		return err
 	}

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"sync"
+	"time"
 
 	"github.com/xoff-net/xoff/scenario"
 )
@@ -38,6 +39,7 @@ type Job struct {
 type Runner struct {
 	Store   Store
 	Workers int
+	Timed   bool // keep how long points took; folders of the same points then differ
 	// Build makes a point ready to run; its errors are mistakes in the input.
 	Build func(*scenario.Config) (*scenario.Built, error)
 	// Run simulates a point and writes its results. An error other than a
@@ -262,6 +264,7 @@ func (r *Runner) point(ctx context.Context, p *Point, workers int, tell func(flo
 	if err != nil {
 		return Row{}, &WriteError{err}
 	}
+	began := time.Now()
 	verdict, err := r.Run(ctx, &Job{Point: p, Workers: workers, Folder: temp, Report: tell})
 	if err == nil {
 		err = ctx.Err() // results of an interrupted point are partial
@@ -270,5 +273,9 @@ func (r *Runner) point(ctx context.Context, p *Point, workers int, tell func(flo
 		r.Store.abandon(p)
 		return Row{}, err
 	}
-	return r.Store.commit(p, verdict)
+	seconds := 0.0
+	if r.Timed {
+		seconds = time.Since(began).Seconds() * float64(workers)
+	}
+	return r.Store.commit(p, verdict, seconds)
 }

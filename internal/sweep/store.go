@@ -59,6 +59,7 @@ type pointRecord struct {
 	Schema int `json:"schema"`
 	Key
 	Verdict Verdict `json:"verdict"`
+	Seconds float64 `json:"core_seconds,omitempty"` // see Runner.Timed
 }
 
 // Row is the result of a point.
@@ -66,6 +67,7 @@ type Row struct {
 	Point   *Point
 	Summary *metrics.Summary // nil when there are no results
 	Verdict Verdict
+	Seconds float64 // that one core took, 0 when nobody knows; see Runner.Timed
 }
 
 // Open makes the folder ready for the points of a grid, and keeps other processes
@@ -161,9 +163,9 @@ func (s *Store) abandon(p *Point) { _ = os.RemoveAll(s.temp(p)) }
 
 // commit gives the folder of a finished point its name, in place of results that
 // no longer fit.
-func (s *Store) commit(p *Point, v Verdict) (Row, error) {
+func (s *Store) commit(p *Point, v Verdict, seconds float64) (Row, error) {
 	temp, path := s.temp(p), s.Path(p)
-	record := pointRecord{Schema: SchemaVersion, Key: p.Key, Verdict: v}
+	record := pointRecord{Schema: SchemaVersion, Key: p.Key, Verdict: v, Seconds: seconds}
 	err := disk.WriteFile(filepath.Join(temp, pointFile), func(w io.Writer) error { return encode(w, &record) })
 	if err == nil {
 		err = os.RemoveAll(path)
@@ -194,7 +196,7 @@ func (s *Store) load(p *Point) (Row, bool) {
 	if err != nil {
 		return Row{}, false
 	}
-	return Row{Point: p, Summary: summary, Verdict: record.Verdict}, true
+	return Row{Point: p, Summary: summary, Verdict: record.Verdict, Seconds: record.Seconds}, true
 }
 
 func readJSON(path string, v any) error {
