@@ -43,10 +43,13 @@ type Transport struct {
 	LowTimeout units.Time // IRN: timeout when fewer than LowPackets are in the network
 	LowPackets uint32
 
-	index   uint8 // in NICSpec.Transports
-	clocked bool  // round-trip times are measured
-	stamped bool  // packets that are sent again carry the time
-	records bool  // packets collect telemetry
+	index     uint8 // in NICSpec.Transports
+	clocked   bool  // round-trip times are measured
+	stamped   bool  // packets that are sent again carry the time
+	records   bool  // packets collect telemetry
+	selective bool  // recovery by selective repeat
+	timed     bool  // the control has timers (cc.Timed)
+	moves     bool  // changes of its rate move send times (cc.Repacer)
 }
 
 // ClassOfData as class of ACKs is that of the data which they acknowledge.
@@ -189,6 +192,9 @@ func NewNIC(spec *NICSpec, drv NICDriver) (*NIC, error) {
 		_, way.records = control.(cc.Telemetry)
 		way.stamped = way.clocked && way.Recovery == GoBackN && !way.records
 		way.clocked = way.clocked || way.Recovery != GoBackN
+		way.selective = way.Recovery != GoBackN
+		_, way.timed = control.(cc.Timed)
+		_, way.moves = control.(cc.Repacer)
 	}
 	ledger := mmu.NewLedger(spec.Receive.layout(spec.Kinds))
 	n.ledger, n.view = ledger, ledger.View()
@@ -397,7 +403,7 @@ func (n *NIC) sendData(now units.Time, p *port, class int) bool {
 			n.popReady(class)
 			q.state = qpFull
 			continue
-		case q.moves && q.nextAt > now:
+		case q.way.moves && q.nextAt > now:
 			n.popReady(class)
 			n.queue(now, i, q)
 			continue

@@ -1,6 +1,8 @@
 package dataplane
 
 import (
+	"unsafe"
+
 	"github.com/xoff-net/xoff/cc"
 	"github.com/xoff-net/xoff/packet"
 	"github.com/xoff-net/xoff/probe"
@@ -21,20 +23,13 @@ const (
 
 // qp is the sending side of a flow.
 type qp struct {
+	// What only sending needs. Slices of what has pointers begin 8 bytes into a cache
+	// line, so this part ends with one.
 	nextAt   units.Time // when pacing allows the next packet
-	rtoAt    units.Time // when a timeout is due; Never when nothing is unacknowledged
-	rto      units.Time // current timeout, doubled by each
-	softAt   units.Time // of its entry in the soft heap that counts; Never when there is none
-	paceAt   units.Time // the same in the pace heap
-	board    *board     // nil when nothing is remembered of single packets
-	ctl      cc.Control
-	way      *Transport
-	window   units.Bytes // of ctl, as it was after the last event
+	paceAt   units.Time // as softAt, in the pace heap
+	board    *board     // nil when nothing is remembered of single packets (not Transport.clocked)
 	flow     uint32
 	next     int32  // in the ready list
-	seq      uint32 // next packet to send
-	una      uint32 // first unacknowledged packet
-	total    uint32 // packets of the flow
 	high     uint32 // packets ever sent
 	recover  uint32 // go-back-N: a loss was reported, and its recovery lasts until all before this packet is acknowledged
 	hash     uint32
@@ -42,16 +37,28 @@ type qp struct {
 	lastSize uint16 // frame size of the last packet
 	fullSize uint16
 	sentSize uint16 // of the last packet sent
-	state    uint8
 	class    uint8
-	done     bool
-	timed    bool // ctl has timers (cc.Timed)
-	moves    bool // rate changes move nextAt (cc.Repacer)
-	// selective is for recovery by selective repeat: q.seq is the next packet never
-	// sent then.
-	selective bool
-	flags     packet.Flags
+	flags    packet.Flags
+	_        [2]byte
+
+	// What ACKs need, too: one cache line.
+	ctl    cc.Control
+	way    *Transport
+	rtoAt  units.Time  // when a timeout is due; Never when nothing is unacknowledged
+	softAt units.Time  // of its entry in the soft heap that counts; Never when there is none
+	window units.Bytes // of ctl, as it was after the last event
+	seq    uint32      // next packet to send; with selective repeat, the next one never sent
+	una    uint32      // first unacknowledged packet
+	total  uint32      // packets of the flow
+	state  uint8
+	done   bool
+	late   bool // there was a timeout since the last progress
+	_      byte
+
+	rto units.Time // current timeout, doubled by each
 }
+
+var _ = [1]struct{}{}[unsafe.Offsetof(qp{}.ctl)-56+unsafe.Sizeof(qp{})-128]
 
 // open prepares the queue pair of a flow.
 func (n *NIC) open(now units.Time, flow uint32) {
@@ -62,7 +69,7 @@ func (n *NIC) open(now units.Time, flow uint32) {
 	packets := (f.Size + way.Payload - 1) / way.Payload
 	last := f.Size - (packets-1)*way.Payload
 	*q = qp{
-		nextAt: now, rtoAt: units.Never, rto: way.Timeout, ctl: q.ctl, timed: q.timed, moves: q.moves, softAt: q.softAt, paceAt: q.paceAt, board: q.board, selective: q.selective,
+		nextAt: now, rtoAt: units.Never, rto: way.Timeout, ctl: q.ctl, softAt: q.softAt, paceAt: q.paceAt, board: q.board,
 		flow: flow, total: uint32(packets), hash: f.Hash, dst: f.Dst,
 		lastSize: uint16(last + way.Header), fullSize: uint16(way.Payload + way.Header), class: f.Class, way: way,
 	}
@@ -79,7 +86,7 @@ func (n *NIC) open(now units.Time, flow uint32) {
 	q.ctl.Start(now, &n.about)
 	q.window = q.ctl.Window(now)
 	n.flows.slot[flow] = i
-	if q.timed {
+	if q.way.timed {
 		n.armSoft(i, q)
 	}
 	if n.scan != nil {
@@ -105,12 +112,10 @@ func (n *NIC) allocate(way uint8) int32 {
 		return i
 	}
 	ctl := n.ways[way].Control()
-	q := qp{ctl: ctl, softAt: units.Never, paceAt: units.Never, selective: n.ways[way].Recovery != GoBackN}
+	q := qp{ctl: ctl, softAt: units.Never, paceAt: units.Never}
 	if n.ways[way].clocked {
 		q.board = &board{}
 	}
-	_, q.timed = ctl.(cc.Timed)
-	_, q.moves = ctl.(cc.Repacer)
 	n.qps = append(n.qps, q)
 	return int32(len(n.qps) - 1)
 }
@@ -144,19 +149,19 @@ func (n *NIC) popReady(class int) int32 {
 // inFlight returns what is in the network, as far as the sender knows.
 func (q *qp) inFlight() units.Bytes {
 	packets := q.seq - q.una
-	if q.selective {
+	if q.way.selective {
 		packets = q.board.pipe
 	}
 	return units.Bytes(packets) * q.way.Payload
 }
 
 // hasMore reports whether there is a packet to send, new or again.
-func (q *qp) hasMore() bool { return q.seq < q.total || q.selective && q.board.lost > 0 }
+func (q *qp) hasMore() bool { return q.seq < q.total || q.way.selective && q.board.lost > 0 }
 
 // full reports whether the window, or that of the receiver, lets nothing more be
 // sent.
 func (q *qp) full() bool {
-	if q.selective && q.board.lost == 0 && q.seq-q.una >= q.way.Window {
+	if q.way.selective && q.board.lost == 0 && q.seq-q.una >= q.way.Window {
 		return true
 	}
 	return q.inFlight() >= q.window
@@ -164,7 +169,7 @@ func (q *qp) full() bool {
 
 // nextPacket returns the number of the packet to send next: lost ones come first.
 func (q *qp) nextPacket() uint32 {
-	if q.selective && q.board.lost > 0 {
+	if q.way.selective && q.board.lost > 0 {
 		return q.board.nextLost(q.una)
 	}
 	return q.seq
@@ -189,7 +194,7 @@ func (n *NIC) sendPacket(now units.Time, p *port, i int32, q *qp, seq uint32, si
 	// A window shorter than the interval of ACKs would wait for the timeout: as in
 	// InfiniBand, the packet that fills it asks for its ACK.
 	again := seq < q.high
-	if way.AckEvery > 1 && (q.inFlight()+way.Payload >= q.window || q.selective && (again || seq-q.una+1 >= way.Window)) {
+	if way.AckEvery > 1 && (q.inFlight()+way.Payload >= q.window || q.way.selective && (again || seq-q.una+1 >= way.Window)) {
 		f.Flags |= packet.AckNow
 	}
 	if again {
@@ -198,7 +203,7 @@ func (n *NIC) sendPacket(now units.Time, p *port, i int32, q *qp, seq uint32, si
 		n.Stats.Resent++
 	}
 	if q.board != nil {
-		q.board.note(now, seq, q.una, again, q.selective)
+		q.board.note(now, seq, q.una, again, q.way.selective)
 	}
 	ext := packet.Ext(nil)
 	if again && way.stamped {
@@ -266,7 +271,7 @@ func (n *NIC) pushPace(i int32, q *qp) bool {
 // entry that comes up early is pushed again, so that progress costs nothing.
 func (n *NIC) armSoft(i int32, q *qp) {
 	at := q.rtoAt
-	if q.timed {
+	if q.way.timed {
 		at = min(at, q.ctl.(cc.Timed).NextTimer())
 	}
 	if q.softAt <= at {
@@ -289,7 +294,7 @@ func (n *NIC) softTimers(now units.Time) {
 		if q.state == qpFree || q.done {
 			continue
 		}
-		if q.timed {
+		if q.way.timed {
 			if c := q.ctl.(cc.Timed); c.NextTimer() <= now {
 				c.OnTimer(now)
 				n.reconsider(now, i, q)
@@ -308,10 +313,10 @@ func (n *NIC) timeout(now units.Time, i int32, q *qp) {
 	n.flows.Send[q.flow].Timeouts++
 	n.Stats.Timeouts++
 	n.report(now, q.flow, probe.FlowTimeout)
-	q.rto = min(2*q.rto, q.way.MaxTimeout)
+	q.late, q.rto = true, min(2*q.rto, q.way.MaxTimeout)
 	q.rtoAt = units.Never
 	q.ctl.OnLoss(now, true)
-	if q.selective {
+	if q.way.selective {
 		n.loseAll(now, i, q)
 	} else {
 		n.goBack(now, i, q)
@@ -340,7 +345,7 @@ func (n *NIC) acknowledged(now units.Time, p *packet.Packet, ext packet.Ext) {
 		return // of a flow that is complete: a duplicate
 	}
 	q := &n.qps[i]
-	if q.selective {
+	if q.way.selective {
 		n.selectivelyAcknowledged(now, i, q, p, ext)
 		return
 	}
@@ -351,13 +356,15 @@ func (n *NIC) acknowledged(now units.Time, p *packet.Packet, ext packet.Ext) {
 	}
 	if p.Seq > q.una {
 		n.ack.Bytes = q.payload(q.una, p.Seq)
-		if q.board != nil && p.Kind() == packet.Ack {
+		if q.way.clocked && p.Kind() == packet.Ack {
 			n.ack.RTT = q.roundTrip(now, p, ext)
 		}
 		q.una = p.Seq
 		q.seq = max(q.seq, q.una)
-		q.rto = q.way.Timeout
-		q.rtoAt = now + q.rto
+		if q.late {
+			q.late, q.rto = false, q.way.Timeout
+		}
+		q.rtoAt = now + q.way.Timeout
 		if q.una == q.seq {
 			q.rtoAt = units.Never
 		}
@@ -423,7 +430,7 @@ func (q *qp) payload(from, to uint32) units.Bytes {
 
 // rateOf returns the rate of a Repacer, and nothing of interest for others.
 func (n *NIC) rateOf(now units.Time, q *qp) units.Rate {
-	if !q.moves {
+	if !q.way.moves {
 		return 0
 	}
 	return q.ctl.Rate(now)
@@ -432,7 +439,7 @@ func (n *NIC) rateOf(now units.Time, q *qp) units.Rate {
 // reacted follows an event that the control has seen. The send time of a Repacer
 // moves by what the change of its rate makes of the spacing of the last packet.
 func (n *NIC) reacted(now units.Time, i int32, q *qp, before units.Rate) {
-	if q.moves && q.sentSize > 0 {
+	if q.way.moves && q.sentSize > 0 {
 		if after := q.ctl.Rate(now); after != before {
 			q.nextAt += n.wire.spacing(after, q.sentSize) - n.wire.spacing(before, q.sentSize)
 			if q.state == qpPaced && q.nextAt < q.paceAt {
@@ -447,7 +454,7 @@ func (n *NIC) reacted(now units.Time, i int32, q *qp, before units.Rate) {
 			n.scanMoved(now, q)
 		}
 	}
-	if q.timed {
+	if q.way.timed {
 		n.armSoft(i, q)
 	}
 	n.reconsider(now, i, q)
