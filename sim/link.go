@@ -38,9 +38,10 @@ type chunk struct {
 	_      [48]byte    // chunks begin at a cache line
 }
 
-// chunkFrames is a power of two: about as many frames as a busy wire carries in
-// a window.
-const chunkFrames = 16
+// chunkFrames is a power of two: about as many frames as a busy wire carries in a
+// window or two. A chunk that was read is the next to be written, while it is in the
+// cache; in larger ones, frames go to lines that were touched long ago.
+const chunkFrames = 8
 
 // chunks holds the unused chunks of a worker. The last one that was given back is
 // the first to be used again, while it is still in the cache: what frames on the
@@ -49,8 +50,9 @@ type chunks struct {
 	free []*chunk
 }
 
-// chunkSlab is how many chunks are allocated at a time.
-const chunkSlab = 32
+// chunkSlab is how many chunks are allocated at a time: more than 32 KiB, which begin
+// at a cache line.
+const chunkSlab = 128
 
 func (c *chunks) take() *chunk {
 	if len(c.free) == 0 {
