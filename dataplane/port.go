@@ -190,15 +190,6 @@ func (n *node) initPort(i int, spec flowctl.PortSpec, scheme flowctl.Scheme) {
 	p.meter, _ = p.gate.(flowctl.Meter)
 }
 
-// place asks the receiver where a lossless frame goes, and whether it wants to know
-// when it is there.
-func (p *port) place(now units.Time, a *mmu.Arrival) (s mmu.Segment, told bool) {
-	if p.brief != nil && p.brief.Arrived(now, a.Class, a.Bytes) {
-		return mmu.Shared, false
-	}
-	return p.recv.Place(now, a), true
-}
-
 // end is the flowctl.Port of a receiver or a gate.
 type end struct {
 	n    *node

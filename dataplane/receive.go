@@ -79,7 +79,7 @@ func (r *receiver) arrive(now units.Time, p *packet.Packet, ext packet.Ext) {
 	port := &r.n.ports[0]
 	seg, told := mmu.Shared, false
 	if a.Kind == mmu.Lossless {
-		seg, told = port.place(now, a)
+		seg, told = port.recv.Place(now, a), true
 	}
 	v := r.n.view
 	full := v.Stored()+a.Bytes > v.Size() || a.Kind != mmu.Lossless && v.SharedOf(mmu.Lossy)+v.SharedOf(mmu.Control)+a.Bytes > r.others

@@ -230,12 +230,15 @@ func (s *Switch) Forward(now units.Time, in int, p *packet.Packet) {
 	// for both is asked first, without finding out.
 	seg, told := mmu.Shared, false
 	a := &s.arrival
-	if ip.sure&bit == 0 || !s.ledger.Within(in, p.Class(), s.ledger.Cells(units.Bytes(p.Size)), s.share, s.shift) {
-		s.describe(a, in, out, 0, p)
-		if seg, told = s.place(now, ip, a); seg == mmu.Drop {
-			s.refuse(now, a, p)
-			s.ends(now)
-			return
+	cells := s.ledger.Cells(units.Bytes(p.Size))
+	if ip.sure&bit == 0 || !s.ledger.Within(in, p.Class(), cells, s.share, s.shift) {
+		if ip.brief == nil || s.kinds[p.Class()&7] != mmu.Lossless || !ip.brief.Arrived(now, p.Class(), cells) {
+			s.describe(a, in, out, 0, p)
+			if seg, told = s.place(now, ip, a); seg == mmu.Drop {
+				s.refuse(now, a, p)
+				s.ends(now)
+				return
+			}
 		}
 	}
 	if op := &s.ports[out]; op.idle(now, bit) {
@@ -333,7 +336,7 @@ func (s *Switch) describe(a *mmu.Arrival, in, out int, slot uint32, p *packet.Pa
 func (s *Switch) place(now units.Time, ip *port, a *mmu.Arrival) (seg mmu.Segment, told bool) {
 	switch a.Kind {
 	case mmu.Lossless:
-		return ip.place(now, a)
+		return ip.recv.Place(now, a), true
 	case mmu.Control:
 		if a.Bytes <= s.view.SharedFree() {
 			return mmu.Shared, false
