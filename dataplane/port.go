@@ -94,8 +94,8 @@ type port struct {
 	_     [80]byte
 }
 
-// Ports begin at a cache line, and their size is an odd number of lines: the lines
-// that are used most then spread over all sets of a cache.
+// The size of a port is an odd number of cache lines: those that are used most then
+// spread over all sets of a cache.
 var _ = [1]struct{}{}[unsafe.Sizeof(port{})%128-64]
 
 // Ends that can have control frames to send.

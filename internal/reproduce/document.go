@@ -86,7 +86,7 @@ func PaperDocument(p *Paper, list []*Results) *report.Document {
 		for _, x := range r.both() {
 			if x.Seconds > 0 {
 				s.Add(report.Paragraph(fmt.Sprintf("Scale %s: %d runs, which took %s of one core (runs that several figures show are counted in each).",
-					x.Scale, len(x.Points), (time.Duration(x.Seconds) * time.Second).Round(time.Minute))))
+					x.Scale, len(x.Points), time.Duration(x.Seconds)*time.Second)))
 			}
 		}
 		d.Sections = append(d.Sections, s)
