@@ -104,7 +104,7 @@ func (a *arrivals) gather(n *fastNode, from, end units.Time) []uint64 {
 			for at := in.head; at != in.tail; at++ {
 				i := at % chunkFrames
 				if i == 0 {
-					c = c.next
+					c = c.rest.next
 				}
 				p := &c.frames[i]
 				if p.At >= end {

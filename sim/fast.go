@@ -121,7 +121,7 @@ func windowLength(limit units.Time) units.Time {
 
 func (f *Fast) connect(byNumber []*fastNode) {
 	f.links = make([]link, 2*len(f.spec.Cables))
-	first := make([]chunk, len(f.links))
+	var first chunks
 	for i := range f.spec.Cables {
 		c := &f.spec.Cables[i]
 		for dir, e := range [2]struct {
@@ -133,7 +133,7 @@ func (f *Fast) connect(byNumber []*fastNode) {
 			l.to, l.toPort, l.delay = byNumber[e.to.Node], uint16(e.to.Port), e.delay
 			byNumber[e.from.Node].outputs[e.from.Port] = l
 			in := &byNumber[e.to.Node].inputs[e.to.Port]
-			l.connect(in, &first[at])
+			l.connect(in, first.take())
 			in.faults = newFaults(c, e.delay, f.spec.Seed, uint64(at))
 		}
 	}

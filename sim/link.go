@@ -18,47 +18,51 @@ import (
 // belongs to the producer until the next one follows it, then to the consumer.
 type link struct {
 	// The producer's side.
-	last    *chunk // where the next frame goes, unless it is full
+	last    chunk // where the next frame goes, unless it is full
 	delay   units.Time
 	to      *fastNode
 	first   units.Time // arrival of the first frame not yet published
+	in      *input     // where tail is published
 	tail    uint32     // frames ever appended, plus one
 	flushed uint32     // tail at the last publication
+	words   uint32     // of extensions in the last chunk
 	toPort  uint16
-	in      *input  // where tail is published
-	words   uint32  // of extensions in the last chunk
-	_       [4]byte // to a whole cache line
+	_       [2]byte // to a whole cache line
 }
 
-// chunk is a piece of a wire. Frame number i is at i % chunkFrames.
+// chunk is a piece of a wire. Frame number i is at i % chunkFrames. What is needed once
+// per chunk lies apart from the frames, which then fill whole cache lines.
 type chunk struct {
-	frames [chunkFrames]packet.Packet
-	next   *chunk
-	ext    *extensions // nil until a frame has one
-	_      [48]byte    // chunks begin at a cache line
+	frames *[chunkFrames]packet.Packet
+	rest   *rest
 }
 
-// chunkFrames is a power of two: about as many frames as a busy wire carries in a
-// window or two. A chunk that was read is the next to be written, while it is in the
-// cache; in larger ones, frames go to lines that were touched long ago.
-const chunkFrames = 8
+type rest struct {
+	next chunk
+	ext  *extensions // nil until a frame has one
+}
+
+// chunkFrames is a power of two. A busy wire carries a dozen frames in a window. A chunk
+// that was read is the next to be written, while it is in the cache; in larger ones,
+// frames go to lines that were touched long ago, and smaller ones are changed too often.
+const chunkFrames = 4
 
 // chunks holds the unused chunks of a worker. The last one that was given back is
 // the first to be used again, while it is still in the cache: what frames on the
 // wires take of it is what is in flight, not what ever was.
 type chunks struct {
-	free []*chunk
+	free []chunk
 }
 
-// chunkSlab is how many chunks are allocated at a time: more than 32 KiB, which begin
+// slabChunks is how many chunks are allocated at a time: more than 32 KiB, which begin
 // at a cache line.
-const chunkSlab = 128
+const slabChunks = 512
 
-func (c *chunks) take() *chunk {
+func (c *chunks) take() chunk {
 	if len(c.free) == 0 {
-		slab := make([]chunk, chunkSlab)
-		for i := range slab {
-			c.free = append(c.free, &slab[i])
+		frames, rests := make([][chunkFrames]packet.Packet, slabChunks), make([]rest, slabChunks)
+		for i := range frames {
+			c.free = append(c.free, chunk{&frames[i], &rests[i]})
 		}
 	}
 	last := len(c.free) - 1
@@ -67,10 +71,7 @@ func (c *chunks) take() *chunk {
 	return k
 }
 
-func (c *chunks) put(k *chunk) {
-	k.next = nil
-	c.free = append(c.free, k)
-}
+func (c *chunks) put(k chunk) { c.free = append(c.free, k) }
 
 // level moves chunks from workers that read more than they write to the others.
 // It runs between windows.
@@ -84,7 +85,7 @@ func level(workers []*worker) {
 			most = w
 		}
 	}
-	if n := (len(most.chunks.free) - len(least.chunks.free)) / 2; n > 4*chunkSlab {
+	if n := (len(most.chunks.free) - len(least.chunks.free)) / 2; n > 2*slabChunks {
 		rest := len(most.chunks.free) - n
 		least.chunks.free = append(least.chunks.free, most.chunks.free[rest:]...)
 		clear(most.chunks.free[rest:])
@@ -104,11 +105,11 @@ type extensions struct {
 const longExt = 1 << 16
 
 // connect makes in the receiving end of the link.
-func (l *link) connect(in *input, c *chunk) {
+func (l *link) connect(in *input, c chunk) {
 	// Number 0 is left out: a number that a chunk begins with is one that takes a
 	// step to the next chunk.
 	l.last, l.tail, l.flushed = c, 1, 1
-	in.link, in.chunk, in.head, in.tail = l, c, 1, 1
+	in.chunk, in.head, in.tail = c, 1, 1
 	in.published = 1
 	l.in = in
 }
@@ -130,7 +131,7 @@ func (l *link) push(c *chunks, p *packet.Packet, done units.Time) *packet.Packet
 //go:noinline
 func (l *link) grow(c *chunks) {
 	k := c.take()
-	l.last.next = k
+	l.last.rest.next = k
 	l.last = k
 	l.words = 0
 }
@@ -139,17 +140,17 @@ func (l *link) grow(c *chunks) {
 //
 //go:noinline
 func (l *link) pushExt(ext packet.Ext) uint32 {
-	k := l.last
-	if k.ext == nil {
-		k.ext = new(extensions)
+	if l.last.rest.ext == nil {
+		l.last.rest.ext = new(extensions)
 	}
+	k := l.last.rest.ext
 	at, end := l.words, l.words+uint32(len(ext))
-	if end > uint32(len(k.ext.words)) {
-		x := &k.ext.long[(l.tail-1)%chunkFrames]
+	if end > uint32(len(k.words)) {
+		x := &k.long[(l.tail-1)%chunkFrames]
 		*x = append((*x)[:0], ext...)
 		return longExt
 	}
-	copy(k.ext.words[at:end], ext)
+	copy(k.words[at:end], ext)
 	l.words = end
 	return at<<8 | uint32(len(ext))
 }
@@ -168,10 +169,9 @@ func (l *link) flush(alone bool) units.Time {
 
 // input is the consumer's side of a link.
 type input struct {
-	chunk  *chunk // of the frame before head
+	chunk  chunk  // of the frame before head
 	head   uint32 // number of the next frame
 	tail   uint32 // as last seen
-	link   *link
 	faults *faults
 	// published is written by the sender, once per window at most: the one line
 	// that both ends share.
@@ -198,16 +198,17 @@ func (in *input) pop(c *chunks) *packet.Packet {
 // step gives back a chunk that has been read.
 func (in *input) step(c *chunks) {
 	k := in.chunk
-	in.chunk = k.next
+	in.chunk = k.rest.next
 	c.put(k)
 }
 
 // ext returns the extension of the frame that was taken last. It stays valid as
 // long as the frame.
 func (in *input) ext(p *packet.Packet) packet.Ext {
+	k := in.chunk.rest.ext
 	if p.Link == longExt {
-		return in.chunk.ext.long[(in.head-1)%chunkFrames]
+		return k.long[(in.head-1)%chunkFrames]
 	}
 	at, end := p.Link>>8, p.Link>>8+p.Link&0xff
-	return in.chunk.ext.words[at:end:end]
+	return k.words[at:end:end]
 }
