@@ -5,6 +5,7 @@ import (
 	"slices"
 	"sync/atomic"
 
+	"github.com/xoff-net/xoff/packet"
 	"github.com/xoff-net/xoff/units"
 )
 
@@ -15,8 +16,10 @@ import (
 type arrivals struct {
 	keys   []uint64
 	sorted []uint64
-	alone  bool // there is no other worker
-	width  int  // bits of the difference between two keys of a window
+	frames []*packet.Packet // in boxes, by place
+	blocks []*block         // of these boxes
+	all    []*worker        // whose boxes they are
+	width  int              // bits of a key without its place
 	counts [1 << maxBucketBits]uint32
 }
 
@@ -27,15 +30,26 @@ const maxBucketBits = 10
 // fewKeys is the number of keys up to which buckets do not pay.
 const fewKeys = 24
 
+// The keys that are sorted are those of events (see key) with the time since the start
+// of the window instead of the time, and the place of the frame: in arrivals.frames, or
+// farPlace if it is the next one on its wire.
+const (
+	placeBits = 27
+	farPlace  = 1 << (placeBits - 1)
+
+	// Times of a window, and one after it, fit the rest.
+	_ = uint64(1<<(64-placeBits-keyTimeShift) - 1 - CheckPeriod)
+)
+
 // newArrivals prepares for windows of a length.
-func newArrivals(window units.Time, alone bool) arrivals {
-	return arrivals{alone: alone, width: max(maxBucketBits, bits.Len64(uint64(window)<<keyTimeShift-1))}
+func newArrivals(window units.Time) arrivals {
+	return arrivals{width: max(maxBucketBits, bits.Len64(uint64(window)<<keyTimeShift-1))}
 }
 
 // sort returns the keys in order, and none after them. Frames of one wire are in
 // order already, so few keys leave their neighbourhood once they are in their
 // buckets.
-func (a *arrivals) sort(from units.Time) []uint64 {
+func (a *arrivals) sort() []uint64 {
 	keys := a.keys
 	n := len(keys)
 	if cap(a.sorted) <= n {
@@ -45,7 +59,7 @@ func (a *arrivals) sort(from units.Time) []uint64 {
 	if n <= fewKeys {
 		copy(out, keys)
 	} else {
-		a.distribute(keys, out, uint64(from)<<keyTimeShift)
+		a.distribute(keys, out)
 	}
 	for i := 1; i < n; i++ {
 		k, j := out[i], i
@@ -58,14 +72,14 @@ func (a *arrivals) sort(from units.Time) []uint64 {
 	return out
 }
 
-// distribute is a counting sort by the leading bits of the time since base.
-func (a *arrivals) distribute(keys, out []uint64, base uint64) {
+// distribute is a counting sort by the leading bits of the time.
+func (a *arrivals) distribute(keys, out []uint64) {
 	n := min(bits.Len(uint(len(keys))), maxBucketBits)
 	counts := a.counts[:1<<n]
-	shift, mask := uint(a.width-n)&63, uint64(len(counts)-1)
+	shift, mask := uint(placeBits+a.width-n)&63, uint64(len(counts)-1)
 	clear(counts)
 	for _, k := range keys {
-		counts[(k-base)>>shift&mask]++
+		counts[k>>shift&mask]++
 	}
 	sum := uint32(0)
 	for i, c := range counts {
@@ -73,21 +87,69 @@ func (a *arrivals) distribute(keys, out []uint64, base uint64) {
 		sum += c
 	}
 	for _, k := range keys {
-		c := &counts[(k-base)>>shift&mask]
+		c := &counts[k>>shift&mask]
 		out[*c] = k
 		*c++
 	}
 }
 
 // gather collects the frames that arrive at a node from the start of a window to
-// its end, and returns their keys in order, with none after them. Senders leave
-// a mark (announce) on wires with news, so quiet wires cost nothing.
+// its end, and returns their keys in order, with none after them.
 func (a *arrivals) gather(n *fastNode, from, end units.Time) []uint64 {
+	keys, index := a.gatherFar(n, from, end), n.worker.near.index
+	all, blocks := a.frames[:0], a.blocks[:0]
+	for _, w := range a.all {
+		b := w.near.box(uint32(n.index), index)
+		keys, all = slices.Grow(keys, int(b.n)), slices.Grow(all, int(b.n)+blockFrames)
+		left := int(b.n)
+		for _, k := range b.blocks {
+			frames := k.frames[:min(left, blockFrames)]
+			left -= blockFrames
+			for i := range frames {
+				p := &frames[i]
+				keys = append(keys, arrivalKey(p, from, int(p.Port))|uint64(len(all)))
+				all = append(all, p)
+			}
+		}
+		blocks = append(blocks, b.blocks...)
+		all = all[:len(blocks)*blockFrames] // those of a block that is not full are not used
+	}
+	a.frames, a.blocks = all, blocks
+	if end < n.worker.near.end() { // the run ends before the window does
+		limit := uint64(end-from) << (keyTimeShift + placeBits)
+		keys = slices.DeleteFunc(keys, func(k uint64) bool { return k >= limit })
+	}
+	a.keys = keys
+	n.frames += uint64(len(keys))
+	if len(n.inputs) == 1 && len(a.all) == 1 {
+		a.keys = append(keys, none)
+		return a.keys
+	}
+	return a.sort()
+}
+
+// arrivalKey is the key of an arrival, without its place.
+func arrivalKey(p *packet.Packet, from units.Time, port int) uint64 {
+	class := uint64(classArrival)
+	if p.Control() {
+		class = classControl
+	}
+	return key(p.At-from, class, port) << placeBits
+}
+
+// ext returns the extension of the frame at a place, if it has one.
+func (a *arrivals) ext(place uint64, p *packet.Packet) packet.Ext {
+	return kept(a.blocks[place/blockFrames].ext, p)
+}
+
+// gatherFar returns the keys of frames that come by their wires. Senders leave a mark
+// (announce) on wires with news, so quiet wires cost nothing.
+func (a *arrivals) gatherFar(n *fastNode, from, end units.Time) []uint64 {
 	keys := a.keys[:0]
 	n.later = none
 	for w := range n.news {
 		m := n.waiting[w]
-		if a.alone {
+		if len(a.all) == 1 {
 			m |= n.news[w]
 			n.news[w] = 0
 		} else if atomic.LoadUint64(&n.news[w]) != 0 {
@@ -99,7 +161,6 @@ func (a *arrivals) gather(n *fastNode, from, end units.Time) []uint64 {
 			port := w<<6 + bits.TrailingZeros64(m)
 			in := &n.inputs[port]
 			in.tail = atomic.LoadUint32(&in.published)
-			keys = slices.Grow(keys, int(in.tail-in.head))
 			c := in.chunk
 			for at := in.head; at != in.tail; at++ {
 				i := at % chunkFrames
@@ -112,20 +173,10 @@ func (a *arrivals) gather(n *fastNode, from, end units.Time) []uint64 {
 					n.later = min(n.later, key(p.At, 0, 0))
 					break
 				}
-				class := uint64(classArrival)
-				if p.Control() {
-					class = classControl
-				}
-				keys = append(keys, key(p.At, class, port))
+				keys = append(keys, arrivalKey(p, from, port)|farPlace)
 			}
 		}
 		n.waiting[w] = left
 	}
-	a.keys = keys
-	n.frames += uint64(len(keys))
-	if len(n.inputs) == 1 {
-		a.keys = append(keys, none)
-		return a.keys
-	}
-	return a.sort(from)
+	return keys
 }

@@ -35,6 +35,8 @@ type Fast struct {
 	switches  []*dataplane.Switch
 	window    units.Time
 	workers   []*worker
+	chunks    []*stock[chunk]  // of the workers
+	blocks    []*stock[*block] // of the workers
 	gate      gate
 	deadlocks *deadlocks
 	planner   *planner // not nil in runs in the order of insertion
@@ -96,8 +98,18 @@ func NewFast(spec *Spec, opts Options) (*Fast, error) {
 	for i, n := range f.nodes {
 		n.index = i
 	}
+	for _, n := range f.nodes {
+		for i := range n.outputs {
+			n.outputs[i].to = uint32(byNumber[n.outputs[i].to].index)
+		}
+	}
 	for range max(1, opts.Workers) {
 		f.workers = append(f.workers, newWorker(f))
+	}
+	for _, w := range f.workers {
+		w.all = f.workers
+		f.chunks = append(f.chunks, &w.chunks.stock)
+		f.blocks = append(f.blocks, &w.near.blocks)
 	}
 	return f, nil
 }
@@ -130,11 +142,14 @@ func (f *Fast) connect(byNumber []*fastNode) {
 		}{{c.A, c.B, c.AtoB}, {c.B, c.A, c.BtoA}} {
 			at := 2*i + dir
 			l := &f.links[at]
-			l.to, l.toPort, l.delay = byNumber[e.to.Node], uint16(e.to.Port), e.delay
-			byNumber[e.from.Node].outputs[e.from.Port] = l
+			l.to, l.toPort = byNumber[e.to.Node], uint16(e.to.Port)
+			from := byNumber[e.from.Node]
+			from.links[e.from.Port] = l
+			from.outputs[e.from.Port] = output{delay: e.delay, to: uint32(e.to.Node), toPort: uint16(e.to.Port)}
 			in := &byNumber[e.to.Node].inputs[e.to.Port]
 			l.connect(in, first.take())
 			in.faults = newFaults(c, e.delay, f.spec.Seed, uint64(at))
+			l.to.faulty = l.to.faulty || in.faults != nil
 		}
 	}
 }
@@ -165,7 +180,7 @@ func (f *Fast) windows(ctx context.Context) {
 		f.begun = true
 		for i, n := range f.nodes {
 			f.active = append(f.active, int32(i))
-			n.chunks = &w.chunks
+			n.worker = w
 			n.common.Start(0)
 			if n.ordered != nil {
 				n.ordered.begun()
@@ -195,7 +210,8 @@ func (f *Fast) windows(ctx context.Context) {
 // Only one goroutine runs it, between windows.
 func (f *Fast) advance(ctx context.Context) {
 	f.now = f.end
-	level(f.workers)
+	level(f.chunks, 2*slabChunks)
+	level(f.blocks, 2*blockSlab)
 	if f.planner != nil {
 		f.planner.finish(f.nodes, f.active)
 	}
@@ -220,6 +236,7 @@ func (f *Fast) plan(ctx context.Context) {
 		f.index = uint64(f.now / f.window)
 		for _, w := range f.workers {
 			w.due(f.index)
+			w.near.begin(f.index)
 		}
 		f.collect(f.index)
 		if len(f.active) > 0 {
@@ -291,10 +308,12 @@ type worker struct {
 	far   keyHeap
 	arrivals
 	chunks
+	near near
 }
 
 func newWorker(f *Fast) *worker {
-	w := &worker{f: f, arrivals: newArrivals(f.window, f.opts.Workers <= 1)}
+	w := &worker{f: f, arrivals: newArrivals(f.window), near: newNear(len(f.nodes), f.window)}
+	w.near.begin(0)
 	words := (len(f.nodes) + 63) / 64
 	for i := range w.slots {
 		w.slots[i] = make([]uint64, words)
@@ -304,11 +323,16 @@ func newWorker(f *Fast) *worker {
 
 // run runs a node's window and notes what comes of it.
 func (w *worker) run(n *fastNode) {
-	n.chunks = &w.chunks
+	n.worker = w
 	if n.ordered != nil {
 		n.ordered.run(&w.arrivals, w.f.now, w.f.end)
 	} else {
 		n.run(&w.arrivals, w.f.now, w.f.end)
+	}
+	for _, from := range w.all {
+		if b := from.near.box(uint32(n.index), w.f.index); b.n != 0 {
+			w.empty(b)
+		}
 	}
 	n.publish(w)
 }

@@ -53,13 +53,14 @@ type fastNode struct {
 	later       uint64 // smallest key of the known frames that arrive after the window
 	frames      uint64 // that arrived, of any kind
 	timers      [4]uint64
-	chunks      *chunks // of the worker that runs the node
+	worker      *worker // that runs the node
 	sw          *dataplane.Switch
 	nic         *dataplane.NIC
 	control     uint64 // control frames that arrived
 	inputs      []input
-	outputs     []*link
-	touched     []uint64 // bitmap of outputs with frames not yet published
+	outputs     []output
+	links       []*link
+	touched     []uint64 // bitmap of links with frames not yet published
 	waiting     []uint64 // bitmap of inputs with known frames that arrive later
 	news        []uint64 // bitmap of inputs with frames published by their senders
 	common      node
@@ -68,6 +69,7 @@ type fastNode struct {
 	samples     *sampler     // nil when there are none
 	ordered     *orderedNode // not nil in runs in the order of insertion
 	index       int          // in the engine's order
+	faulty      bool         // a wire that leads here may lose frames
 	pendingWake uint64       // window of a far wake that is on its way
 }
 
@@ -82,25 +84,56 @@ const (
 func newFastNode(ports int) *fastNode {
 	words := (ports + 63) / 64
 	n := &fastNode{
-		txDone: newTree(ports), inputs: make([]input, ports), outputs: make([]*link, ports),
+		txDone: newTree(ports), inputs: make([]input, ports), outputs: make([]output, ports), links: make([]*link, ports),
 		touched: make([]uint64, words), waiting: make([]uint64, words), news: make([]uint64, words),
 		timers: [4]uint64{none, none, none, none}, timer: none, later: none,
 	}
 	return n
 }
 
+// output is where a port leads to.
+type output struct {
+	delay  units.Time
+	to     uint32 // node
+	toPort uint16
+}
+
 // Transmit implements dataplane.Driver.
 func (n *fastNode) Transmit(port int, p *packet.Packet, ext packet.Ext, done units.Time) {
-	l := n.outputs[port]
-	e := l.push(n.chunks, p, done)
-	n.touched[uint(port)>>6] |= 1 << (uint(port) & 63)
-	first := l.first
-	if l.tail-l.flushed == 1 { // no branch: hard to guess
-		first = e.At
+	o, w := &n.outputs[port], n.worker
+	at := done + o.delay
+	if at >= w.near.far {
+		n.transmitFar(port, p, ext, at)
+		return
 	}
-	l.first = first
+	index := w.near.of(at)
+	b := w.near.box(o.to, index)
+	if b.n%blockFrames == 0 {
+		w.open(b, index, o.to)
+	}
+	e := &b.last.frames[b.n%blockFrames]
+	b.n++
+	*e = *p
+	e.At = at
+	e.Port = o.toPort
 	if p.Flags&packet.Extended != 0 {
-		e.Link = l.pushExt(ext)
+		b.ext = true
+		e.Link = keep(&b.last.ext, ext)
+	}
+}
+
+// transmitFar is Transmit for a frame that arrives further ahead than boxes reach.
+//
+//go:noinline
+func (n *fastNode) transmitFar(port int, p *packet.Packet, ext packet.Ext, at units.Time) {
+	l := n.links[port]
+	if l.tail == l.flushed {
+		l.first = at
+	}
+	e := l.push(&n.worker.chunks, p, at)
+	n.touched[uint(port)>>6] |= 1 << (uint(port) & 63)
+	if p.Flags&packet.Extended != 0 {
+		e.Link = keep(&l.last.rest.ext, ext)
 	}
 }
 
@@ -135,21 +168,28 @@ func (n *fastNode) armChange() {
 // run handles every event of the node from the start of a window to its end.
 // Whatever arrives before the end is on the wires already.
 func (n *fastNode) run(s *arrivals, from, end units.Time) {
-	limit := uint64(end) << keyTimeShift
+	limit, base := uint64(end)<<keyTimeShift, uint64(from)<<keyTimeShift
 	keys, i, sw := s.gather(n, from, end), 0, n.sw
+	at := keys[0]
+	a := base + at>>placeBits
 	for {
-		a, x := keys[i], n.txDone.top()
+		x := n.txDone.top()
 		switch k := min(a, x, n.timer); {
 		case k >= limit:
 			return
 		case k == a:
+			port, place := int(a&(MaxPorts-1)), at%(2*farPlace)
 			i++
-			port := int(a & (MaxPorts - 1))
-			in := &n.inputs[port]
-			p := in.pop(n.chunks)
+			at = keys[i]
+			a = base + at>>placeBits
+			if place == farPlace {
+				n.arriveFar(port)
+				continue
+			}
+			p := s.frames[place]
 			switch {
-			case p.Control() || p.Flags&packet.Extended != 0 || in.faults != nil:
-				n.arriveSpecial(port, in, p)
+			case p.Control() || p.Flags&packet.Extended != 0 || n.faulty:
+				n.arriveSpecial(port, p, s.ext(place, p))
 			case sw != nil:
 				sw.Forward(p.At, port, p)
 			default:
@@ -182,21 +222,24 @@ func (n *fastNode) announce(port uint16, alone bool) {
 	}
 }
 
+// arriveFar takes a frame that came by its wire.
+func (n *fastNode) arriveFar(port int) {
+	in := &n.inputs[port]
+	p := in.pop(&n.worker.chunks)
+	n.arriveSpecial(port, p, in.ext(p))
+}
+
 // arriveSpecial takes a control frame, one with an extension, or one that its
 // wire may have damaged.
-func (n *fastNode) arriveSpecial(port int, in *input, p *packet.Packet) {
-	ext := packet.Ext(nil)
-	if p.Flags&packet.Extended != 0 {
-		ext = in.ext(p)
-		if p.Control() { // who gets it may append to it
+func (n *fastNode) arriveSpecial(port int, p *packet.Packet, ext packet.Ext) {
+	if p.Control() {
+		n.control++
+		if ext != nil { // who gets it may append to it
 			n.ext = append(n.ext[:0], ext...)
 			ext = n.ext
 		}
 	}
-	if p.Control() {
-		n.control++
-	}
-	if in.faults != nil && in.faults.damages(p) {
+	if f := n.inputs[port].faults; f != nil && f.damages(p) {
 		n.common.Lose(p.At, port, p)
 		return
 	}
@@ -251,13 +294,14 @@ func (n *fastNode) next() units.Time {
 // publish makes what the node sent visible, and notes which nodes have something
 // to do when.
 func (n *fastNode) publish(w *worker) {
+	alone := len(w.all) == 1
 	for i := range n.touched {
 		m := n.touched[i]
 		n.touched[i] = 0
 		for ; m != 0; m &= m - 1 {
-			l := n.outputs[i<<6+bits.TrailingZeros64(m)]
-			first := l.flush(w.alone)
-			l.to.announce(l.toPort, w.alone)
+			l := n.links[i<<6+bits.TrailingZeros64(m)]
+			first := l.flush(alone)
+			l.to.announce(l.toPort, alone)
 			w.note(l.to, first)
 		}
 	}

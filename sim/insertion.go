@@ -226,7 +226,7 @@ func (o *orderedNode) run(s *arrivals, from, end units.Time) {
 	keys := s.gather(o.fastNode, from, end)
 	ranks := o.sortTies(keys)
 	for i := 0; ; {
-		next, arrival := o.first(), moment{units.Time(keys[i] >> keyTimeShift), ranks[i]}
+		next, arrival := o.first(), moment{from + units.Time(keys[i]>>(placeBits+keyTimeShift)), ranks[i]}
 		arrives := arrival.before(next)
 		if arrives {
 			next = arrival
@@ -235,10 +235,14 @@ func (o *orderedNode) run(s *arrivals, from, end units.Time) {
 			break
 		}
 		if arrives {
-			port := int(keys[i] & (MaxPorts - 1))
+			place, port := keys[i]%(2*farPlace), int(keys[i]>>placeBits&(MaxPorts-1))
 			i++
-			in := &o.inputs[port]
-			o.arriveSpecial(port, in, in.pop(o.chunks))
+			if place == farPlace {
+				o.arriveFar(port)
+			} else {
+				p := s.frames[place]
+				o.arriveSpecial(port, p, s.ext(place, p))
+			}
 		} else {
 			o.fire(next.at)
 		}
@@ -252,9 +256,9 @@ func (o *orderedNode) run(s *arrivals, from, end units.Time) {
 func (o *orderedNode) sortTies(keys []uint64) []uint64 {
 	ranks := o.ranks[:0]
 	for i, k := range keys[:len(keys)-1] {
-		r := o.wires[k&(MaxPorts-1)].take()
+		r := o.wires[k>>placeBits&(MaxPorts-1)].take()
 		ranks = append(ranks, r)
-		for j := i; j > 0 && keys[j-1]>>keyTimeShift == k>>keyTimeShift && ranks[j-1] > r; j-- {
+		for j := i; j > 0 && keys[j-1]>>(placeBits+keyTimeShift) == k>>(placeBits+keyTimeShift) && ranks[j-1] > r; j-- {
 			keys[j], keys[j-1] = keys[j-1], keys[j]
 			ranks[j], ranks[j-1] = ranks[j-1], ranks[j]
 		}
@@ -305,7 +309,7 @@ func (o *orderedNode) finalize(number *uint64) {
 func (o *orderedNode) settle() {
 	for _, s := range o.sent {
 		o.finalize(&s.number)
-		l := o.outputs[s.port]
+		l := o.links[s.port]
 		l.to.ordered.wires[l.toPort].push(s.number)
 	}
 	for i := range o.ends {

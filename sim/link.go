@@ -8,9 +8,9 @@ import (
 	"github.com/xoff-net/xoff/units"
 )
 
-// link is one direction of a cable: a queue of the frames that are on the wire,
-// in the order of their arrival. A metre of copper holds a frame or two, a
-// long-haul fibre a million; both are the same chain of chunks.
+// link is one direction of a cable that is long: a queue of the frames on it that
+// arrive further ahead than boxes reach, in the order of their arrival. A long-haul
+// fibre holds a million of them, in a chain of chunks.
 //
 // One node appends and one node consumes, and they may run at the same time on
 // different workers. Neither needs a lock: in the window that is being run, the
@@ -19,15 +19,13 @@ import (
 type link struct {
 	// The producer's side.
 	last    chunk // where the next frame goes, unless it is full
-	delay   units.Time
 	to      *fastNode
 	first   units.Time // arrival of the first frame not yet published
 	in      *input     // where tail is published
 	tail    uint32     // frames ever appended, plus one
 	flushed uint32     // tail at the last publication
-	words   uint32     // of extensions in the last chunk
 	toPort  uint16
-	_       [2]byte // to a whole cache line
+	_       [14]byte // to a whole cache line
 }
 
 // chunk is a piece of a wire. Frame number i is at i % chunkFrames. What is needed once
@@ -39,70 +37,29 @@ type chunk struct {
 
 type rest struct {
 	next chunk
-	ext  *extensions // nil until a frame has one
+	ext  packet.Ext // extensions of its frames, one after the other
 }
 
-// chunkFrames is a power of two. A busy wire carries a dozen frames in a window. A chunk
-// that was read is the next to be written, while it is in the cache; in larger ones,
-// frames go to lines that were touched long ago, and smaller ones are changed too often.
-const chunkFrames = 4
+// chunkFrames is a power of two: few enough for a fabric with many wires, many enough
+// for a chunk to last.
+const chunkFrames = 16
 
-// chunks holds the unused chunks of a worker. The last one that was given back is
-// the first to be used again, while it is still in the cache: what frames on the
-// wires take of it is what is in flight, not what ever was.
-type chunks struct {
-	free []chunk
-}
+// chunks holds the unused chunks of a worker.
+type chunks struct{ stock[chunk] }
 
 // slabChunks is how many chunks are allocated at a time: more than 32 KiB, which begin
 // at a cache line.
-const slabChunks = 512
+const slabChunks = 128
 
-func (c *chunks) take() chunk {
-	if len(c.free) == 0 {
-		frames, rests := make([][chunkFrames]packet.Packet, slabChunks), make([]rest, slabChunks)
-		for i := range frames {
-			c.free = append(c.free, chunk{&frames[i], &rests[i]})
-		}
+func (c *chunks) take() chunk { return c.stock.take(moreChunks) }
+
+func moreChunks(free []chunk) []chunk {
+	frames, rests := make([][chunkFrames]packet.Packet, slabChunks), make([]rest, slabChunks)
+	for i := range frames {
+		free = append(free, chunk{&frames[i], &rests[i]})
 	}
-	last := len(c.free) - 1
-	k := c.free[last]
-	c.free = c.free[:last]
-	return k
+	return free
 }
-
-func (c *chunks) put(k chunk) { c.free = append(c.free, k) }
-
-// level moves chunks from workers that read more than they write to the others.
-// It runs between windows.
-func level(workers []*worker) {
-	least, most := workers[0], workers[0]
-	for _, w := range workers[1:] {
-		if len(w.chunks.free) < len(least.chunks.free) {
-			least = w
-		}
-		if len(w.chunks.free) > len(most.chunks.free) {
-			most = w
-		}
-	}
-	if n := (len(most.chunks.free) - len(least.chunks.free)) / 2; n > 2*slabChunks {
-		rest := len(most.chunks.free) - n
-		least.chunks.free = append(least.chunks.free, most.chunks.free[rest:]...)
-		clear(most.chunks.free[rest:])
-		most.chunks.free = most.chunks.free[:rest]
-	}
-}
-
-// extensions are those of the frames of a chunk, one after the other; what does
-// not fit has a slice of its own. Packet.Link says where: the first word and the
-// number of words, or longExt.
-type extensions struct {
-	words [chunkFrames * packet.ExtWords]uint64
-	long  [chunkFrames]packet.Ext
-}
-
-// longExt is above all places: a number of words fits eight bits.
-const longExt = 1 << 16
 
 // connect makes in the receiving end of the link.
 func (l *link) connect(in *input, c chunk) {
@@ -115,14 +72,14 @@ func (l *link) connect(in *input, c chunk) {
 }
 
 // push puts a frame on the wire.
-func (l *link) push(c *chunks, p *packet.Packet, done units.Time) *packet.Packet {
+func (l *link) push(c *chunks, p *packet.Packet, at units.Time) *packet.Packet {
 	i := l.tail % chunkFrames
 	if i == 0 {
 		l.grow(c)
 	}
 	e := &l.last.frames[i]
 	*e = *p
-	e.At = done + l.delay
+	e.At = at
 	e.Port = l.toPort
 	l.tail++
 	return e
@@ -133,26 +90,6 @@ func (l *link) grow(c *chunks) {
 	k := c.take()
 	l.last.rest.next = k
 	l.last = k
-	l.words = 0
-}
-
-// pushExt puts the extension of the last frame beside it and returns its place.
-//
-//go:noinline
-func (l *link) pushExt(ext packet.Ext) uint32 {
-	if l.last.rest.ext == nil {
-		l.last.rest.ext = new(extensions)
-	}
-	k := l.last.rest.ext
-	at, end := l.words, l.words+uint32(len(ext))
-	if end > uint32(len(k.words)) {
-		x := &k.long[(l.tail-1)%chunkFrames]
-		*x = append((*x)[:0], ext...)
-		return longExt
-	}
-	copy(k.words[at:end], ext)
-	l.words = end
-	return at<<8 | uint32(len(ext))
 }
 
 // flush publishes what was appended and returns when the first of it arrives. A
@@ -199,16 +136,10 @@ func (in *input) pop(c *chunks) *packet.Packet {
 func (in *input) step(c *chunks) {
 	k := in.chunk
 	in.chunk = k.rest.next
+	k.rest.ext = k.rest.ext[:0]
 	c.put(k)
 }
 
-// ext returns the extension of the frame that was taken last. It stays valid as
-// long as the frame.
-func (in *input) ext(p *packet.Packet) packet.Ext {
-	k := in.chunk.rest.ext
-	if p.Link == longExt {
-		return k.long[(in.head-1)%chunkFrames]
-	}
-	at, end := p.Link>>8, p.Link>>8+p.Link&0xff
-	return k.words[at:end:end]
-}
+// ext returns the extension of the frame that was taken last, if it has one. It stays
+// valid as long as the frame.
+func (in *input) ext(p *packet.Packet) packet.Ext { return kept(in.chunk.rest.ext, p) }
