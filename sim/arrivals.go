@@ -139,7 +139,7 @@ func arrivalKey(p *packet.Packet, from units.Time, port int) uint64 {
 
 // ext returns the extension of the frame at a place, if it has one.
 func (a *arrivals) ext(place uint64, p *packet.Packet) packet.Ext {
-	return kept(a.blocks[place/blockFrames].ext, p)
+	return a.blocks[place/blockFrames].kept(p)
 }
 
 // gatherFar returns the keys of frames that come by their wires. Senders leave a mark

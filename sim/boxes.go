@@ -105,23 +105,25 @@ func (w *worker) empty(b *box) {
 	b.n, b.ext, b.blocks = 0, false, b.blocks[:0]
 }
 
-// keep puts an extension behind others and returns its place, for Packet.Link: the
-// first word and the number of words, which fits eight bits.
+// keep puts the extension of the last frame behind others and returns its place, for
+// Packet.Link: the first word and the number of words, which fits eight bits.
 //
 //go:noinline
-func keep(list *packet.Ext, ext packet.Ext) uint32 {
-	at := uint32(len(*list))
-	*list = append(*list, ext...)
+func (b *box) keep(ext packet.Ext) uint32 {
+	b.ext = true
+	k := b.last
+	at := uint32(len(k.ext))
+	k.ext = append(k.ext, ext...)
 	return at<<8 | uint32(len(ext))
 }
 
-// kept returns the extension of a packet, if it has one.
-func kept(list packet.Ext, p *packet.Packet) packet.Ext {
+// kept returns the extension of a frame, if it has one.
+func (k *block) kept(p *packet.Packet) packet.Ext {
 	if p.Flags&packet.Extended == 0 {
 		return nil
 	}
 	at, end := p.Link>>8, p.Link>>8+p.Link&0xff
-	return list[at:end:end]
+	return k.ext[at:end:end]
 }
 
 // stock holds what is unused. What was given back last is taken first, while it is

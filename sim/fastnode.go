@@ -117,8 +117,7 @@ func (n *fastNode) Transmit(port int, p *packet.Packet, ext packet.Ext, done uni
 	e.At = at
 	e.Port = o.toPort
 	if p.Flags&packet.Extended != 0 {
-		b.ext = true
-		e.Link = keep(&b.last.ext, ext)
+		e.Link = b.keep(ext)
 	}
 }
 
@@ -130,10 +129,10 @@ func (n *fastNode) transmitFar(port int, p *packet.Packet, ext packet.Ext, at un
 	if l.tail == l.flushed {
 		l.first = at
 	}
-	e := l.push(&n.worker.chunks, p, at)
+	l.push(&n.worker.chunks, p, at)
 	n.touched[uint(port)>>6] |= 1 << (uint(port) & 63)
 	if p.Flags&packet.Extended != 0 {
-		e.Link = keep(&l.last.rest.ext, ext)
+		l.extend(ext)
 	}
 }
 

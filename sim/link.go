@@ -37,7 +37,7 @@ type chunk struct {
 
 type rest struct {
 	next chunk
-	ext  packet.Ext // extensions of its frames, one after the other
+	ext  *[chunkFrames]packet.Ext // of its frames; nil until one has an extension
 }
 
 // chunkFrames is a power of two: few enough for a fabric with many wires, many enough
@@ -72,7 +72,7 @@ func (l *link) connect(in *input, c chunk) {
 }
 
 // push puts a frame on the wire.
-func (l *link) push(c *chunks, p *packet.Packet, at units.Time) *packet.Packet {
+func (l *link) push(c *chunks, p *packet.Packet, at units.Time) {
 	i := l.tail % chunkFrames
 	if i == 0 {
 		l.grow(c)
@@ -82,7 +82,6 @@ func (l *link) push(c *chunks, p *packet.Packet, at units.Time) *packet.Packet {
 	e.At = at
 	e.Port = l.toPort
 	l.tail++
-	return e
 }
 
 //go:noinline
@@ -90,6 +89,17 @@ func (l *link) grow(c *chunks) {
 	k := c.take()
 	l.last.rest.next = k
 	l.last = k
+}
+
+// extend puts the extension of the last frame beside it. Each has its own: while one is
+// written, another worker may read those before it.
+func (l *link) extend(ext packet.Ext) {
+	r := l.last.rest
+	if r.ext == nil {
+		r.ext = new([chunkFrames]packet.Ext)
+	}
+	x := &r.ext[(l.tail-1)%chunkFrames]
+	*x = append((*x)[:0], ext...)
 }
 
 // flush publishes what was appended and returns when the first of it arrives. A
@@ -136,10 +146,14 @@ func (in *input) pop(c *chunks) *packet.Packet {
 func (in *input) step(c *chunks) {
 	k := in.chunk
 	in.chunk = k.rest.next
-	k.rest.ext = k.rest.ext[:0]
 	c.put(k)
 }
 
 // ext returns the extension of the frame that was taken last, if it has one. It stays
 // valid as long as the frame.
-func (in *input) ext(p *packet.Packet) packet.Ext { return kept(in.chunk.rest.ext, p) }
+func (in *input) ext(p *packet.Packet) packet.Ext {
+	if p.Flags&packet.Extended == 0 {
+		return nil
+	}
+	return in.chunk.rest.ext[(in.head-1)%chunkFrames]
+}
