@@ -19,6 +19,7 @@ type arrivals struct {
 	frames []*packet.Packet // in boxes, by place
 	blocks []*block         // of these boxes
 	all    []*worker        // whose boxes they are
+	first  uint32           // the first window in which they may have been sent
 	width  int              // bits of a key without its place
 	counts [1 << maxBucketBits]uint32
 }
@@ -31,11 +32,11 @@ const maxBucketBits = 10
 const fewKeys = 24
 
 // The keys that are sorted are those of events (see key) with the time since the start
-// of the window instead of the time, and the place of the frame: in arrivals.frames, or
-// farPlace if it is the next one on its wire.
+// of the window instead of the time, and the place of the frame: nearPlace plus that in
+// arrivals.frames, or 0 if it is the next one on its wire.
 const (
 	placeBits = 27
-	farPlace  = 1 << (placeBits - 1)
+	nearPlace = 1 << (placeBits - 1)
 
 	// Times of a window, and one after it, fit the rest.
 	_ = uint64(1<<(64-placeBits-keyTimeShift) - 1 - CheckPeriod)
@@ -96,7 +97,11 @@ func (a *arrivals) distribute(keys, out []uint64) {
 // gather collects the frames that arrive at a node from the start of a window to
 // its end, and returns their keys in order, with none after them.
 func (a *arrivals) gather(n *fastNode, from, end units.Time) []uint64 {
-	keys, index := a.gatherFar(n, from, end), n.worker.near.index
+	control := uint64(classControl)
+	if n.ordered != nil {
+		control = classArrival
+	}
+	keys, index := a.gatherFar(n, from, end, control), n.worker.near.index
 	all, blocks := a.frames[:0], a.blocks[:0]
 	for _, w := range a.all {
 		b := w.near.box(uint32(n.index), index)
@@ -107,32 +112,55 @@ func (a *arrivals) gather(n *fastNode, from, end units.Time) []uint64 {
 			left -= blockFrames
 			for i := range frames {
 				p := &frames[i]
-				keys = append(keys, arrivalKey(p, from, int(p.Port))|uint64(len(all)))
+				keys = append(keys, arrivalKey(p, from, control, int(p.Port))|nearPlace|uint64(len(all)))
 				all = append(all, p)
 			}
 		}
 		blocks = append(blocks, b.blocks...)
 		all = all[:len(blocks)*blockFrames] // those of a block that is not full are not used
 	}
-	a.frames, a.blocks = all, blocks
+	a.frames, a.blocks, a.first = all, blocks, uint32(index)-nearWindows
 	if end < n.worker.near.end() { // the run ends before the window does
 		limit := uint64(end-from) << (keyTimeShift + placeBits)
 		keys = slices.DeleteFunc(keys, func(k uint64) bool { return k >= limit })
 	}
 	a.keys = keys
 	n.frames += uint64(len(keys))
-	if len(n.inputs) == 1 && len(a.all) == 1 {
+	if len(n.inputs) == 1 && slices.IsSorted(keys) {
 		a.keys = append(keys, none)
-		return a.keys
+		keys = a.keys
+	} else {
+		keys = a.sort()
 	}
-	return a.sort()
+	if len(a.all) > 1 {
+		a.sortTies(keys)
+	}
+	return keys
 }
 
-// arrivalKey is the key of an arrival, without its place.
-func arrivalKey(p *packet.Packet, from units.Time, port int) uint64 {
+// sortTies puts frames that arrive by one wire at the same time, as they may where a tick
+// cuts times, into the order in which they were sent: in a window by one worker, in the
+// next by another.
+func (a *arrivals) sortTies(keys []uint64) {
+	for i := 1; i < len(keys)-1; i++ {
+		for j := i; j > 0 && keys[j]>>placeBits == keys[j-1]>>placeBits && keys[j-1]&nearPlace != 0 && a.sent(keys[j]) < a.sent(keys[j-1]); j-- {
+			keys[j], keys[j-1] = keys[j-1], keys[j]
+		}
+	}
+}
+
+// sent says which of the frames in boxes were sent earlier.
+func (a *arrivals) sent(k uint64) uint32 {
+	return (a.frames[k%nearPlace].Link/sentWindow - a.first) % (1 << 32 / sentWindow)
+}
+
+// arrivalKey is the key of an arrival, without its place. In the order of insertion
+// (control is classArrival then) frames that arrive by one wire at the same time, as they
+// may where a tick cuts times, stay in their order.
+func arrivalKey(p *packet.Packet, from units.Time, control uint64, port int) uint64 {
 	class := uint64(classArrival)
 	if p.Control() {
-		class = classControl
+		class = control
 	}
 	return key(p.At-from, class, port) << placeBits
 }
@@ -144,7 +172,7 @@ func (a *arrivals) ext(place uint64, p *packet.Packet) packet.Ext {
 
 // gatherFar returns the keys of frames that come by their wires. Senders leave a mark
 // (announce) on wires with news, so quiet wires cost nothing.
-func (a *arrivals) gatherFar(n *fastNode, from, end units.Time) []uint64 {
+func (a *arrivals) gatherFar(n *fastNode, from, end units.Time, control uint64) []uint64 {
 	keys := a.keys[:0]
 	n.later = none
 	for w := range n.news {
@@ -173,7 +201,7 @@ func (a *arrivals) gatherFar(n *fastNode, from, end units.Time) []uint64 {
 					n.later = min(n.later, key(p.At, 0, 0))
 					break
 				}
-				keys = append(keys, arrivalKey(p, from, port)|farPlace)
+				keys = append(keys, arrivalKey(p, from, control, port))
 			}
 		}
 		n.waiting[w] = left

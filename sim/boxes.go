@@ -44,6 +44,7 @@ type near struct {
 	start  units.Time // of the current window
 	far    units.Time // what arrives from then on goes by wire
 	index  uint64     // number of the current window
+	sent   uint32     // the same, as it stands in frames
 	magic  uint64     // turns division by the length of a window into multiplication
 	boxes  []box      // by node and window
 	length units.Time // of a window
@@ -60,7 +61,7 @@ func newNear(nodes int, window units.Time) near {
 
 // begin prepares for a window.
 func (n *near) begin(index uint64) {
-	n.index, n.start = index, units.Time(index)*n.length
+	n.index, n.start, n.sent = index, units.Time(index)*n.length, uint32(index)*sentWindow
 	n.far = n.start + nearWindows*n.length
 }
 
@@ -105,8 +106,15 @@ func (w *worker) empty(b *box) {
 	b.n, b.ext, b.blocks = 0, false, b.blocks[:0]
 }
 
-// keep puts the extension of the last frame behind others and returns its place, for
-// Packet.Link: the first word and the number of words, which fits eight bits.
+// Packet.Link of a frame in a box: the window in which it was sent, as far as it fits,
+// and the place of its extension in the block: the first word and the number of words,
+// which fits eight bits.
+const (
+	sentWindow = 1 << 20
+	extPlace   = 1 << 8
+)
+
+// keep puts the extension of the last frame behind others and returns its place.
 //
 //go:noinline
 func (b *box) keep(ext packet.Ext) uint32 {
@@ -114,7 +122,7 @@ func (b *box) keep(ext packet.Ext) uint32 {
 	k := b.last
 	at := uint32(len(k.ext))
 	k.ext = append(k.ext, ext...)
-	return at<<8 | uint32(len(ext))
+	return at*extPlace | uint32(len(ext))
 }
 
 // kept returns the extension of a frame, if it has one.
@@ -122,7 +130,8 @@ func (k *block) kept(p *packet.Packet) packet.Ext {
 	if p.Flags&packet.Extended == 0 {
 		return nil
 	}
-	at, end := p.Link>>8, p.Link>>8+p.Link&0xff
+	at := p.Link % sentWindow / extPlace
+	end := at + p.Link%extPlace
 	return k.ext[at:end:end]
 }
 

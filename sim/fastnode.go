@@ -116,8 +116,9 @@ func (n *fastNode) Transmit(port int, p *packet.Packet, ext packet.Ext, done uni
 	*e = *p
 	e.At = at
 	e.Port = o.toPort
+	e.Link = w.near.sent
 	if p.Flags&packet.Extended != 0 {
-		e.Link = b.keep(ext)
+		e.Link |= b.keep(ext)
 	}
 }
 
@@ -177,18 +178,18 @@ func (n *fastNode) run(s *arrivals, from, end units.Time) {
 		case k >= limit:
 			return
 		case k == a:
-			port, place := int(a&(MaxPorts-1)), at%(2*farPlace)
+			port, place := int(a&(MaxPorts-1)), at%(2*nearPlace)
 			i++
 			at = keys[i]
 			a = base + at>>placeBits
-			if place == farPlace {
+			if place == 0 {
 				n.arriveFar(port)
 				continue
 			}
-			p := s.frames[place]
+			p := s.frames[place-nearPlace]
 			switch {
 			case p.Control() || p.Flags&packet.Extended != 0 || n.faulty:
-				n.arriveSpecial(port, p, s.ext(place, p))
+				n.arriveSpecial(port, p, s.ext(place-nearPlace, p))
 			case sw != nil:
 				sw.Forward(p.At, port, p)
 			default:

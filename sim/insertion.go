@@ -235,13 +235,13 @@ func (o *orderedNode) run(s *arrivals, from, end units.Time) {
 			break
 		}
 		if arrives {
-			place, port := keys[i]%(2*farPlace), int(keys[i]>>placeBits&(MaxPorts-1))
+			place, port := keys[i]%(2*nearPlace), int(keys[i]>>placeBits&(MaxPorts-1))
 			i++
-			if place == farPlace {
+			if place == 0 {
 				o.arriveFar(port)
 			} else {
-				p := s.frames[place]
-				o.arriveSpecial(port, p, s.ext(place, p))
+				p := s.frames[place-nearPlace]
+				o.arriveSpecial(port, p, s.ext(place-nearPlace, p))
 			}
 		} else {
 			o.fire(next.at)
