@@ -19,7 +19,7 @@ func TestDeepMistakesInTheEngineAreCaught(t *testing.T) {
 		test                     []string
 	}{
 		{"classes of events in reverse", "fastnode.go", "class<<keyPortBits", "(7-class)<<keyPortBits", byKey},
-		{"control frames like any other", "arrivals.go", "class = classControl", "class = classArrival", byKey},
+		{"control frames like any other", "arrivals.go", "control := uint64(classControl)", "control := uint64(classArrival)", byKey},
 		{"windows of twice the lookahead", "fast.go", "windowLength(look /", "windowLength(2 * look /", byKey},
 		{"frames in the box of a window later", "boxes.go", "uint64(at-n.start)*", "uint64(at-n.start+n.length)*", byKey},
 		{"boxes that reach a window too far", "boxes.go", "n.start + nearWindows*n.length", "n.start + (nearWindows+1)*n.length", byKey},
