@@ -57,19 +57,19 @@ type fastNode struct {
 	sw          *dataplane.Switch
 	nic         *dataplane.NIC
 	control     uint64 // control frames that arrived
+	faulty      bool   // a wire that leads here may lose frames
 	inputs      []input
 	outputs     []output
-	links       []*link
 	touched     []uint64 // bitmap of links with frames not yet published
 	waiting     []uint64 // bitmap of inputs with known frames that arrive later
 	news        []uint64 // bitmap of inputs with frames published by their senders
 	common      node
+	links       []*link
 	ext         packet.Ext // scratch
 	changes     []change
 	samples     *sampler     // nil when there are none
 	ordered     *orderedNode // not nil in runs in the order of insertion
 	index       int          // in the engine's order
-	faulty      bool         // a wire that leads here may lose frames
 	pendingWake uint64       // window of a far wake that is on its way
 }
 
@@ -166,7 +166,7 @@ func (n *fastNode) armChange() {
 }
 
 // run handles every event of the node from the start of a window to its end.
-// Whatever arrives before the end is on the wires already.
+// Whatever arrives before the end is in boxes or on wires already.
 func (n *fastNode) run(s *arrivals, from, end units.Time) {
 	limit, base := uint64(end)<<keyTimeShift, uint64(from)<<keyTimeShift
 	keys, i, sw := s.gather(n, from, end), 0, n.sw
@@ -202,9 +202,9 @@ func (n *fastNode) run(s *arrivals, from, end units.Time) {
 			} else {
 				n.nic.TxDone(units.Time(x>>keyTimeShift), port)
 			}
-			// Most often the port has sent again and the leaf is set anew: only
-			// then is it not the event that was just handled.
-			if n.txDone.leaf(port) == x {
+			// Most often the port has sent again and the leaf is set anew. It may be
+			// the same again: where a tick cuts times, a frame can take none.
+			if n.txDone.leaf(port) == x && !n.common.Armed(port) {
 				n.txDone.set(port, none)
 			}
 		default:

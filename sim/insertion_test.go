@@ -45,9 +45,10 @@ func testInsertion(t *testing.T, cases, packets int) {
 			t.Errorf("case %d: %v\n%v", i, err, c)
 			continue
 		}
-		keys, err := c.run(reference)
+		keys, err := c.check(fastEngines[:2]...)
 		if err != nil {
-			t.Fatal(err)
+			t.Errorf("case %d: %v\n%v", i, err, c)
+			continue
 		}
 		if want.differs(keys) != nil {
 			differ++

@@ -161,6 +161,7 @@ type node interface {
 	Start(now units.Time)
 	Wake(now units.Time)
 	TxDone(now units.Time, port int)
+	Armed(port int) bool // a TxDone is pending
 	LinkChanged(now units.Time, port int, up bool)
 	PortStats(port int, now units.Time) dataplane.PortStats
 	Lose(now units.Time, port int, p *packet.Packet)
