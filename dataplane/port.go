@@ -50,13 +50,13 @@ type port struct {
 	hookOut  uint8      // egress classes that a deadlock handler armed or opens
 	armed    uint8      // 1: a TxDone is pending
 	sure     uint8      // ingress classes whose frames are taken within Switch.share without asking
-	calm     uint8      // of these, the ones that are ON
+	calm     uint8      // of these, and of steady ones, the ones that are ON
 	counted  uint8      // ingress classes whose frames someone wants to see even when they only pass
 	ecn      uint8      // classes that are marked
 	ends     uint8      // not 0: the end of every frame is an event (PortSpec.EveryEnd)
 	overhead uint16     // wire overhead of a frame, in bytes
 	index    uint16
-	recv     flowctl.Receiver
+	brief    flowctl.Brief // nil unless recv is
 	sched    sched.Scheduler
 
 	// What is above fills a cache line, the queues of a switch the next one; what
@@ -64,8 +64,8 @@ type port struct {
 	queues [mmu.Classes]fifo
 
 	marker   mark.Marker
-	floor    units.Bytes   // of the marker
-	brief    flowctl.Brief // nil unless recv is
+	floor    units.Bytes // of the marker
+	recv     flowctl.Receiver
 	gate     flowctl.Gate
 	meter    flowctl.Meter
 	spec     flowctl.PortSpec
@@ -83,6 +83,7 @@ type port struct {
 	sent      uint8 // what the upstream was last told
 	holding   uint8 // classes whose RESUME a handler keeps back
 	off       uint8 // classes that were OFF when the probe was last told
+	steady    uint8 // lossless classes, if recv is flowctl.Steady
 
 	sentDepth [mmu.Classes]uint8 // of the last PAUSE that was sent
 	heldDepth [mmu.Classes]uint8 // of the last PAUSE that was received
@@ -227,7 +228,7 @@ func (e *end) Request(now units.Time) {
 // changed looks which classes are ON, where that saves asking about every frame.
 func (p *port) changed() {
 	if p.pausing != nil {
-		p.calm = p.sure &^ p.pausing.Paused()
+		p.calm = (p.sure | p.steady) &^ p.pausing.Paused()
 	}
 }
 

@@ -99,8 +99,8 @@ func newBench(t *testing.T) *bench {
 	return newBenchWith(t, func(_ int, pfc flowctl.Scheme) flowctl.Scheme { return pfc })
 }
 
-// newBenchWith lets each port have a scheme of its own.
-func newBenchWith(t *testing.T, flow func(port int, pfc flowctl.Scheme) flowctl.Scheme) *bench {
+// newBenchWith lets each port have a scheme of its own, and more be changed.
+func newBenchWith(t *testing.T, flow func(port int, pfc flowctl.Scheme) flowctl.Scheme, change ...func(*dataplane.SwitchSpec)) *bench {
 	b := &bench{t: t, checks: dataplane.NewChecks("bench"), h: &handler{}, wakeAt: units.Never}
 	for i := range b.txAt {
 		b.txAt[i] = units.Never
@@ -127,6 +127,9 @@ func newBenchWith(t *testing.T, flow func(port int, pfc flowctl.Scheme) flowctl.
 		spec.Flow = append(spec.Flow, flow(port, pfc))
 	}
 	spec.Buffer.Size = 4*4000 + 20000 // headroom of four queues, 20,000 B shared
+	for _, f := range change {
+		f(spec)
+	}
 	if b.sw, err = dataplane.NewSwitch(spec, b); err != nil {
 		t.Fatal(err)
 	}

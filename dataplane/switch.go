@@ -59,6 +59,8 @@ type Switch struct {
 	hook    deadlock.Hook
 	share   int64 // of the policy, see port.sure
 	shift   uint8
+	margin  units.Bytes // of all flowctl.Steady receivers the largest
+	levels  int64       // of them the smallest, or 0
 	rand    *rand.PCG
 	memory  memory
 	stamps  *stamps     // nil when no flow wants telemetry
@@ -106,20 +108,14 @@ func NewSwitch(spec *SwitchSpec, drv Driver) (*Switch, error) {
 	s.watcher, _ = policy.(buffer.Observer)
 	s.pauses, _ = policy.(buffer.PauseObserver)
 	s.timed, _ = policy.(buffer.Waker)
-	lossless := uint8(0)
-	for c, k := range s.kinds {
-		if k == mmu.Lossless {
-			lossless |= 1 << c
-		}
-	}
+	lossless := s.classes(mmu.Lossless)
 	for i := range spec.Ports {
 		s.initPort(i, spec.Ports[i], spec.Flow[i])
 		s.ports[i].sched = spec.Scheduler(i)
 		if _, ok := s.ports[i].recv.(flowctl.Passing); !ok {
 			s.ports[i].counted = lossless
 		}
-		s.ports[i].sure = s.sure(s.ports[i].recv)
-		s.ports[i].changed()
+		s.shortcuts(&s.ports[i])
 		if s.watcher != nil {
 			s.ports[i].counted = 1<<mmu.Classes - 1
 		}
@@ -145,22 +141,38 @@ func NewSwitch(spec *SwitchSpec, drv Driver) (*Switch, error) {
 	return s, nil
 }
 
-// sure returns the classes of a port whose frames the shared segment takes while
-// their queue is within the policy's share. Control classes need no more than
-// room, of which that leaves enough.
-func (s *Switch) sure(recv flowctl.Receiver) uint8 {
-	p, ok := s.policy.(buffer.Proportional)
+// shortcuts finds out which frames of a port need no questions. Where the policy gives
+// a share of what is free, the shared segment takes frames of sure classes while their
+// queue is within it; control classes need no more than room, of which that leaves
+// enough.
+func (s *Switch) shortcuts(p *port) {
+	policy, ok := s.policy.(buffer.Proportional)
 	if !ok {
-		return 0
+		return
 	}
-	if s.share, s.shift, ok = p.Share(); !ok {
-		return 0
+	if s.share, s.shift, ok = policy.Share(); !ok {
+		return
 	}
-	r, shares := recv.(flowctl.Sharing)
-	shares = shares && r.Sharing()
+	lossless, control := s.classes(mmu.Lossless), s.classes(mmu.Control)
+	p.sure = control
+	if r, ok := p.recv.(flowctl.Sharing); ok && r.Sharing() {
+		p.sure |= lossless
+	}
+	if r, ok := p.recv.(flowctl.Steady); ok {
+		margin, levels := r.Steady()
+		if s.levels == 0 || levels < s.levels {
+			s.levels = levels
+		}
+		s.margin, p.steady = max(s.margin, margin), lossless
+	}
+	p.changed()
+}
+
+// classes returns those of a kind.
+func (s *Switch) classes(kind mmu.Kind) uint8 {
 	mask := uint8(0)
 	for c, k := range s.kinds {
-		if k == mmu.Lossless && shares || k == mmu.Control {
+		if k == kind {
 			mask |= 1 << c
 		}
 	}
@@ -439,7 +451,8 @@ func (s *Switch) release(now units.Time, a *mmu.Arrival) {
 	s.ledger.Release(a)
 	// As in Forward: what nearly always holds for data and for ACKs comes first.
 	ip := &s.ports[a.In]
-	if ip.calm&(1<<(a.Class&7)) == 0 || !s.ledger.Within(a.In, a.Class, 0, s.share, s.shift) {
+	if ip.calm&(1<<(a.Class&7)) == 0 || !s.ledger.Within(a.In, a.Class, s.margin, s.share, s.shift) ||
+		s.levels != 0 && !s.ledger.PortWithin(a.In, s.levels, s.share, s.shift) {
 		if a.Kind == mmu.Lossless {
 			ip.recv.Released(now, a)
 		}

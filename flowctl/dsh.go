@@ -2,6 +2,7 @@ package flowctl
 
 import (
 	"fmt"
+	"unsafe"
 
 	"github.com/xoff-net/xoff/buffer"
 	"github.com/xoff-net/xoff/mmu"
@@ -151,7 +152,10 @@ func (s *DSH) Receiver(p Port) Receiver {
 	if prop, ok := p.Policy().(buffer.Proportional); ok {
 		rule.share, rule.shift, rule.direct = prop.Share()
 	}
-	r := &dshReceiver{dshRule: s.rule(rule), PauseSender: NewPauseSender(p), view: p.View(), policy: p.Policy(), index: p.Index(), last: noQueue}
+	if !rule.direct || rule.private > 0 {
+		rule.lengthy = 1
+	}
+	r := &dshReceiver{dshRule: s.rule(rule), PauseSender: NewPauseSender(p), in: p.View().Port(p.Index()), policy: p.Policy(), last: noQueue}
 	if s.params.Estimator == "table" {
 		r.table, _ = newTables(w, phi, spec.Rate)
 	}
@@ -173,21 +177,23 @@ func (s *DSH) rule(r dshRule) *dshRule {
 }
 
 // dshRule is what does not change at a port. Ports that are alike share it, so that it
-// stays in the cache.
+// stays in the cache. What every frame needs comes first.
 type dshRule struct {
 	share     int64       // of the free shared segment, see buffer.Proportional
 	queues    units.Bytes // N_q
 	phi       units.Bytes // PHI
-	private   units.Bytes
-	ideal     ideal
-	insurance units.Bytes // of the port
-	window    units.Time
-	deltaQ    units.Bytes
-	deltaP    units.Bytes
 	shift     uint8
 	direct    bool // the policy is proportional: T need not be asked for
 	sharing   bool
 	all       uint8 // lossless classes
+	lengthy   uint8 // not 0: no frame is dealt with in brief
+	ideal     ideal
+	private   units.Bytes
+	insurance units.Bytes // of the port
+	window    units.Time
+	deltaQ    units.Bytes
+	deltaP    units.Bytes
+	_         [16]byte // to whole cache lines
 }
 
 // noQueue is no class.
@@ -197,9 +203,7 @@ type dshReceiver struct {
 	// What every frame needs fills a cache line, up to PauseSender.want, and half a
 	// one for its queue.
 	*dshRule
-	view        mmu.View
-	index       int
-	arrived     units.Time // when the last frame came
+	in          mmu.PortView
 	since       units.Time // when the first one of those in a row came that went to the same queue
 	table       *tables    // nil: ideal
 	last        uint8      // that queue
@@ -209,27 +213,46 @@ type dshReceiver struct {
 	PauseSender // 48 bytes
 	policy      buffer.Policy
 	_           [8]byte
-	gradients   [mmu.Classes]gradient // of ideal
+	gradients   [mmu.Classes]gradient // of ideal, see gradient
 	quiet
 }
+
+// A receiver fills an odd number of cache lines: those that are used most then spread
+// over all sets of a cache.
+var _ = [1]struct{}{}[unsafe.Sizeof(dshReceiver{})-7*64+unsafe.Offsetof(dshReceiver{}.gradients)%64]
+
+// gradient returns that of a class. Class 0, most often not lossless, comes last, so that
+// classes 1 and 2 share a cache line, and 3 and 4.
+func (r *dshReceiver) gradient(class uint8) *gradient { return &r.gradients[(class-1)&7] }
 
 // Passing implements Passing: a frame that is not held changes the estimate, but
 // nothing that a threshold is held against.
 func (r *dshReceiver) Passing() {}
 
+// Steady implements Steady.
+func (r *dshReceiver) Steady() (margin units.Bytes, levels int64) { return r.phi, int64(r.queues) }
+
 // tau is what a queue is paused ahead of T(t): nothing if all frames of the port went
 // to one queue for a window, as of the last arrival.
 func (r *dshReceiver) tau(class uint8) units.Bytes {
-	if r.arrived-r.since > r.window || !r.sharing {
+	if r.arrived()-r.since > r.window || !r.sharing {
 		return 0
 	}
 	return r.estimate(class)
 }
 
+// arrived is when the last frame came.
+func (r *dshReceiver) arrived() units.Time {
+	if r.table == nil {
+		return r.gradient(r.last).at
+	}
+	return r.table.queues[r.last&7].at
+}
+
 // estimate returns phi^ of a queue.
 func (r *dshReceiver) estimate(class uint8) units.Bytes {
 	if r.table == nil {
-		return r.ideal.estimate(&r.gradients[class&7])
+		return r.ideal.estimate(r.gradient(class))
 	}
 	return r.table.estimate(class)
 }
@@ -237,9 +260,9 @@ func (r *dshReceiver) estimate(class uint8) units.Bytes {
 // threshold is T(t), the policy's.
 func (r *dshReceiver) threshold(now units.Time, class uint8) units.Bytes {
 	if r.direct {
-		return r.shareOf(r.view.SharedFree())
+		return r.shareOf(max(0, r.in.Free()))
 	}
-	_, t := r.policy.Level(now, r.view, r.index, class)
+	_, t := r.policy.Level(now, r.in.All(), r.in.Index(), class)
 	return t
 }
 
@@ -248,30 +271,23 @@ func (r *dshReceiver) shareOf(free units.Bytes) units.Bytes {
 }
 
 // Arrived implements Brief: it updates the estimate and what Algorithm 4 needs. Whatever
-// tau is, a queue that stays PHI below T is not paused, and all queues together hold no
-// less than those of this port.
+// tau is, a queue that stays PHI below T is not paused.
 func (r *dshReceiver) Arrived(now units.Time, class uint8, b units.Bytes) bool {
 	since := r.since
 	if class != r.last {
 		since = now
 	}
-	r.last, r.since, r.arrived = class, since, now
-	all, shared := r.view.Held(r.index, class)
+	r.last, r.since = class, since
+	all, shared := r.in.Held(class)
 	if r.table == nil {
-		r.ideal.arrive(&r.gradients[class&7], now, all+b)
+		r.ideal.arrive(r.gradient(class), now, all+b)
 	} else {
 		r.table.arrive(now, class, all+b)
 	}
-	t := r.shareOf(r.view.SharedFree() - b)
-	r.counted = true
-	if !r.direct || r.private|units.Bytes(r.want) != 0 || shared+b+r.phi > t {
-		return false
-	}
-	if limit := r.queues*t - b; r.view.Used(mmu.Shared) > limit && r.view.PortIn(r.index, mmu.Shared) > limit {
-		return false
-	}
-	r.counted = false
-	return true
+	t := r.shareOf(r.in.Free() - b)
+	brief := r.want>>(class&7)&1|r.lengthy == 0 && (shared+b+r.phi <= t || shared+b+r.tau(class) <= t) && r.in.Shared()+b <= r.queues*t
+	r.counted = !brief
+	return brief
 }
 
 // Place implements Receiver: private, shared, insurance, drop.
@@ -280,19 +296,20 @@ func (r *dshReceiver) Place(now units.Time, a *mmu.Arrival) mmu.Segment {
 		r.Arrived(now, a.Class, a.Bytes)
 	}
 	r.counted = false
-	in := r.view.Ingress(r.index, a.Class)
+	view, port := r.in.All(), r.in.Index()
+	in := view.Ingress(port, a.Class)
 	if r.private > 0 && in.Private+a.Bytes <= r.private {
 		return mmu.Private
 	}
-	shared, t := r.view.PortIn(r.index, mmu.Shared), r.threshold(now, a.Class)
+	shared, t := view.PortIn(port, mmu.Shared), r.threshold(now, a.Class)
 	held, limit := shared, r.queues*t
 	if !r.sharing {
 		held, limit = in.Shared, t
 	}
 	switch {
-	case held+a.Bytes <= limit && a.Bytes <= r.view.SharedFree():
+	case held+a.Bytes <= limit && a.Bytes <= view.SharedFree():
 		return mmu.Shared
-	case r.view.PortIn(r.index, mmu.Headroom)+a.Bytes <= r.insurance:
+	case view.PortIn(port, mmu.Headroom)+a.Bytes <= r.insurance:
 		return mmu.Headroom
 	case r.insurance == 0 && shared > 0:
 		// Nobody charges a frame that is dropped, so the port turns OFF here. One
@@ -326,15 +343,16 @@ func (r *dshReceiver) Released(now units.Time, a *mmu.Arrival) {
 func (r *dshReceiver) look(now units.Time, class uint8) {
 	t := r.threshold(now, class)
 	limit := r.queues * t
-	if _, shared := r.view.Held(r.index, class); r.want == 0 && !r.portOff && shared+r.phi <= t && (r.view.Used(mmu.Shared) <= limit || r.view.PortIn(r.index, mmu.Shared) <= limit) {
-		return // as nearly always, see Arrived
+	if _, shared := r.in.Held(class); r.want>>(class&7)&1 == 0 && !r.portOff && shared+r.phi <= t && r.in.Shared() <= limit {
+		return // see Arrived
 	}
 	r.turn(now, class, t, limit)
 }
 
 // turn is look for a port that may have to change.
 func (r *dshReceiver) turn(now units.Time, class uint8, t, limit units.Bytes) {
-	in, shared := r.view.Ingress(r.index, class), r.view.PortIn(r.index, mmu.Shared)
+	view, port := r.in.All(), r.in.Index()
+	in, shared := view.Ingress(port, class), view.PortIn(port, mmu.Shared)
 	xoff := max(0, t-r.tau(class))
 	switch bit := uint8(1) << class; {
 	case in.Shared > xoff:
@@ -345,7 +363,7 @@ func (r *dshReceiver) turn(now units.Time, class uint8, t, limit units.Bytes) {
 	switch {
 	case shared > limit:
 		r.portOff = true
-	case r.portGoesOn(r.view, shared, limit):
+	case r.portGoesOn(view, shared, limit):
 		r.portOff = false
 	}
 	want := r.off
@@ -363,7 +381,7 @@ func (r *dshReceiver) queueGoesOn(in *mmu.Ingress, xoff units.Bytes) bool {
 
 // portGoesOn reports whether a port that is OFF turns ON.
 func (r *dshReceiver) portGoesOn(v mmu.View, shared, limit units.Bytes) bool {
-	return (shared < limit-r.deltaP || shared == 0) && v.PortIn(r.index, mmu.Headroom)+v.PortIn(r.index, mmu.Reserve) == 0
+	return (shared < limit-r.deltaP || shared == 0) && v.PortIn(r.in.Index(), mmu.Headroom)+v.PortIn(r.in.Index(), mmu.Reserve) == 0
 }
 
 // Resumes implements Resuming: the port is looked at whenever a frame of any of its
@@ -372,12 +390,12 @@ func (r *dshReceiver) Resumes(now units.Time, rest *Rest) bool {
 	if !r.holds(rest.Class) {
 		return true
 	}
-	_, t := r.policy.Level(now, rest.View, r.index, rest.Class)
-	if r.portOff && (rest.Moves == 0 || !r.portGoesOn(rest.View, rest.View.PortIn(r.index, mmu.Shared), r.queues*t)) {
+	_, t := r.policy.Level(now, rest.View, r.in.Index(), rest.Class)
+	if r.portOff && (rest.Moves == 0 || !r.portGoesOn(rest.View, rest.View.PortIn(r.in.Index(), mmu.Shared), r.queues*t)) {
 		return false
 	}
 	bit := uint8(1) << rest.Class
-	in := rest.View.Ingress(r.index, rest.Class)
+	in := rest.View.Ingress(r.in.Index(), rest.Class)
 	return r.off&bit == 0 || rest.Moves&bit != 0 && r.queueGoesOn(&in, max(0, t-r.tau(rest.Class)))
 }
 

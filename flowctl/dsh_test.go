@@ -199,7 +199,7 @@ func TestDSHPrivate(t *testing.T) {
 	spec.Kinds[1], spec.Kinds[2] = mmu.Lossless, mmu.Lossless
 	b := newDSHBench(t, nil)
 	b.ledger = mmu.NewLedger(spec)
-	b.view, b.private = b.ledger.View(), 3000
+	b.in, b.private = b.ledger.View().Port(b.Index()), 3000
 	for i := range units.Time(3) {
 		b.arrive(80*i, 1, 1000, mmu.Private, 0)
 	}

@@ -60,6 +60,13 @@ type Brief interface {
 	Arrived(now units.Time, class uint8, b units.Bytes) bool
 }
 
+// Steady is a Pausing receiver of two levels to which it makes no difference that a
+// frame left while its queue and the port are ON, the queue stays margin below the
+// policy's threshold T, and all queues of the port together hold no more than levels T.
+type Steady interface {
+	Steady() (margin units.Bytes, levels int64)
+}
+
 // Pausing is a receiver whose queues are ON or OFF. Paused returns the classes
 // that are OFF; each change comes with a Port.Request.
 type Pausing interface{ Paused() uint8 }

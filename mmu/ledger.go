@@ -222,6 +222,20 @@ func (l *Ledger) Within(port int, class uint8, b units.Bytes, num int64, shift u
 	return units.Bytes(l.rows[port].shared[class&7])+b <= units.Bytes(int64(free)*num>>(shift&63))
 }
 
+// PortWithin reports whether all ingress queues of a port together hold no more than
+// n such shares.
+func (l *Ledger) PortWithin(port int, n, num int64, shift uint8) bool {
+	free := l.sharedMax - l.segments[Shared]
+	return l.rows[port].sum() <= units.Bytes(n*(int64(free)*num>>(shift&63)))
+}
+
+// sum adds up what the ingress queues hold, without a loop: it is asked for at every
+// frame.
+func (r *row) sum() units.Bytes {
+	q := &r.shared
+	return units.Bytes(q[0] + q[1] + q[2] + q[3] + q[4] + q[5] + q[6] + q[7])
+}
+
 // Charge stores a frame in a segment.
 func (l *Ledger) Charge(a *Arrival, s Segment) {
 	if s == Shared { // as nearly always

@@ -61,17 +61,6 @@ func (v View) Ingress(port int, class uint8) Ingress {
 	return q
 }
 
-// Held returns what an ingress queue holds in all, and in the shared segment: Ingress
-// for those who ask at every frame.
-func (v View) Held(port int, class uint8) (all, shared units.Bytes) {
-	shared = units.Bytes(v.l.rows[port].shared[class&7])
-	if v.l.mixed[port]>>(class&7)&1 == 0 {
-		return shared, shared
-	}
-	q := v.Ingress(port, class)
-	return q.Total(), shared
-}
-
 // In returns what an ingress queue holds in one segment.
 func (v View) In(port int, class uint8, s Segment) units.Bytes {
 	return units.Bytes(*v.l.count(port*Classes+int(class), s))
@@ -164,3 +153,36 @@ func (v View) QueuePeaks(port int, class uint8) (QueuePeaks, bool) {
 		units.Bytes(t.out),
 	}, true
 }
+
+// PortView reads what one port took in, for those who ask at every frame.
+type PortView struct {
+	l    *Ledger
+	row  *row
+	port int
+}
+
+// Port returns the view of one port.
+func (v View) Port(i int) PortView { return PortView{v.l, &v.l.rows[i], i} }
+
+// All returns the view of the whole ledger.
+func (p PortView) All() View { return View{p.l} }
+
+// Index returns the number of the port.
+func (p PortView) Index() int { return p.port }
+
+// Held returns what an ingress queue holds in all, and in the shared segment.
+func (p PortView) Held(class uint8) (all, shared units.Bytes) {
+	shared = units.Bytes(p.row.shared[class&7])
+	if p.l.stored == p.l.segments[Shared] { // nothing is anywhere else
+		return shared, shared
+	}
+	q := p.All().Ingress(p.port, class)
+	return q.Total(), shared
+}
+
+// Shared returns what all ingress queues hold in the shared segment, whatever their
+// kind: no less than View.PortIn, and cheaper.
+func (p PortView) Shared() units.Bytes { return p.row.sum() }
+
+// Free is View.SharedFree, but below zero after the segment shrank below what it holds.
+func (p PortView) Free() units.Bytes { return p.l.sharedMax - p.l.segments[Shared] }

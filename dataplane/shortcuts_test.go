@@ -1,0 +1,85 @@
+package dataplane_test
+
+import (
+	"testing"
+
+	"github.com/xoff-net/xoff/buffer"
+	"github.com/xoff-net/xoff/dataplane"
+	"github.com/xoff-net/xoff/flowctl"
+	"github.com/xoff-net/xoff/mmu"
+	"github.com/xoff-net/xoff/packet"
+	"github.com/xoff-net/xoff/units"
+)
+
+// steady is a receiver that says when it need not hear of a frame that left, and counts
+// of how many it heard.
+type steady struct {
+	flowctl.Receiver
+	margin units.Bytes
+	levels int64
+	paused uint8
+	told   int
+}
+
+func (r *steady) Steady() (units.Bytes, int64) { return r.margin, r.levels }
+func (r *steady) Paused() uint8                { return r.paused }
+func (r *steady) Released(now units.Time, a *mmu.Arrival) {
+	r.told++
+	r.Receiver.Released(now, a)
+}
+
+// steadyScheme gives a port such a receiver.
+type steadyScheme struct {
+	flowctl.Scheme
+	r *steady
+}
+
+func (s steadyScheme) Receiver(p flowctl.Port) flowctl.Receiver {
+	s.r.Receiver = s.Scheme.Receiver(p)
+	return s.r
+}
+
+// 14 ACKs for host 1 and 3 data frames for host 2 come by port 0 at once; the first of
+// each leaves at once, the second 80 ns later. Then 12 ACKs and 1 data frame are left,
+// 13,000 B of 20,000, so that with alpha 1 T is 7000 B.
+func TestSteadyReceiver(t *testing.T) {
+	dt := get(buffer.Policies.Get("dt"))
+	one := buffer.Ratio{Num: 1, Den: 1}
+	for _, c := range []struct {
+		name string
+		r    steady
+		told int
+	}{
+		{"far below", steady{margin: 2000, levels: 2}, 0},
+		{"just so far below", steady{margin: 6000, levels: 2}, 0}, // 1000 + 6000 = T
+		{"queue too close", steady{margin: 6001, levels: 2}, 1},
+		{"port above one level", steady{margin: 2000, levels: 1}, 2}, // 13,000 > 7000, also when the first one leaves
+		{"class is OFF", steady{margin: 2000, levels: 2, paused: 1 << class}, 2},
+		{"another class is OFF", steady{margin: 2000, levels: 2, paused: 1 << 7}, 0},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			b := newBenchWith(t, func(port int, pfc flowctl.Scheme) flowctl.Scheme {
+				if port > 0 {
+					return pfc
+				}
+				return steadyScheme{pfc, &c.r}
+			}, func(s *dataplane.SwitchSpec) {
+				s.Policy = func(e buffer.Env) (buffer.Policy, error) {
+					return dt.New(&buffer.DTParams{Alpha: one, AlphaLossy: one}, e)
+				}
+			})
+			for i := range uint32(14) {
+				p := packet.Packet{Seq: i, Dst: 1, Size: 1000, Meta: packet.MakeMeta(packet.Ack, 0)}
+				b.sw.Arrive(0, 0, &p, nil)
+			}
+			for i := range uint32(3) {
+				b.data(0, 2, i)
+			}
+			if b.run(80 * units.Nanosecond); c.r.told != c.told {
+				t.Errorf("heard of %d frames, want %d", c.r.told, c.told)
+			}
+			c.r.paused = 0
+			b.end()
+		})
+	}
+}

@@ -1,0 +1,76 @@
+package sim_test
+
+import (
+	"testing"
+
+	"github.com/xoff-net/xoff/flowctl"
+	"github.com/xoff-net/xoff/sim"
+	"github.com/xoff-net/xoff/units"
+)
+
+// asking is a scheme whose receivers are asked about every frame that is stored and told
+// of every one that leaves: they cannot be brief, sharing or steady.
+type asking struct{ flowctl.Scheme }
+
+// Pooling implements flowctl.Pooling.
+func (s asking) Pooling() bool { return flowctl.Pools(s.Scheme) }
+
+func (s asking) Receiver(p flowctl.Port) flowctl.Receiver {
+	r := s.Scheme.Receiver(p)
+	_, brief := r.(flowctl.Brief)
+	_, sharing := r.(flowctl.Sharing)
+	_, steady := r.(flowctl.Steady)
+	if !brief && !sharing && !steady {
+		return r
+	}
+	return asked{r, r.(passing), r.(flowctl.Pausing), r.(flowctl.Resuming)}
+}
+
+type passing interface{ flowctl.Passing }
+
+type asked struct {
+	flowctl.Receiver
+	passing
+	flowctl.Pausing
+	flowctl.Resuming
+}
+
+// asksAlways is an engine with such schemes at all ports of switches.
+func asksAlways(e engine) engine {
+	return engine{e.name + ", all receivers asked", func(s *sim.Spec) (units.Time, sim.Totals, error) {
+		for _, w := range s.Switches {
+			for i := range w.Flow {
+				w.Flow[i] = asking{w.Flow[i]}
+			}
+		}
+		return e.run(s)
+	}}
+}
+
+// What receivers are not asked would not have changed anything.
+func testShortcuts(t *testing.T, cases, packets int) {
+	pauses := 0
+	for i := range cases {
+		c := drawCase(i, packets)
+		want, err := c.run(asksAlways(reference))
+		if err != nil {
+			t.Fatal(err)
+		}
+		got, err := c.run(reference)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := want.differs(got); err != nil {
+			t.Errorf("case %d: %v\n%v", i, err, c)
+		}
+		if want.totals.Pauses > 0 {
+			pauses++
+		}
+	}
+	t.Logf("%d of %d cases have pauses", pauses, cases)
+	if pauses < cases/2 {
+		t.Errorf("%d of %d cases have pauses, want at least half", pauses, cases)
+	}
+}
+
+func TestShortcutsChangeNothing(t *testing.T) { testShortcuts(t, 60, 2000) }
