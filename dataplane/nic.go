@@ -306,7 +306,7 @@ func (n *NIC) Pace(now units.Time) {
 }
 
 // TxDone follows the last bit of a frame when more was waiting.
-func (n *NIC) TxDone(now units.Time, _ int) {
+func (n *NIC) TxDone(now units.Time, _ int) bool {
 	n.tick(now)
 	p := &n.ports[0]
 	p.armed = 0
@@ -316,6 +316,7 @@ func (n *NIC) TxDone(now units.Time, _ int) {
 		n.serveNIC(now, p)
 	}
 	n.ends(now)
+	return p.armed != 0
 }
 
 // serveNIC sends the next frame: flow control first, then replies, then data.

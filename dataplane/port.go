@@ -173,9 +173,6 @@ type node struct {
 	ext     packet.Ext    // scratch for their extensions
 }
 
-// Armed reports whether a port waits for its TxDone.
-func (n *node) Armed(port int) bool { return n.ports[port].armed != 0 }
-
 // initPort wires a port to its flow control.
 func (n *node) initPort(i int, spec flowctl.PortSpec, scheme flowctl.Scheme) {
 	p := &n.ports[i]

@@ -462,8 +462,9 @@ func (s *Switch) release(now units.Time, a *mmu.Arrival) {
 	}
 }
 
-// TxDone follows the last bit of a frame on a port that had more to send.
-func (s *Switch) TxDone(now units.Time, port int) {
+// TxDone follows the last bit of a frame on a port that had more to send. It returns
+// whether another one is pending.
+func (s *Switch) TxDone(now units.Time, port int) bool {
 	if s.checks != nil {
 		s.checks.event(now, s.ledger)
 	}
@@ -471,6 +472,7 @@ func (s *Switch) TxDone(now units.Time, port int) {
 	p.armed = 0
 	s.serveData(now, p)
 	s.ends(now)
+	return p.armed != 0
 }
 
 // serveData sends the next frame of a port whose wire is free.

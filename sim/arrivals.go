@@ -96,6 +96,8 @@ func (a *arrivals) distribute(keys, out []uint64) {
 
 // gather collects the frames that arrive at a node from the start of a window to
 // its end, and returns their keys in order, with none after them.
+//
+//go:noinline
 func (a *arrivals) gather(n *fastNode, from, end units.Time) []uint64 {
 	control := uint64(classControl)
 	if n.ordered != nil {
@@ -110,11 +112,9 @@ func (a *arrivals) gather(n *fastNode, from, end units.Time) []uint64 {
 		for _, k := range b.blocks {
 			frames := k.frames[:min(left, blockFrames)]
 			left -= blockFrames
-			for i := range frames {
-				p := &frames[i]
-				keys = append(keys, arrivalKey(p, from, control, int(p.Port))|nearPlace|uint64(len(all)))
-				all = append(all, p)
-			}
+			i, j := len(keys), len(all)
+			keys, all = keys[:i+len(frames)], all[:j+len(frames)]
+			note(frames, keys[i:], all[j:], nearPlace|uint64(j), from, control)
 		}
 		blocks = append(blocks, b.blocks...)
 		all = all[:len(blocks)*blockFrames] // those of a block that is not full are not used
@@ -136,6 +136,20 @@ func (a *arrivals) gather(n *fastNode, from, end units.Time) []uint64 {
 		a.sortTies(keys)
 	}
 	return keys
+}
+
+// note writes down frames of a box, the first of which has a place. It is a function of
+// its own, here and elsewhere, so that the loop has all registers to itself.
+//
+//go:noinline
+func note(frames []packet.Packet, keys []uint64, all []*packet.Packet, place uint64, from units.Time, control uint64) {
+	keys, all = keys[:len(frames)], all[:len(frames)]
+	for i := range frames {
+		p := &frames[i]
+		keys[i] = arrivalKey(p, from, control, int(p.Port)) | place
+		all[i] = p
+		place++
+	}
 }
 
 // sortTies puts frames that arrive by one wire at the same time, as they may where a tick

@@ -196,15 +196,13 @@ func (n *fastNode) run(s *arrivals, from, end units.Time) {
 				n.nic.Arrive(p.At, port, p, nil)
 			}
 		case k == x:
-			port := int(x & (MaxPorts - 1))
+			port, now, pending := int(x&(MaxPorts-1)), units.Time(x>>keyTimeShift), false
 			if sw != nil {
-				sw.TxDone(units.Time(x>>keyTimeShift), port)
+				pending = sw.TxDone(now, port)
 			} else {
-				n.nic.TxDone(units.Time(x>>keyTimeShift), port)
+				pending = n.nic.TxDone(now, port)
 			}
-			// Most often the port has sent again and the leaf is set anew. It may be
-			// the same again: where a tick cuts times, a frame can take none.
-			if n.txDone.leaf(port) == x && !n.common.Armed(port) {
+			if !pending { // else it has its new time already
 				n.txDone.set(port, none)
 			}
 		default:

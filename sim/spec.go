@@ -160,8 +160,7 @@ type node interface {
 	probe.Node
 	Start(now units.Time)
 	Wake(now units.Time)
-	TxDone(now units.Time, port int)
-	Armed(port int) bool // a TxDone is pending
+	TxDone(now units.Time, port int) (pending bool)
 	LinkChanged(now units.Time, port int, up bool)
 	PortStats(port int, now units.Time) dataplane.PortStats
 	Lose(now units.Time, port int, p *packet.Packet)

@@ -27,13 +27,6 @@ func newTree(n int) tree {
 
 func (t *tree) top() uint64 { return t.least }
 
-func (t *tree) leaf(i int) uint64 {
-	if t.single {
-		return t.least
-	}
-	return t.groups[i/treePorts][treePorts+i%treePorts]
-}
-
 func (t *tree) set(i int, key uint64) {
 	if t.single {
 		t.least = key
