@@ -32,23 +32,22 @@ func (t *tree) set(i int, key uint64) {
 		t.least = key
 		return
 	}
-	const mask = 2*treePorts - 1
 	g := &t.groups[uint(i)/treePorts]
 	at := uint(treePorts) + uint(i)%treePorts
-	g[at&mask] = key
-	key = min(key, g[(at^1)&mask])
+	g[at] = key
+	key = min(key, g[at^1])
 	at >>= 1
-	g[at&mask] = key
-	key = min(key, g[(at^1)&mask])
+	g[at] = key
+	key = min(key, g[at^1])
 	at >>= 1
-	g[at&mask] = key
-	key = min(key, g[(at^1)&mask])
+	g[at] = key
+	key = min(key, g[at^1])
 	at >>= 1
-	g[at&mask] = key
-	key = min(key, g[(at^1)&mask])
+	g[at] = key
+	key = min(key, g[at^1])
 	at >>= 1
-	g[at&mask] = key
-	key = min(key, g[(at^1)&mask])
+	g[at] = key
+	key = min(key, g[at^1])
 	g[1] = key
 	if len(t.groups) > 1 {
 		for j := range t.groups {
