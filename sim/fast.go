@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"math/bits"
+	"slices"
 	"sync/atomic"
 
 	"github.com/xoff-net/xoff/dataplane"
@@ -28,7 +29,7 @@ type Options struct {
 type Fast struct {
 	spec      *Spec
 	opts      Options
-	nodes     []*fastNode // switches first: they are the larger pieces of work
+	nodes     []*fastNode // with one worker hosts after their switch, see collect; else switches first, which are the larger pieces of work
 	hosts     []*fastNode
 	links     []link
 	nics      []*dataplane.NIC
@@ -68,6 +69,7 @@ func NewFast(spec *Spec, opts Options) (*Fast, error) {
 			return nil, fmt.Errorf("node %d has %d ports; allowed: at most %d", i, ports, MaxPorts)
 		}
 		byNumber[i] = newFastNode(ports)
+		byNumber[i].index = i
 	}
 	f.connect(byNumber)
 	samples := spec.samplers()
@@ -94,6 +96,9 @@ func NewFast(spec *Spec, opts Options) (*Fast, error) {
 		n.nic, n.common = h, h
 		f.nodes = append(f.nodes, n)
 		f.hosts = append(f.hosts, n)
+	}
+	if opts.Workers <= 1 {
+		slices.SortStableFunc(f.nodes, func(a, b *fastNode) int { return a.home() - b.home() })
 	}
 	for i, n := range f.nodes {
 		n.index = i
@@ -129,6 +134,14 @@ func windowLength(limit units.Time) units.Time {
 		}
 	}
 	return best
+}
+
+// home is the number of a switch, for hosts of theirs.
+func (n *fastNode) home() int {
+	if n.sw != nil || len(n.outputs) == 0 {
+		return n.index
+	}
+	return int(n.outputs[0].to)
 }
 
 func (f *Fast) connect(byNumber []*fastNode) {
@@ -278,6 +291,11 @@ func (f *Fast) collect(index uint64) {
 		for ; m != 0; m &= m - 1 {
 			f.active = append(f.active, int32(i<<6+bits.TrailingZeros64(m)))
 		}
+	}
+	// Every other window goes backwards: what it begins with is still in the cache, where
+	// going around would find nothing that is older. Frames between neighbours are, too.
+	if index%2 != 0 && len(f.workers) == 1 {
+		slices.Reverse(f.active)
 	}
 }
 
