@@ -14,7 +14,7 @@ func TestDeepDSHLosesNothing(t *testing.T) { losesNothing(t, 10_000) }
 func TestDeepMistakesInDSHAreCaught(t *testing.T) {
 	for _, m := range []struct{ name, right, wrong string }{
 		{"an empty queue stays OFF while T is below tau (step 5)", " || in.Shared+in.Headroom+in.Reserve == 0\n", "\n"},
-		{"the port resumes while its insurance is in use", " && v.PortIn(r.index, mmu.Headroom)+v.PortIn(r.index, mmu.Reserve) == 0", ""},
+		{"the port resumes while its insurance is in use", " && v.PortIn(r.in.Index(), mmu.Headroom)+v.PortIn(r.in.Index(), mmu.Reserve) == 0", ""},
 		{"the insurance does not pause the port", "if s == mmu.Headroom {", "if s == mmu.Drop {"},
 		{"the insurance is one frame short", "mmu.Headroom)+a.Bytes <= r.insurance:", "mmu.Headroom)+a.Bytes <= r.insurance-1048:"},
 		{"a port that is empty stays OFF", "(shared < limit-r.deltaP || shared == 0)", "shared < limit-r.deltaP"},
