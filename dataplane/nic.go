@@ -305,7 +305,8 @@ func (n *NIC) Pace(now units.Time) {
 	n.kick(now)
 }
 
-// TxDone follows the last bit of a frame when more was waiting.
+// TxDone follows the last bit of a frame when more was waiting. It returns whether another
+// one is pending.
 func (n *NIC) TxDone(now units.Time, _ int) bool {
 	n.tick(now)
 	p := &n.ports[0]
