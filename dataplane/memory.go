@@ -1,6 +1,9 @@
 package dataplane
 
-import "github.com/xoff-net/xoff/packet"
+import (
+	"github.com/xoff-net/xoff/internal/prefetch"
+	"github.com/xoff-net/xoff/packet"
+)
 
 // fifo is an egress queue: packets linked by index in the switch's memory.
 type fifo struct {
@@ -12,7 +15,7 @@ type memory struct {
 	packets []packet.Packet
 	next    []uint32     // by slot: the next packet of its queue, or the next unused slot; apart, because packets are seldom in the cache
 	ext     []packet.Ext // by slot; shorter than packets when unused
-	slab    packet.Ext   // room for extensions that is not handed out yet
+	slabs   []packet.Ext // room for extensions, slabSlots slots each
 	free    uint32
 }
 
@@ -48,18 +51,20 @@ func (m *memory) grow() uint32 {
 	return uint32(len(m.packets) - 1)
 }
 
+// slabSlots is a power of two.
+const slabSlots = 256
+
 // keep stores the extension of a packet that may have one.
 //
 //go:noinline
 func (m *memory) keep(slot uint32, ext packet.Ext) {
 	for uint32(len(m.ext)) <= slot {
-		m.ext = append(m.ext, nil)
-	}
-	if m.ext[slot] == nil {
-		if len(m.slab) == 0 {
-			m.slab = make(packet.Ext, 256*packet.ExtWords)
+		at := len(m.ext) % slabSlots * packet.ExtWords
+		if at == 0 {
+			m.slabs = append(m.slabs, make(packet.Ext, slabSlots*packet.ExtWords))
 		}
-		m.ext[slot], m.slab = m.slab[:0:packet.ExtWords], m.slab[packet.ExtWords:]
+		room := m.slabs[len(m.slabs)-1][at:]
+		m.ext = append(m.ext, room[:0:packet.ExtWords])
 	}
 	m.ext[slot] = append(m.ext[slot][:0], ext...)
 }
@@ -69,6 +74,14 @@ func (m *memory) extOf(p *packet.Packet, slot uint32) packet.Ext {
 		return nil
 	}
 	return m.ext[slot]
+}
+
+// expect fetches a packet that is now the first of its queue, for when its turn comes.
+func (m *memory) expect(slot uint32) {
+	prefetch.Both(&m.packets[slot], &m.next[slot])
+	if slot < uint32(len(m.ext)) {
+		prefetch.Both(&m.ext[slot], &m.slabs[slot/slabSlots][slot%slabSlots*packet.ExtWords])
+	}
 }
 
 func (m *memory) drop(slot uint32) {

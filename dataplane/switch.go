@@ -64,7 +64,6 @@ type Switch struct {
 	rand    *rand.PCG
 	memory  memory
 	stamps  *stamps     // nil when no flow wants telemetry
-	peeked  uint8       // of the next frame of the queue that was served last
 	carried packet.Ext  // extension of the frame that is being forwarded
 	arrival mmu.Arrival // scratch: arguments of interface calls must not escape
 	leaving mmu.Arrival
@@ -516,7 +515,7 @@ func (s *Switch) send(now units.Time, p *port, class uint8, slot uint32) {
 	q := &p.queues[class]
 	f := &s.memory.packets[slot]
 	next, tail, gone := s.memory.next[slot], q.tail, uint8(0)
-	s.peeked = s.memory.packets[next].Meta // fetches the next one to leave
+	s.memory.expect(next)
 	if next == 0 {
 		tail = 0
 	}

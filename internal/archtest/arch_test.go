@@ -16,7 +16,8 @@ const module = "github.com/xoff-net/xoff/"
 // layers is the table of docs/architecture.md. A package imports only packages
 // of lower layers, so that a line of code knows its room.
 var layers = map[string]int{
-	"units": 0,
+	"internal/prefetch": 0,
+	"units":             0,
 
 	"packet":   1,
 	"registry": 1,

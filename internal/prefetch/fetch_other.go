@@ -1,0 +1,7 @@
+//go:build !amd64 && !arm64
+
+package prefetch
+
+import "unsafe"
+
+func both(a, b unsafe.Pointer) {}
