@@ -51,7 +51,9 @@ what the paper says. IDs are figures (dsh/5) or papers (dsh); none means all.
   xoff reproduce dsh --render                 docs/reproduction/dsh.md from stored results
 
 Points that are finished are never computed twice: the same command goes on where it
-was interrupted or killed. A rebuilt xoff starts anew.`,
+was interrupted or killed. A rebuilt xoff starts anew. With --save an interrupted run
+leaves what the documents need of its points in the folder of --data, as *.part.json:
+with them the same program goes on anywhere.`,
 		RunE: func(cmd *cobra.Command, ids []string) error {
 			if f.scale != reproduce.Quick && f.scale != reproduce.Full {
 				return wrap(exitInput, registry.Unknown("scale", f.scale, []string{reproduce.Quick, reproduce.Full}))
@@ -163,7 +165,11 @@ func (a *app) reproduce(cmd *cobra.Command, list []*reproduce.Experiment, f *rep
 		return wrap(exitInput, err)
 	}
 	folder := a.folderFor("reproduce")
-	results, err := a.runPlan(cmd, plan, f, folder)
+	parts := ""
+	if f.save {
+		parts = f.data
+	}
+	results, err := a.runPlan(cmd, plan, f, folder, parts)
 	if err != nil {
 		return err
 	}
@@ -172,7 +178,7 @@ func (a *app) reproduce(cmd *cobra.Command, list []*reproduce.Experiment, f *rep
 			return wrap(exitFailure, err)
 		}
 		if f.save && e.Simulated() {
-			if err := results[i].Save(f.data); err != nil {
+			if err := results[i].Finish(f.data); err != nil {
 				return wrap(exitFailure, err)
 			}
 		}
@@ -183,8 +189,9 @@ func (a *app) reproduce(cmd *cobra.Command, list []*reproduce.Experiment, f *rep
 	return judgedError(list, results)
 }
 
-// runPlan runs the points of a plan that are not in the folder yet.
-func (a *app) runPlan(cmd *cobra.Command, plan *reproduce.Plan, f *reproduceFlags, folder string) ([]*reproduce.Result, error) {
+// runPlan runs the points of a plan that are neither in the folder nor, if that is
+// named, in the folder of parts, which takes what is finished when it is interrupted.
+func (a *app) runPlan(cmd *cobra.Command, plan *reproduce.Plan, f *reproduceFlags, folder, parts string) ([]*reproduce.Result, error) {
 	m := a.newMeter()
 	r := &sweep.Runner{
 		Store: sweep.Store{Folder: folder}, Workers: a.workers, Timed: f.save, Build: f.run.tryBuild, Run: f.run.point,
@@ -202,11 +209,23 @@ func (a *app) runPlan(cmd *cobra.Command, plan *reproduce.Plan, f *reproduceFlag
 		}
 		return nil, wrap(exitInput, err)
 	}
+	if parts != "" {
+		if err := plan.Continue(parts); err != nil {
+			return nil, wrap(exitInput, err)
+		}
+	}
 	m.restart()
 	rows, err := r.Sweep(cmd.Context(), plan.Points)
 	m.clear()
 	if err != nil {
-		return nil, sweepError(cmd.Context(), err, rows, folder, "the same command goes on")
+		again := "the same command goes on"
+		if parts != "" {
+			if err := plan.Keep(&r.Store, rows, parts); err != nil {
+				return nil, wrap(exitFailure, err)
+			}
+			again += ", on another machine, too, with the same program and " + filepath.Join(parts, "*.part.json")
+		}
+		return nil, sweepError(cmd.Context(), err, rows, folder, again)
 	}
 	results, err := plan.Collect(&r.Store, rows)
 	return results, wrap(exitFailure, err)
@@ -371,7 +390,7 @@ func (a *app) verifyExperiments(cmd *cobra.Command, list []*reproduce.Experiment
 		return wrap(exitFailure, err)
 	}
 	for _, c := range checks {
-		results, err := a.runPlan(cmd, c.Plan, f, folder)
+		results, err := a.runPlan(cmd, c.Plan, f, folder, "")
 		if err != nil {
 			return err
 		}

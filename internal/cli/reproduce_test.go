@@ -2,9 +2,12 @@ package cli
 
 import (
 	"encoding/json"
+	"errors"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
+	"strings"
 	"testing"
 	"time"
 )
@@ -38,6 +41,75 @@ func TestKilledReproductionGoesOn(t *testing.T) {
 	if diff := differences(tree(t, filepath.Join(folder, "whole")), tree(t, filepath.Join(folder, "killed"))); diff != "" {
 		t.Errorf("after %d kills and with %d points these files differ: %s", kills, before, diff)
 	}
+}
+
+// What an interrupted reproduction stores is enough to go on without its points, as
+// on another machine, and leaves the same results as one that ran through.
+func TestInterruptedReproductionGoesOnElsewhere(t *testing.T) {
+	if testing.Short() {
+		t.Skip("is about processes rather than goroutines")
+	}
+	folder := t.TempDir()
+	reproduce := func(points, data string) *exec.Cmd {
+		return exec.Command("xoff", "reproduce", "toy", "--from", toyExperiments, "--quiet", "--workers", "1", "--save", "--data", filepath.Join(folder, data), "-o", filepath.Join(folder, points))
+	}
+	if out, err := reproduce("whole", "want").CombinedOutput(); err != nil {
+		t.Fatalf("%v: %s", err, out)
+	}
+	done := 0
+	for try := 0; done == 0; try++ {
+		if try == 20 {
+			t.Fatal("it was never interrupted between its first point and its last one")
+		}
+		points := filepath.Join(folder, "here")
+		if err := errors.Join(os.RemoveAll(points), os.RemoveAll(filepath.Join(folder, "data"))); err != nil {
+			t.Fatal(err)
+		}
+		cmd := reproduce("here", "data")
+		if err := cmd.Start(); err != nil {
+			t.Fatal(err)
+		}
+		exited := make(chan error, 1)
+		go func() { exited <- cmd.Wait() }()
+		for finishedPoints(points) < 3 && len(exited) == 0 {
+			time.Sleep(time.Millisecond)
+		}
+		_ = cmd.Process.Signal(os.Interrupt)
+		if <-exited != nil {
+			done = finishedPoints(points)
+		}
+	}
+	for _, id := range []string{"1", "2"} {
+		if n := len(storedPoints(t, filepath.Join(folder, "data", "toy-"+id+"-quick.part.json"))); n != done {
+			t.Errorf("the part of toy/%s has %d points, %d were finished", id, n, done)
+		}
+	}
+	if out, err := reproduce("there", "data").CombinedOutput(); err != nil {
+		t.Fatalf("%v: %s", err, out)
+	}
+	if n, want := finishedPoints(filepath.Join(folder, "there")), finishedPoints(filepath.Join(folder, "whole"))-done; n != want {
+		t.Errorf("%d points ran again elsewhere, %d were open", n, want)
+	}
+	for _, id := range []string{"1", "2"} {
+		file := "toy-" + id + "-quick.json"
+		if got, want := storedPoints(t, filepath.Join(folder, "data", file)), storedPoints(t, filepath.Join(folder, "want", file)); !slices.Equal(got, want) {
+			t.Errorf("%s differs from that of a run that was not interrupted:\n%s\n%s", file, got, want)
+		}
+	}
+	if rest, _ := filepath.Glob(filepath.Join(folder, "data", "*.part.json")); len(rest) > 0 {
+		t.Errorf("parts are left: %v", rest)
+	}
+}
+
+// storedPoints are the lines of a stored result that points have.
+func storedPoints(t *testing.T, path string) []string {
+	t.Helper()
+	data, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	lines := strings.Split(strings.TrimSpace(string(data)), "\n")
+	return lines[1 : len(lines)-1]
 }
 
 // writtenAt tells when each point of a folder was finished.

@@ -23,12 +23,14 @@ type Plan struct {
 	Points      []*sweep.Point // every different one
 
 	wanted [][]wanted // by experiment
+	parts  []*Result  // by experiment: what an interrupted run stored, or nil
 }
 
 // wanted is a point of an experiment.
 type wanted struct {
 	Place
 	point *sweep.Point
+	part  *PointResult // of an interrupted run, or nil
 }
 
 // firstSeed is that of every experiment; further ones count up.
@@ -48,6 +50,7 @@ func NewPlan(list []*Experiment, scale string) (*Plan, error) {
 		}
 		p.wanted = append(p.wanted, all)
 	}
+	p.parts = make([]*Result, len(list))
 	return p, nil
 }
 
@@ -115,7 +118,7 @@ func (e *Experiment) points(scale string, known map[string]*sweep.Point) ([]want
 				cfg.Seed = seed
 				known[key] = &sweep.Point{Seed: seed, Config: cfg, Label: fmt.Sprintf("%s: %s, seed %d", e.ID, at, seed)}
 			}
-			all = append(all, wanted{at, known[key]})
+			all = append(all, wanted{Place: at, point: known[key]})
 		}
 	}
 	return all, nil
@@ -231,7 +234,8 @@ func (e *Experiment) checkMeasures(r *sweep.Runner, points []wanted, known []str
 	return nil
 }
 
-// Collect turns the rows of the points into results, one per experiment.
+// Collect turns the rows of the points into results, one per experiment. Points of a
+// run that was interrupted before their turn are left out.
 func (p *Plan) Collect(store *sweep.Store, rows []sweep.Row) ([]*Result, error) {
 	program, err := sweep.Executable()
 	if err != nil {
@@ -246,22 +250,38 @@ func (p *Plan) Collect(store *sweep.Store, rows []sweep.Row) ([]*Result, error) 
 			}
 		}
 		for _, w := range p.wanted[i] {
+			if w.part != nil {
+				r.Points = append(r.Points, *w.part)
+				continue
+			}
+			if rows[w.point.Index].Point == nil {
+				continue
+			}
 			point, err := e.collect(&w, &rows[w.point.Index], store.Path(w.point))
 			if err != nil {
 				return nil, fmt.Errorf("%s: %w (is it damaged? Without the folder %s the point is computed again)", w.point.Label, err, store.Path(w.point))
 			}
 			r.Points = append(r.Points, *point)
 		}
-		r.Seconds = took(p.wanted[i], rows)
+		r.Seconds = p.took(i, rows)
 		list = append(list, r)
 	}
 	return list, nil
 }
 
 // took is how long the runs of an experiment took on one core, 0 unless all are known.
-func took(points []wanted, rows []sweep.Row) float64 {
+func (p *Plan) took(experiment int, rows []sweep.Row) float64 {
 	sum := 0.0
-	for _, w := range points {
+	if part := p.parts[experiment]; part != nil {
+		if part.Seconds == 0 {
+			return 0
+		}
+		sum = part.Seconds
+	}
+	for _, w := range p.wanted[experiment] {
+		if w.part != nil || rows[w.point.Index].Point == nil {
+			continue
+		}
 		s := rows[w.point.Index].Seconds
 		if s == 0 {
 			return 0

@@ -97,7 +97,10 @@ const hashLength = 64
 
 // Load reads a stored result; it is nil when there is none.
 func Load(folder, id, scale string) (*Result, error) {
-	path := filepath.Join(folder, FileName(id, scale))
+	return load(filepath.Join(folder, FileName(id, scale)), id, scale)
+}
+
+func load(path, id, scale string) (*Result, error) {
 	data, err := os.ReadFile(path)
 	if os.IsNotExist(err) {
 		return nil, nil
