@@ -5,6 +5,10 @@ import (
 	"os"
 
 	"github.com/xoff-net/xoff/internal/cli"
+	"github.com/xoff-net/xoff/internal/hugepage"
 )
 
-func main() { os.Exit(cli.Main(os.Args[1:], os.Stdout, os.Stderr)) }
+func main() {
+	hugepage.Prefer()
+	os.Exit(cli.Main(os.Args[1:], os.Stdout, os.Stderr))
+}

@@ -17,6 +17,7 @@ const module = "github.com/xoff-net/xoff/"
 // of lower layers, so that a line of code knows its room.
 var layers = map[string]int{
 	"internal/prefetch": 0,
+	"internal/hugepage": 0,
 	"units":             0,
 
 	"packet":   1,

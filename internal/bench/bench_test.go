@@ -109,8 +109,9 @@ func TestCompare(t *testing.T) {
 	if order.String() != "abbaab" {
 		t.Errorf("order %s, want pairs that take turns at the start", order.String())
 	}
-	// Points 60, 40, 90 and 100, 60, 60; wall ratios 0.5, 0.6, 0.75.
-	if c.Points != 40 || c.Against.Points != 60 || c.PointsRatio != 1.5 || c.Spread != 1.25 {
+	// 80 ns of 120, 80, 90 over 1 of 2, 2, 1, and 60 of 100, 60, 120 over 1; wall ratios
+	// 0.5, 0.6, 0.75.
+	if c.Points != 80 || c.Against.Points != 60 || c.PointsRatio != 0.75 || c.Spread != 0.5 {
 		t.Errorf("points: %+v", c)
 	}
 	if c.WallRatio != 0.5 || c.WallMedian != 0.6 || c.WallSpread != 0.5 {

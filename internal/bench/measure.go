@@ -26,10 +26,6 @@ type Sample struct {
 	PeakRSS  int64   // bytes; 0 when unknown
 }
 
-// Points is the cost of a hop in steps of the calibration loop, which makes
-// machines and their moods comparable.
-func (s *Sample) Points() float64 { return s.NsPerHop / s.Cal }
-
 // Measure builds the case, runs its warm-up, and measures the rest.
 func Measure(ctx context.Context, c Case) (Sample, error) {
 	cfg, err := c.Scenario()

@@ -5,12 +5,14 @@ import (
 	"slices"
 )
 
-// Result is the best of several samples. Points decide which is best.
+// Result is the best of several samples: the fewest nanoseconds per hop, and per step of
+// the calibration loop the fewest of any sample. Whatever disturbs a measurement makes it
+// longer; a calibration that was disturbed would make the hops of its sample look cheap.
 type Result struct {
 	NsPerHop     float64 `json:"ns_per_hop"` // CPU nanoseconds per hop
 	CalNs        float64 `json:"cal_ns"`     // CPU nanoseconds of one calibration step
-	Points       float64 `json:"pts"`        // ns_per_hop / cal_ns
-	Spread       float64 `json:"spread"`     // of pts: largest over smallest, minus 1
+	Points       float64 `json:"pts"`        // ns_per_hop / cal_ns: makes machines and their moods comparable
+	Spread       float64 `json:"spread"`     // of ns_per_hop: largest over smallest, minus 1
 	Hops         uint64  `json:"hops"`       // in the measured part
 	AllocsPerHop float64 `json:"allocs_per_hop"`
 	PeakRSS      int64   `json:"peak_rss_bytes"`
@@ -98,17 +100,17 @@ func Compare(ctx context.Context, base, against Runner, pairs int) (*Comparison,
 
 // best reduces samples to a result.
 func best(r Runner, samples []Sample) Result {
-	low, high := samples[0], samples[0].Points()
-	wall, rss := low.Wall, low.PeakRSS
+	low, high := samples[0], samples[0].NsPerHop
+	cal, wall, rss := low.Cal, low.Wall, low.PeakRSS
 	for _, s := range samples[1:] {
-		high = max(high, s.Points())
-		wall, rss = min(wall, s.Wall), max(rss, s.PeakRSS)
-		if s.Points() < low.Points() {
+		high = max(high, s.NsPerHop)
+		cal, wall, rss = min(cal, s.Cal), min(wall, s.Wall), max(rss, s.PeakRSS)
+		if s.NsPerHop < low.NsPerHop {
 			low = s
 		}
 	}
 	result := Result{
-		NsPerHop: low.NsPerHop, CalNs: low.Cal, Points: low.Points(), Spread: high/low.Points() - 1, Hops: low.Hops,
+		NsPerHop: low.NsPerHop, CalNs: cal, Points: low.NsPerHop / cal, Spread: high/low.NsPerHop - 1, Hops: low.Hops,
 		AllocsPerHop: low.Allocs, PeakRSS: rss, Wall: wall, CPU: low.CPU, Reps: len(samples),
 	}
 	r.describe(&result)
