@@ -1,6 +1,7 @@
 package cc
 
 import (
+	"cmp"
 	"fmt"
 
 	"github.com/xoff-net/xoff/units"
@@ -57,18 +58,19 @@ func (p *DCQCNParams) validate() error {
 	switch {
 	case !(p.G > 0 && p.G <= 1):
 		return fmt.Errorf("g is %v; allowed: more than 0, at most 1", p.G)
-	case p.AlphaInterval <= 0 || p.CutInterval <= 0 || p.RiseInterval <= 0:
-		return fmt.Errorf("alpha_interval %s, cut_interval %s and rise_interval %s must be more than 0s", p.AlphaInterval, p.CutInterval, p.RiseInterval)
-	case p.FirstCutDelay < 0 || p.AlphaDelay < 0:
-		return fmt.Errorf("first_cut_delay %s and alpha_delay %s must not be negative", p.FirstCutDelay, p.AlphaDelay)
+	case p.FirstCutDelay < 0:
+		return fmt.Errorf("first_cut_delay is %s; allowed: 0s or more", p.FirstCutDelay)
+	case p.AlphaDelay < 0:
+		return fmt.Errorf("alpha_delay is %s; allowed: 0s or more", p.AlphaDelay)
 	case p.RiseBytes < 0:
 		return fmt.Errorf("rise_bytes is %s; allowed: 0B (no byte counter) or more", p.RiseBytes)
 	case p.FastRecovery < 1:
 		return fmt.Errorf("fast_recovery is %d; allowed: 1 or more", p.FastRecovery)
-	case p.AI <= 0 || p.HAI <= 0 || p.MinRate <= 0:
-		return fmt.Errorf("rai %s, rhai %s and min_rate %s must be more than 0bps", p.AI, p.HAI, p.MinRate)
 	}
-	return nil
+	return cmp.Or(
+		positive("alpha_interval", p.AlphaInterval), positive("cut_interval", p.CutInterval), positive("rise_interval", p.RiseInterval),
+		positive("rai", p.AI), positive("rhai", p.HAI), positive("min_rate", p.MinRate),
+	)
 }
 
 // CheckLine checks that a host of a line rate can send as slowly as it must.

@@ -1,6 +1,7 @@
 package cc
 
 import (
+	"cmp"
 	"fmt"
 
 	"github.com/xoff-net/xoff/telemetry"
@@ -45,8 +46,9 @@ func newHPCC(params any) (Factory, error) {
 		return nil, fmt.Errorf("eta is %v; allowed: more than 0, at most 1", p.Eta)
 	case p.MaxStage < 0:
 		return nil, fmt.Errorf("max_stage is %d; allowed: 0 or more", p.MaxStage)
-	case p.AI <= 0 || p.MinRate <= 0:
-		return nil, fmt.Errorf("rai %s and min_rate %s must be more than 0bps", p.AI, p.MinRate)
+	}
+	if err := cmp.Or(positive("rai", p.AI), positive("min_rate", p.MinRate)); err != nil {
+		return nil, err
 	}
 	spec, err := telemetrySpec(p.Telemetry, telemetry.Sent.String(), p.MaxAge)
 	if err != nil {

@@ -1,6 +1,7 @@
 package cc
 
 import (
+	"cmp"
 	"fmt"
 
 	"github.com/xoff-net/xoff/telemetry"
@@ -73,11 +74,11 @@ type powerStep struct {
 }
 
 func newPowerStep(gamma float64, ai, lowest units.Rate, smooth string) (powerStep, error) {
-	switch {
-	case !(gamma > 0 && gamma <= 1):
+	if !(gamma > 0 && gamma <= 1) {
 		return powerStep{}, fmt.Errorf("gamma is %v; allowed: more than 0, at most 1", gamma)
-	case ai <= 0 || lowest <= 0:
-		return powerStep{}, fmt.Errorf("rai %s and min_rate %s must be more than 0bps", ai, lowest)
+	}
+	if err := cmp.Or(positive("rai", ai), positive("min_rate", lowest)); err != nil {
+		return powerStep{}, err
 	}
 	which, err := oneOf("smooth", smooth, "current", "reference")
 	return powerStep{gamma: gamma, rest: complement(gamma), ai: ai, reference: which == 1}, err

@@ -37,6 +37,17 @@ func (s presets[P]) names() []string {
 	return names
 }
 
+// positive demands more than nothing of a parameter.
+func positive[T interface {
+	~int64
+	fmt.Stringer
+}](key string, v T) error {
+	if v > 0 {
+		return nil
+	}
+	return fmt.Errorf("%s is %s; allowed: more than %s", key, v, T(0))
+}
+
 // oneOf returns the place of a word among those that a parameter allows.
 func oneOf(key, word string, allowed ...string) (int, error) {
 	for i, a := range allowed {

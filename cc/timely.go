@@ -1,6 +1,7 @@
 package cc
 
 import (
+	"cmp"
 	"fmt"
 
 	"github.com/xoff-net/xoff/units"
@@ -49,14 +50,17 @@ func newTimely(params any) (Factory, error) {
 		return nil, fmt.Errorf("alpha is %v; allowed: more than 0, at most 1", p.Alpha)
 	case !(p.Beta > 0 && p.Beta <= 1):
 		return nil, fmt.Errorf("beta is %v; allowed: more than 0, at most 1", p.Beta)
-	case p.TLow < 0 || p.THigh < p.TLow || p.MinRTT <= 0:
-		return nil, fmt.Errorf("t_low %s must not be negative, t_high %s not less than it, and min_rtt %s more than 0s", p.TLow, p.THigh, p.MinRTT)
+	case p.TLow < 0:
+		return nil, fmt.Errorf("t_low is %s; allowed: 0s or more", p.TLow)
+	case p.THigh < p.TLow:
+		return nil, fmt.Errorf("t_high is %s; allowed: t_low, %s, or more", p.THigh, p.TLow)
 	case p.Stages < 0:
 		return nil, fmt.Errorf("stages is %d; allowed: 0 or more", p.Stages)
-	case p.AI <= 0 || p.HAI <= 0 || p.MinRate <= 0:
-		return nil, fmt.Errorf("rai %s, rhai %s and min_rate %s must be more than 0bps", p.AI, p.HAI, p.MinRate)
 	case p.Clock < units.Picosecond || p.Clock > units.Microsecond:
 		return nil, fmt.Errorf("clock is %s; allowed: 1ps to 1us", p.Clock)
+	}
+	if err := cmp.Or(positive("min_rtt", p.MinRTT), positive("rai", p.AI), positive("rhai", p.HAI), positive("min_rate", p.MinRate)); err != nil {
+		return nil, err
 	}
 	return func() Control { return &timely{params: &p} }, nil
 }

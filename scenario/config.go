@@ -230,7 +230,7 @@ type Fault struct {
 	Times   int        `yaml:"times,omitempty"`    // flapping: how often
 	Every   units.Time `yaml:"every,omitempty"`    // flapping: from failure to failure
 	Corrupt float64    `yaml:"corrupt,omitempty"`  // share of damaged frames
-	For     units.Time `yaml:"for,omitempty"`      // how long frames are damaged, or the host is stuck
+	For     units.Time `yaml:"for,omitempty"`      // how long frames are damaged (to the end if it is not given), or the host is stuck
 	Host    string     `yaml:"host,omitempty"`     // instead of a link
 	Stuck   bool       `yaml:"stuck,omitempty"`    // the host takes nothing and pauses everything
 }

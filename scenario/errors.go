@@ -155,6 +155,16 @@ func (c *Config) Locate(err error) error {
 	return c.source.errorAt(c.source.find(e.Path), err)
 }
 
+// written says whether a key stands in the scenario or in a setting: what is absent and
+// what is zero are not always the same.
+func (c *Config) written(path string) bool {
+	if c.source == nil {
+		return false
+	}
+	_, ok := c.source.keys[path]
+	return ok
+}
+
 // sorted returns the times of a set in order.
 func sorted(set map[units.Time]bool) []units.Time {
 	var times []units.Time

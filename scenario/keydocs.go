@@ -145,7 +145,7 @@ var keyDocs = map[string]string{
 	"scenario.Fault.Corrupt":                "share of damaged frames",
 	"scenario.Fault.DownFor":                "the link fails for so long",
 	"scenario.Fault.Every":                  "flapping: from failure to failure",
-	"scenario.Fault.For":                    "how long frames are damaged, or the host is stuck",
+	"scenario.Fault.For":                    "how long frames are damaged (to the end if it is not given), or the host is stuck",
 	"scenario.Fault.Host":                   "instead of a link",
 	"scenario.Fault.Link":                   "two node names joined by a dash",
 	"scenario.Fault.Stuck":                  "the host takes nothing and pauses everything",

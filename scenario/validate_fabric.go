@@ -170,7 +170,7 @@ func (b *builder) checkBuffer(cfg *Switch, node int) error {
 		taken += most * units.Bytes(cfg.Ports-len(ports))
 	}
 	if taken >= cfg.Buffer.Size {
-		return atf("switch.buffer.size", "private segments and headroom of %s take %d bytes of its %d; allowed: a larger buffer, fewer lossless classes, or a smaller headroom", name, int64(taken), int64(cfg.Buffer.Size))
+		return atf("switch.buffer.size", "private segments and headroom of %s take %d bytes of its %d; allowed: a larger buffer, fewer lossless classes, smaller private segments, or a smaller headroom", name, int64(taken), int64(cfg.Buffer.Size))
 	}
 	return nil
 }
@@ -320,7 +320,7 @@ func (b *builder) checkFault(path string, f *Fault) error {
 	case f.DownFor != 0 && f.Corrupt != 0:
 		return atf(path, "%s cannot be down and corrupt in one fault; allowed: two faults", f.Link)
 	case f.Corrupt != 0:
-		return f.checkCorrupt(path)
+		return b.checkCorrupt(path, f)
 	default:
 		return f.checkDown(path)
 	}
@@ -340,12 +340,14 @@ func (b *builder) checkHostFault(path string, f *Fault) error {
 	return nil
 }
 
-func (f *Fault) checkCorrupt(path string) error {
+func (b *builder) checkCorrupt(path string, f *Fault) error {
 	switch {
 	case !(f.Corrupt > 0 && f.Corrupt <= 1):
 		return atf(path+".corrupt", "%v is no share of frames; allowed: more than 0, at most 1", f.Corrupt)
 	case f.Times != 0 || f.Every != 0:
 		return atf(path, "only a link that goes down can flap; allowed: times and every with down_for")
+	case f.For == 0 && b.cfg.written(path+".for"):
+		return atf(path+".for", "for no time nothing is damaged; allowed: more than 0s, or without: to the end")
 	}
 	return nil
 }

@@ -108,7 +108,7 @@ func NewFast(spec *Spec, opts Options) (*Fast, error) {
 			n.outputs[i].to = uint32(byNumber[n.outputs[i].to].index)
 		}
 	}
-	for range max(1, opts.Workers) {
+	for range max(1, min(opts.Workers, len(f.nodes))) { // no more than there are nodes to share
 		f.workers = append(f.workers, newWorker(f))
 	}
 	for _, w := range f.workers {

@@ -389,7 +389,7 @@ func TestList(t *testing.T) {
 		"flows[1].start: 1ms is not in the run":                     with(func(f *FlowSpec) { f.Start = units.Millisecond }),
 		"flows[1].class: no such class":                             with(func(f *FlowSpec) { f.Class = "9" }),
 		"flows[1].delay: the flow waits for no other":               with(func(f *FlowSpec) { f.Delay = 1 }),
-		"flows[1].after: flow 1 waits for flow 2":                   with(func(f *FlowSpec) { f.After = []int{7} }),
+		"flows[1].after: flow 1 waits for flow 7":                   with(func(f *FlowSpec) { f.After = []int{7} }),
 		"flows[1].after: flow 1 waits for flow 1":                   with(func(f *FlowSpec) { f.After = []int{1} }),
 		"flows[1].after: flow 1 waits for flow 0, which its source": with(func(f *FlowSpec) { f.From, f.After = "host2", []int{0} }),
 		"flows: flows wait for each other": {

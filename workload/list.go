@@ -79,7 +79,10 @@ func (g *List) plan(e *Env) (*Plan, error) {
 			}
 			on := make([]int32, len(f.After))
 			for k, a := range f.After {
-				on[k] = int32(max(-1, min(a, len(g.Flows))))
+				if a < 0 || a >= len(g.Flows) {
+					return nil, keyf(key+".after", "flow %d waits for flow %d; allowed: another of the flows 0 to %d", i, a, len(g.Flows)-1)
+				}
+				on[k] = int32(a)
 			}
 			p.wait(f.Delay, 0, on...)
 		case f.Delay != 0:

@@ -17,7 +17,6 @@ const module = "github.com/xoff-net/xoff/"
 // of lower layers, so that a line of code knows its room.
 var layers = map[string]int{
 	"internal/prefetch": 0,
-	"internal/hugepage": 0,
 	"units":             0,
 
 	"packet":   1,
@@ -38,13 +37,14 @@ var layers = map[string]int{
 	"dataplane": 4,
 	"headroom":  4,
 
-	"internal/disk":   5,
-	"internal/mutant": 5,
-	"metrics":         5,
-	"plot":            5,
-	"sim":             5,
-	"topo":            5,
-	"workload":        5,
+	"internal/disk":     5,
+	"internal/hugepage": 5,
+	"internal/mutant":   5,
+	"metrics":           5,
+	"plot":              5,
+	"sim":               5,
+	"topo":              5,
+	"workload":          5,
 
 	"report":   6,
 	"scenario": 6,
@@ -72,7 +72,7 @@ var layers = map[string]int{
 const pure = 4
 
 // impure are the packages that code of the pure layers may not use.
-var impure = []string{"time", "os", "net", "sync", "log"}
+var impure = []string{"time", "os", "net", "sync", "log", "runtime", "syscall"}
 
 // siblings are the imports within a layer that are meant.
 var siblings = map[string]string{

@@ -88,7 +88,7 @@ func flagError(cmd *cobra.Command, err error) error {
 	if unknown := (*pflag.NotExistError)(nil); errors.As(err, &unknown) {
 		var names []string
 		cmd.Flags().VisitAll(func(f *pflag.Flag) { names = append(names, f.Name) })
-		return failf(exitInput, "%v%s; allowed: see xoff %s --help", err, registry.DidYouMean(unknown.GetSpecifiedName(), names), cmd.Name())
+		return failf(exitInput, "%v%s; allowed: see %s --help", err, registry.DidYouMean(unknown.GetSpecifiedName(), names), cmd.CommandPath())
 	}
 	var invalid *pflag.InvalidValueError
 	if !errors.As(err, &invalid) {
