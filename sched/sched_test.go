@@ -89,4 +89,13 @@ func TestDWRRKeepsAndForgets(t *testing.T) {
 	if got := serve(s, 0b110, map[int]units.Bytes{1: 1000, 2: 1000}, 4); !reflect.DeepEqual(got, []int{2, 1, 1, 2}) {
 		t.Errorf("%v, want [2 1 1 2]", got)
 	}
+	// A debt is forgotten, too. Quanta of 1000 B: class 1 sends 3000 B and is empty, so
+	// 0 instead of -2000; it gets 1000 while 2 uses what it has, then 1 sends.
+	p.Quantum[1] = 1000
+	s = newDWRR(p)
+	s.Pick(0b110)
+	s.Sent(1, 3000, true)
+	if got := serve(s, 0b110, map[int]units.Bytes{1: 1000, 2: 1000}, 2); !reflect.DeepEqual(got, []int{2, 1}) {
+		t.Errorf("%v, want [2 1]", got)
+	}
 }
