@@ -5,10 +5,6 @@ import (
 	"os"
 
 	"github.com/xoff-net/xoff/internal/cli"
-	"github.com/xoff-net/xoff/internal/hugepage"
 )
 
-func main() {
-	hugepage.Prefer()
-	os.Exit(cli.Main(os.Args[1:], os.Stdout, os.Stderr))
-}
+func main() { os.Exit(cli.Main(os.Args[1:], os.Stdout, os.Stderr)) }

@@ -10,6 +10,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/xoff-net/xoff/internal/bench"
+	"github.com/xoff-net/xoff/internal/hugepage"
 	"github.com/xoff-net/xoff/units"
 )
 
@@ -55,6 +56,7 @@ fixed calibration loop ("points"), which makes machines comparable.
 			if against != "" && !cmd.Flags().Changed("reps") {
 				reps = minPairs
 			}
+			hugepage.Prefer()
 			return a.bench(cmd.Context(), c, against, reps)
 		},
 	}

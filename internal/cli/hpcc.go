@@ -65,7 +65,7 @@ func (a *app) runHPCC(cmd *cobra.Command, f *runFlags, h *hpccFlags) error {
 	if name == "" {
 		return failf(exitInput, "--hpcc needs --cc; allowed: dcqcn, hpcc, powertcp, and others of `xoff list cc`")
 	}
-	if err := a.checkWorkers(); err != nil {
+	if err := a.startRuns(); err != nil {
 		return err
 	}
 	in, err := hpcc.Read(h.config)
@@ -127,7 +127,7 @@ type comparison struct {
 }
 
 func (a *app) fidelity(cmd *cobra.Command, folders []string, f *fidelityFlags) error {
-	if err := a.checkWorkers(); err != nil {
+	if err := a.startRuns(); err != nil {
 		return err
 	}
 	folders, err := a.onlyFolders(folders)

@@ -157,7 +157,7 @@ func (h howLong) text(workers int) string {
 
 // reproduce runs experiments, judges them and writes their reports.
 func (a *app) reproduce(cmd *cobra.Command, list []*reproduce.Experiment, f *reproduceFlags) error {
-	if err := a.checkWorkers(); err != nil {
+	if err := a.startRuns(); err != nil {
 		return err
 	}
 	plan, err := reproduce.NewPlan(list, f.scale)
@@ -374,7 +374,7 @@ func (a *app) renderExperiments(all, chosen []*reproduce.Experiment, f *reproduc
 
 // verifyExperiments runs some stored points again.
 func (a *app) verifyExperiments(cmd *cobra.Command, list []*reproduce.Experiment, f *reproduceFlags) error {
-	if err := a.checkWorkers(); err != nil {
+	if err := a.startRuns(); err != nil {
 		return err
 	}
 	if f.verify < 1 {

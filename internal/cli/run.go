@@ -10,6 +10,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/xoff-net/xoff/internal/hugepage"
 	"github.com/xoff-net/xoff/metrics"
 	"github.com/xoff-net/xoff/probe"
 	"github.com/xoff-net/xoff/scenario"
@@ -175,7 +176,7 @@ type finished struct {
 
 // simulate runs a scenario, writes its results and prints them.
 func (a *app) simulate(cmd *cobra.Command, cfg *scenario.Config, f *runFlags) (*finished, error) {
-	if err := a.checkWorkers(); err != nil {
+	if err := a.startRuns(); err != nil {
 		return nil, err
 	}
 	if cmd.Flags().Changed("seed") {
@@ -235,6 +236,15 @@ func (a *app) execute(cmd *cobra.Command, built *scenario.Built, tracer *tracing
 		return nil, wrap(exitFailure, done.unwritten)
 	}
 	return done, verdict(cmd.Context(), built, done.summary, f.invariants, folder)
+}
+
+// startRuns is what every command does first that simulates.
+func (a *app) startRuns() error {
+	if err := a.checkWorkers(); err != nil {
+		return err
+	}
+	hugepage.Prefer()
+	return nil
 }
 
 func (a *app) checkWorkers() error {

@@ -111,7 +111,7 @@ func (a *app) sweep(cmd *cobra.Command, file string, f *sweepFlags, kind string)
 	if err := f.run.check(); err != nil {
 		return nil, err
 	}
-	if err := a.checkWorkers(); err != nil {
+	if err := a.startRuns(); err != nil {
 		return nil, err
 	}
 	g, base, err := a.grid(cmd, file, f)

@@ -6,10 +6,13 @@
 // not.
 package hugepage
 
+import "sync"
+
 // size bounds how much of the heap is large pages: what lies beyond it, flows and results
 // of large runs, is touched less often.
 const size = 256 << 20
 
-// Prefer asks for large pages. It is to be called once, before there is much on the heap;
-// where the system has none it does nothing. No result depends on it.
-func Prefer() { prefer(size) }
+// Prefer asks for large pages, once in the life of a process: the earlier, the more of what
+// it allocates lies in them. It takes milliseconds, so only who simulates calls it. Where
+// the system has none it does nothing. No result depends on it.
+var Prefer = sync.OnceFunc(func() { prefer(size) })
