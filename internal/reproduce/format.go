@@ -181,7 +181,7 @@ const (
 	opEqual   = "equal"   // the digits of the paper
 	opOrder   = "order"   // of schemes
 	opZero    = "zero"    // in every seed
-	opNonzero = "nonzero" // in every seed
+	opNonzero = "nonzero" // in every seed; with most: at one value of the sweep
 )
 
 var operators = []string{opChange, opRatio, opAbout, opValue, opAbove, opBelow, opEqual, opOrder, opZero, opNonzero}

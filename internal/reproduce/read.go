@@ -411,6 +411,7 @@ func (c *checker) claim(path string, k *Claim) {
 	switch {
 	case k.X == xAll && !each:
 		c.fail(path+"x", "%s has one number; allowed: one value, or %s, %s, %s of a %s", k.Operator, xMost, xLeast, xMean, opChange)
+	case k.X == xMost && k.Operator == opNonzero:
 	case k.isSweep() && k.X != xAll && k.Operator != opChange && k.Operator != opRatio:
 		c.fail(path+"x", "%q chooses among changes; allowed: one value, or %s where the claim is about each", k.X, xAll)
 	}

@@ -3,6 +3,7 @@ package reproduce
 import (
 	"fmt"
 	"math"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -158,8 +159,10 @@ func (e *Experiment) compute(r *Result, c *Claim, places []pair) *Judged {
 		return judgeAbout(c, places, own, other)
 	case opOrder:
 		return judgeOrder(places, own, other)
-	case opZero, opNonzero:
+	case opZero:
 		return judgeZero(c.Operator, own, unit)
+	case opNonzero:
+		return judgeNonzero(c, places, own, unit)
 	case opEqual:
 		return judgeEqual(own[0], c.Paper, unit)
 	default:
@@ -326,23 +329,42 @@ func judgeOrder(places []pair, own, other [][]float64) *Judged {
 	return j
 }
 
-// judgeZero wants the same of every seed at every place.
-func judgeZero(operator string, own [][]float64, unit string) *Judged {
-	zero, all := 0, 0
-	var flat []float64
-	for _, v := range own {
-		for _, x := range v {
-			all++
-			if x == 0 {
-				zero++
-			}
-			flat = append(flat, x)
+// judgeNonzero takes every place, or the one of the sweep where most seeds have
+// something, the first of several.
+func judgeNonzero(c *Claim, places []pair, own [][]float64, unit string) *Judged {
+	if c.X != xMost {
+		return judgeZero(c.Operator, own, unit)
+	}
+	best, most := 0, -1
+	for i, v := range own {
+		if n := countNonzero(v); n > most {
+			best, most = i, n
 		}
 	}
+	j := judgeZero(c.Operator, own[best:best+1], unit)
+	if len(own) > 1 {
+		j.At = places[best].at.X
+	}
+	return j
+}
+
+func countNonzero(values []float64) int {
+	n := 0
+	for _, v := range values {
+		if v != 0 {
+			n++
+		}
+	}
+	return n
+}
+
+// judgeZero wants the same of every seed at every place.
+func judgeZero(operator string, own [][]float64, unit string) *Judged {
+	flat := slices.Concat(own...)
 	j := ofSample(flat, unit)
-	wanted := zero
-	if operator == opNonzero {
-		wanted = all - zero
+	all, wanted := len(flat), countNonzero(flat)
+	if operator == opZero {
+		wanted = all - wanted
 	}
 	switch wanted {
 	case all:

@@ -102,6 +102,9 @@ func TestVerdicts(t *testing.T) {
 		{"zero", of(opZero, ""), []string{"DSH 1: 0 0 0"}, Reproduced, "0 ± 0 us"},
 		{"zero but once", of(opZero, ""), []string{"DSH 1: 0 0 6"}, Inconclusive, "2 ± 8.6 us"},
 		{"not zero", of(opZero, ""), []string{"DSH 1: 1 1"}, NotReproduced, "1 ± 0 us"},
+		{"nonzero somewhere", at(of(opNonzero, ""), xMost), []string{"DSH 1: 0 9", "DSH 2: 2 2"}, Reproduced, "2 ± 0 us"},
+		{"nonzero somewhere, once", at(of(opNonzero, ""), xMost), []string{"DSH 1: 0 0 0", "DSH 2: 0 0 6"}, Inconclusive, "2 ± 8.6 us"},
+		{"nonzero nowhere", at(of(opNonzero, ""), xMost), []string{"DSH 1: 0 0", "DSH 2: 0 0"}, NotReproduced, "0 ± 0 us"},
 		{"nonzero", of(opNonzero, ""), []string{"DSH 1: 1 1"}, Reproduced, "1 ± 0 us"},
 
 		{"order", Claim{ID: "c", Metric: "fct", X: "1", Operator: opOrder, Order: []string{"DSH", "SIH", "none"}}, []string{"DSH 1: 1 2", "SIH 1: 2 3", "none 1: 4 5"}, Reproduced, "DSH < SIH at 1, SIH < none at 1"},
