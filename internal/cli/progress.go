@@ -29,8 +29,7 @@ func progressLine(now units.Time, share float64, hops uint64, passed time.Durati
 	return fmt.Sprintf("%s simulated, %.0f %%", human(now), share*100) + speed(hops, passed) + timeLeft(share, passed)
 }
 
-// sweepLine tells how far a sweep is. Points that were there before say nothing
-// about how long the others take.
+// sweepLine tells how far a sweep is.
 func sweepLine(p sweep.Progress, passed time.Duration) string {
 	if p.Preparing {
 		return fmt.Sprintf("%d of %d points are prepared", p.Done, p.Total) + timeLeft(float64(p.Done)/float64(p.Total), passed)
@@ -39,9 +38,5 @@ func sweepLine(p sweep.Progress, passed time.Duration) string {
 	if p.Reused > 0 {
 		line += fmt.Sprintf(" (%d from before)", p.Reused)
 	}
-	share := 0.0
-	if todo := p.Total - p.Reused; todo > 0 {
-		share = (float64(p.Done-p.Reused) + p.Running) / float64(todo)
-	}
-	return line + speed(p.Hops, passed) + timeLeft(share, passed)
+	return line + speed(p.Hops, passed) + timeLeft(p.Share, passed)
 }

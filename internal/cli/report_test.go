@@ -41,9 +41,8 @@ func TestProgressLine(t *testing.T) {
 }
 
 func TestSweepLine(t *testing.T) {
-	// 12 points, 4 from before; of the other 8, 1 is done and two are half done: a
-	// quarter, in 20 s.
-	p := sweep.Progress{Done: 5, Total: 12, Reused: 4, Running: 1, Hops: 60_000}
+	// A quarter of the work in 20 s: three quarters are left.
+	p := sweep.Progress{Done: 5, Total: 12, Reused: 4, Share: 0.25, Hops: 60_000}
 	if got, want := sweepLine(p, 20*time.Second), "5 of 12 points (4 from before), 3 k hops/s, about 1m0s left"; got != want {
 		t.Errorf("got %q, want %q", got, want)
 	}

@@ -116,7 +116,7 @@ func (e *Experiment) points(scale string, known map[string]*sweep.Point) ([]want
 					return nil, err
 				}
 				cfg.Seed = seed
-				known[key] = &sweep.Point{Seed: seed, Config: cfg, Label: fmt.Sprintf("%s: %s, seed %d", e.ID, at, seed)}
+				known[key] = &sweep.Point{Seed: seed, Config: cfg, Cost: e.Scale(scale).Seconds, Label: fmt.Sprintf("%s: %s, seed %d", e.ID, at, seed)}
 			}
 			all = append(all, wanted{Place: at, point: known[key]})
 		}

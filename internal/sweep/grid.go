@@ -42,7 +42,8 @@ type Point struct {
 	Values []string // of the axes, in their order
 	Seed   uint64
 	Config *scenario.Config
-	Label  string // key=value, ..., for messages
+	Label  string  // key=value, ..., for messages
+	Cost   float64 // about how long it takes, in any unit; 0 is 1. Only for the time that is left
 
 	Folder string // name below the folder of points
 	Key    Key

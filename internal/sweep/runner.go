@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math"
 	"sync"
 	"time"
 
@@ -50,11 +51,18 @@ type Runner struct {
 	Progress func(Progress)
 }
 
+func (p *Point) cost() float64 {
+	if p.Cost > 0 {
+		return p.Cost
+	}
+	return 1
+}
+
 // Progress is how far a sweep is.
 type Progress struct {
 	Preparing           bool    // points are built, to see what is wrong with them; Done counts these
 	Done, Total, Reused int     // points; the reused ones are among those done
-	Running             float64 // shares of the running points, summed
+	Share               float64 // of the work, reused points excluded, from 0 to 1
 	Hops                uint64  // simulated so far, reused points excluded
 }
 
@@ -171,6 +179,7 @@ func (r *Runner) Sweep(ctx context.Context, points []*Point) ([]Row, error) {
 			s.state.Reused++
 		} else {
 			open = append(open, p)
+			s.work += p.cost()
 		}
 	}
 	s.tell()
@@ -207,7 +216,9 @@ type schedule struct {
 	mu       sync.Mutex
 	returned int // workers of points that ended
 	state    Progress
-	hops     uint64 // of points that ended
+	hops     uint64  // of points that ended
+	work     float64 // cost of all points that must run
+	finished float64 // of those that ended
 	shares   map[*Point]report
 }
 
@@ -238,6 +249,7 @@ func (s *schedule) run(ctx context.Context, p *Point, workers int, stop context.
 	if err == nil {
 		s.rows[p.Index] = row
 		s.state.Done++
+		s.finished += p.cost()
 	}
 	s.hops += s.shares[p].hops
 	delete(s.shares, p)
@@ -251,11 +263,13 @@ func (s *schedule) tell() {
 	if s.r.Progress == nil {
 		return
 	}
-	s.state.Running, s.state.Hops = 0, s.hops
-	for _, r := range s.shares {
-		s.state.Running += r.share
+	work := s.finished
+	s.state.Hops = s.hops
+	for p, r := range s.shares {
+		work += r.share * p.cost()
 		s.state.Hops += r.hops
 	}
+	s.state.Share = work / max(s.work, math.SmallestNonzeroFloat64)
 	s.r.Progress(s.state)
 }
 

@@ -79,6 +79,40 @@ func sweepOnce(t *testing.T, ctx context.Context, folder string, g *Grid, f *fak
 	return r.Sweep(ctx, points)
 }
 
+// Points that take longer are a larger share of the work; what was there before is
+// none of it.
+func TestShareOfWork(t *testing.T) {
+	one, two := t.TempDir(), t.TempDir()
+	for _, c := range []struct {
+		folder string
+		points int
+		want   string // at the beginning; when a point says that it is through; when it ended
+	}{
+		{one, 1, "[0 1 1]"},
+		{one, 2, "[0 1 1]"}, // the first is there
+		{two, 2, "[0 0.25 0.25 1 1]"},
+	} {
+		var got []float64
+		r := &Runner{Store: Store{Folder: c.folder}, Workers: 1, Build: build, Run: (&fake{}).run}
+		points, err := r.Prepare(context.Background(), tinyGrid(), "", nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		points[1].Cost = 3
+		if err := r.Store.Open(tinyGrid(), points, true); err != nil {
+			t.Fatal(err)
+		}
+		r.Progress = func(p Progress) { got = append(got, p.Share) }
+		if _, err := r.Sweep(context.Background(), points[:c.points]); err != nil {
+			t.Fatal(err)
+		}
+		r.Store.Close()
+		if fmt.Sprint(got) != c.want {
+			t.Errorf("%d points: %v, want %s", c.points, got, c.want)
+		}
+	}
+}
+
 func TestPoints(t *testing.T) {
 	g := tinyGrid(5, 6)
 	g.Axes = append(g.Axes, Axis{"hosts.payload", []string{"1000B", "500B"}})
