@@ -85,7 +85,7 @@ func PaperDocument(p *Paper, list []*Results) *report.Document {
 		r.Experiment.describe(&s, r)
 		for _, x := range r.both() {
 			if x.Seconds > 0 {
-				s.Add(report.Paragraph(fmt.Sprintf("Scale %s: %d runs, which took %s of one core (runs that several figures show are counted in each).",
+				s.Add(report.Paragraph(fmt.Sprintf("Scale %s: %d runs. The times from start to end of each, on one core that may have had other work, add up to %s (runs that several figures show are counted in each).",
 					x.Scale, len(x.Points), time.Duration(x.Seconds)*time.Second)))
 			}
 		}

@@ -24,7 +24,7 @@ type Result struct {
 	Experiment string        `json:"experiment"`
 	Scale      string        `json:"scale"`
 	Executable string        `json:"executable_sha256"`      // of the program that ran it
-	Seconds    float64       `json:"core_seconds,omitempty"` // that its runs took on one core, all of them
+	Seconds    float64       `json:"core_seconds,omitempty"` // from start to end of its runs, times their workers, all of them
 	Points     []PointResult `json:"points"`
 }
 
