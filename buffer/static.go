@@ -18,8 +18,8 @@ type Static struct{ limit units.Bytes }
 
 func newStatic(params any, _ Env) (Policy, error) {
 	p := params.(*StaticParams)
-	if p.Limit <= 0 {
-		return nil, fmt.Errorf("limit is %s; allowed: more than 0B", p.Limit)
+	if p.Limit <= 0 || p.Limit > mmu.MaxBuffer {
+		return nil, fmt.Errorf("limit is %s; allowed: more than 0B, at most %dB", p.Limit, int64(mmu.MaxBuffer))
 	}
 	return &Static{limit: p.Limit}, nil
 }

@@ -358,6 +358,33 @@ func TestAdviceHelps(t *testing.T) {
 	}
 }
 
+// DSH sets PHI aside once per port, whatever its insurance is now: the advice counts with
+// that. 3 ports of 28,208 B are 84,624 B; 16 MiB without these are left.
+func TestAdviceForInsurance(t *testing.T) {
+	uniform := strings.Replace(small, "400Gbps", "100Gbps", 1)
+	with := func(insurance string) *Report {
+		return read(t, uniform+"switch:\n  buffer: {reserve_for: cabled}\n  flow_control: {name: dsh, insurance: "+insurance+"}\n", Options{})
+	}
+	for _, c := range []struct {
+		insurance string
+		kind      Kind
+		want      string
+	}{
+		{"0", OfHeadroom, "leaf0 would have 16692592 B left to share"}, // 16,777,216 - 84,624
+		{"100B", OfHeadroom, "leaf0 would have 16692592 B left to share"},
+		{"0", OfClasses, "headroom: exact, insurance: phi, or flow_control: {name: pfc} on every port"},
+		{"8MiB", OfBuffer, "a buffer of more than 25165824 B, or headroom: exact, insurance: phi, which takes 84624 B"},
+	} {
+		got := about(with(c.insurance), c.kind)
+		if len(got) == 0 || !strings.Contains(got[0].Fix, c.want) {
+			t.Errorf("insurance %s: %+v; want %s", c.insurance, got, c.want)
+		}
+	}
+	if got := with("phi"); got.Problems != 0 {
+		t.Errorf("the advice does not help: %+v", got.Findings)
+	}
+}
+
 func TestDot(t *testing.T) {
 	r := read(t, small, Options{})
 	var b strings.Builder

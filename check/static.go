@@ -81,13 +81,7 @@ func (c *checker) budget(s *scenario.SurveyedSwitch, lossless uint8) Budget {
 		reserve := s.Ports[i].Scheme.Reserve(&spec)
 		exact := reserve
 		if sized, ok := s.Ports[i].Scheme.(flowctl.Sized); ok {
-			// A scheme may set aside less than that of all queues.
-			need, have := flowctl.Needed(&spec), sized.QueueHeadroom(&spec)
-			queues := units.Bytes(bits.OnesCount8(lossless))
-			if have > 0 {
-				queues = min(queues, reserve/have)
-			}
-			exact = queues * need
+			exact = sized.Needs(&spec)
 		}
 		needed := max(reserve, exact)
 		b.Headroom, b.Needed, b.Exact = b.Headroom+reserve, b.Needed+needed, b.Exact+exact
@@ -161,7 +155,11 @@ func (c *checker) larger(s *scenario.SurveyedSwitch, b *Budget, lossless uint8) 
 func (c *checker) smaller(s *scenario.SurveyedSwitch, b *Budget, lossless uint8) string {
 	fix := fmt.Sprintf("a buffer of more than %d B", b.Private+b.Headroom)
 	if b.Exact < b.Headroom && b.Size-b.Private > b.Exact {
-		fix += fmt.Sprintf(", or headroom: exact, which takes %d B", b.Exact)
+		keys := ""
+		if sized, ok := s.Ports[0].Scheme.(flowctl.Sized); ok {
+			keys = sized.Enough()
+		}
+		fix += fmt.Sprintf(", or %s, which takes %d B", keys, b.Exact)
 	}
 	fewer := lossless
 	for fewer &= fewer - 1; fewer != 0; fewer &= fewer - 1 { // without the lowest class
@@ -351,9 +349,14 @@ func (c *checker) lossyHops(lossless uint8) {
 	if level == Note {
 		what += ", and transports recover from that"
 	}
+	fix := "flow_control: {name: pfc} on every port that these classes pass, or kind: lossy with hosts.reliability irn or sack"
+	if s, ok := bad[0].Scheme.(flowctl.Conditional); ok && s.Keeps(registry.Lossless) == 0 {
+		if sized, ok := bad[0].Scheme.(flowctl.Sized); ok {
+			fix = sized.Enough() + ", or " + fix
+		}
+	}
 	c.add(Finding{
-		Level: level, Kind: OfClasses, Where: c.where(bad), Classes: numbers(idsOf(lossless)), What: what,
-		Fix: "flow_control: {name: pfc} on every port that these classes pass, or kind: lossy with hosts.reliability irn or sack",
+		Level: level, Kind: OfClasses, Where: c.where(bad), Classes: numbers(idsOf(lossless)), What: what, Fix: fix,
 	})
 	if len(half) > 0 {
 		c.add(Finding{

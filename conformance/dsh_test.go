@@ -24,8 +24,9 @@ type adversary struct {
 	*rand.Rand
 	n      *Network
 	params flowctl.DSHParams
-	faults bool // a host is stuck
+	faults bool // a host is stuck: a storm of pauses from downstream
 	lossy  bool
+	waves  [4]bool // patterns, see traffic
 }
 
 func newAdversary(index int) *adversary {
@@ -111,7 +112,9 @@ func (d *adversary) traffic() {
 	for range 1 + d.IntN(3) {
 		at, k, packets := units.Time(d.IntN(30))*units.Microsecond, class(), 20+d.IntN(120)
 		one := d.IntN(hosts)
-		switch d.IntN(4) {
+		wave := d.IntN(4)
+		d.waves[wave] = true
+		switch wave {
 		case 0: // all to one, one class
 			for h := range hosts {
 				add(at, h, one, k, packets)
@@ -172,13 +175,18 @@ func (v *verdict) Errorf(format string, args ...any) {
 	v.said = append(v.said, fmt.Sprintf(format, args...))
 }
 
+func (d *adversary) mixedRates() bool {
+	links := d.n.Graph.Links
+	return slices.ContainsFunc(links, func(l topo.Link) bool { return l.Rate != links[0].Rate })
+}
+
 // With an insurance of PHI* DSH loses no frame of a lossless class, whatever comes, and
 // nothing stays OFF. Damaged frames and failed links are not part of it.
 func TestDSHLosesNothing(t *testing.T) { losesNothing(t, 300) }
 
 func losesNothing(t *testing.T, cases int) {
 	t.Helper()
-	var paused, spread, filled, drops, faults, insured, ports, estimates int
+	var paused, spread, filled, drops, faults, insured, ports, estimates, toOne, alternating, fromOne, everybody, rates int
 	for i := range cases {
 		d := newAdversary(i)
 		r, wrong := d.run(must(must(flowctl.Schemes.Get("dsh")).New(&d.params)))
@@ -204,7 +212,7 @@ func losesNothing(t *testing.T, cases int) {
 			n    *int
 		}{
 			{r.Totals.Pauses > 0, &paused}, {deep > 0, &spread}, {fill, &filled}, {r.Totals.Drops[probe.Overflow] > 0, &drops}, {d.faults, &faults},
-			{used, &insured}, {r.Totals.Pauses > 0 && !used, &ports}, {d.params.Estimator == "table" && r.Totals.Pauses > 0, &estimates},
+			{used, &insured}, {d.waves[0], &toOne}, {d.waves[1], &alternating}, {d.waves[2], &fromOne}, {d.waves[3], &everybody}, {d.mixedRates(), &rates}, {r.Totals.Pauses > 0 && !used, &ports}, {d.params.Estimator == "table" && r.Totals.Pauses > 0, &estimates},
 		} {
 			if k.seen {
 				*k.n++
@@ -213,7 +221,8 @@ func losesNothing(t *testing.T, cases int) {
 	}
 	t.Logf("of %d cases: %d pause, %d pause over several switches, %d fill 90 %% of what is to share, %d drop lossy frames, %d have a stuck host, %d use the insurance, %d pause without, %d estimate with tables",
 		cases, paused, spread, filled, drops, faults, insured, ports, estimates)
-	if paused < cases/2 || spread < cases/4 || filled < cases/5 || drops < cases/5 || faults < cases/10 || insured < cases/4 || ports < cases/10 || estimates < cases/5 {
+	t.Logf("waves: %d all to one, %d all to one in alternating classes, %d one to all, %d everybody to somebody; %d have ports of different rates", toOne, alternating, fromOne, everybody, rates)
+	if min(toOne, alternating, fromOne, everybody) < cases/4 || rates < cases/2 || paused < cases/2 || spread < cases/4 || filled < cases/5 || drops < cases/5 || faults < cases/10 || insured < cases/4 || ports < cases/10 || estimates < cases/5 {
 		t.Error("the cases are too tame")
 	}
 }

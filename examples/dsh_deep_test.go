@@ -18,9 +18,26 @@ import (
 type differences struct {
 	counts [1002]int
 	all    int
-	phi    units.Bytes
-	full   int // arrivals at which the ideal estimate is PHI
-	none   int // and 0
+	same   int // no difference
+}
+
+func (d *differences) add(difference, phi units.Bytes) {
+	d.counts[min((1000*difference+phi-1)/phi, 1001)]++
+	d.all++
+	if difference == 0 {
+		d.same++
+	}
+}
+
+// comparison is about all arrivals, and about those at which the ideal estimate is
+// neither 0 nor PHI, where both forms can hardly differ.
+type comparison struct {
+	differences
+	between differences
+	phi     units.Bytes
+	full    int // arrivals at which the ideal estimate is PHI
+	none    int // and 0
+	odd     int // arrivals at which that of the tables is none of its steps
 }
 
 // quantile returns the difference that a share of the arrivals stays within.
@@ -34,11 +51,14 @@ func (d *differences) quantile(share float64) float64 {
 	return 1
 }
 
+// tableSteps is how many steps phi^ has in the tables (docs/dsh.md).
+const tableSteps = 32
+
 // both is DSH that decides by the ideal estimate and keeps that of the tables beside.
 type both struct {
 	flowctl.Scheme
 	table flowctl.Scheme
-	out   *differences
+	out   *comparison
 }
 
 func (s *both) Receiver(p flowctl.Port) flowctl.Receiver {
@@ -56,7 +76,7 @@ type bothReceiver struct {
 	flowctl.Receiver
 	ideal flowctl.Leveled
 	table flowctl.Receiver
-	out   *differences
+	out   *comparison
 }
 
 func (r *bothReceiver) Passing() {}
@@ -69,13 +89,17 @@ func (r *bothReceiver) Place(now units.Time, a *mmu.Arrival) mmu.Segment {
 	if d < 0 {
 		d = -d
 	}
-	r.out.counts[min((1000*d+r.out.phi-1)/r.out.phi, 1001)]++
-	r.out.all++
-	if i == r.out.phi {
-		r.out.full++
+	r.out.add(d, r.out.phi)
+	if t*tableSteps%r.out.phi != 0 {
+		r.out.odd++
 	}
-	if i == 0 {
+	switch i {
+	case r.out.phi:
+		r.out.full++
+	case 0:
 		r.out.none++
+	default:
+		r.out.between.add(d, r.out.phi)
 	}
 	return s
 }
@@ -98,13 +122,13 @@ func TestDeepEstimatesOfTables(t *testing.T) {
 		}
 		return s
 	}
-	var out *differences
+	var out *comparison
 	flowctl.Schemes.Register(registry.Entry[flowctl.New]{Name: "both-estimates", Promises: entry.Promises, New: func(any) (flowctl.Scheme, error) {
 		return &both{scheme("ideal"), scheme("table"), out}, nil
 	}})
 	for _, control := range []string{"none", "dcqcn"} {
 		t.Run(control, func(t *testing.T) {
-			out = &differences{phi: phi}
+			out = &comparison{phi: phi}
 			cfg, err := scenario.ReadFile("dsh-leaf-spine.yaml")
 			if err != nil {
 				t.Fatal(err)
@@ -127,6 +151,14 @@ func TestDeepEstimatesOfTables(t *testing.T) {
 			}
 			t.Logf("%d arrivals: half within %.1f %% of PHI, 99 %% within %.1f %%, 99.9 %% within %.1f %%; the estimate is PHI at %.1f %% and 0 at %.1f %% of them",
 				out.all, 100*out.quantile(0.5), 100*out.quantile(0.99), 100*out.quantile(0.999), 100*float64(out.full)/float64(out.all), 100*float64(out.none)/float64(out.all))
+			in := &out.between
+			t.Logf("%d of them are in between: half within %.1f %% of PHI, 99 %% within %.1f %%; %d are the same", in.all, 100*in.quantile(0.5), 100*in.quantile(0.99), in.same)
+			if out.odd > 0 || in.same > in.all/10 {
+				t.Errorf("%d estimates are no step of the tables, %d of %d in between are the ideal ones: what was compared?", out.odd, in.same, in.all)
+			}
+			if q := in.quantile(0.99); q >= 0.1 {
+				t.Errorf("in between, 99 %% of the differences are within %.1f %% of PHI; wanted: below 10 %%", 100*q)
+			}
 			if out.all < 1_000_000 {
 				t.Errorf("only %d arrivals", out.all)
 			}

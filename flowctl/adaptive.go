@@ -25,6 +25,7 @@ type AdaptiveParams struct {
 // the delay of both directions. A peer that runs another scheme does not answer; its
 // port keeps the configured headroom and asks again, ever less often.
 type Adaptive struct {
+	perQueue
 	sih  SIH
 	rule Headroom
 }

@@ -82,6 +82,15 @@ func TestAdaptiveExchange(t *testing.T) {
 	if r.headroom != 15_564 || p.reserved != 31_128 || p.wake != units.Never {
 		t.Errorf("headroom %d B, reserved %d B, wake %s; want 15564, twice that, never", r.headroom, p.reserved, p.wake)
 	}
+	// With 20 B of preamble and gap each frame takes 6.72 ns of line time: the cable is as
+	// long as it was, and 15,564 + 4 x 20 B can arrive.
+	p.spec.WireOverhead = 20
+	r = s.Receiver(p).(*adaptiveReceiver)
+	r.Control(2000*ns, &packet.Packet{Meta: packet.MakeMeta(packet.Request, 0)}, packet.Ext{uint64(1000*ns - 2*6720), 0})
+	if r.headroom != 15_644 {
+		t.Errorf("with overhead the headroom is %d B, want 15644", r.headroom)
+	}
+	p.spec.WireOverhead = 0
 	// By eq. 1: 2 (6250 + 1000) + 3840.
 	s = mustScheme(t, "adaptive", &AdaptiveParams{Headroom: Headroom{Rule: HeadroomBytes, Bytes: 60_000}, Rule: "eq1"})
 	r = s.Receiver(p).(*adaptiveReceiver)

@@ -129,6 +129,14 @@ func (s *DSH) Enough() string {
 	return headroomExact + ", insurance: phi"
 }
 
+// Needs implements Sized.
+func (s *DSH) Needs(p *PortSpec) units.Bytes {
+	if p.Lossless == 0 {
+		return 0
+	}
+	return Needed(p)
+}
+
 // Keeps implements Conditional: without insurance frames are lost.
 func (s *DSH) Keeps(p registry.Promise) registry.Promise {
 	if s.params.Insurance == (Insurance{}) {
@@ -311,9 +319,10 @@ func (r *dshReceiver) Place(now units.Time, a *mmu.Arrival) mmu.Segment {
 		return mmu.Shared
 	case view.PortIn(port, mmu.Headroom)+a.Bytes <= r.insurance:
 		return mmu.Headroom
-	case r.insurance == 0 && shared > 0:
-		// Nobody charges a frame that is dropped, so the port turns OFF here. One
-		// that holds nothing would have nothing to turn it ON again.
+	case shared > 0:
+		// No insurance, or too little. Nobody charges a frame that is dropped, so the
+		// port turns OFF here. One that holds nothing would have nothing to turn it ON
+		// again.
 		r.portOff = true
 		r.Want(now, r.all)
 	}

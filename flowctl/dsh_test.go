@@ -145,10 +145,33 @@ func TestDSHDeltas(t *testing.T) {
 	b.leave(600_500, 2, 1000, 0)     // queue 2: 5000 < 6000 - phi^
 }
 
+// The same with tables, phi^ of TestEstimatesByHand where gradients are alike. A frame
+// counts in the length of its queue at once: 1000 B in 1000 ns are g 1.
+func TestDSHTablesByHand(t *testing.T) {
+	b := newDSHBench(t, func(p *DSHParams) { p.Estimator = "table" })
+	b.arrive(0, 1, 1000, mmu.Shared, 0)
+	b.arrive(1000, 1, 1000, mmu.Shared, 0) // 4 steps of 312.5
+	b.levels(1000, 1, Levels{Estimate: 1250, Tau: 1250, Queue: 4750, Port: 12_000})
+	b.arrive(2000, 1, 1000, mmu.Shared, 0) // 5 steps
+	b.levels(2000, 1, Levels{Estimate: 1562, Tau: 1562, Queue: 4438, Port: 12_000})
+	b.arrive(4000, 1, 1000, mmu.Shared, 0) // g 0.5: 5 steps
+	// g 0.5: 1000 B in 2000 ns are 8394; avg 7606 + (8394-7606)/4 = 7803, dev 4983 +
+	// (788-4983)/4 = 3934; 7803 + 4 x 3934 = 23,539 are 4 steps. 5000 > 4750.
+	b.arrive(6000, 1, 1000, mmu.Shared, 0b010)
+	b.levels(6000, 1, Levels{Estimate: 1250, Tau: 1250, Queue: 4750, Port: 12_000, QueueOff: true})
+	b.leave(7000, 1, 1000, 0) // 4000 < 4750
+}
+
 // Algorithm 4: after 10 ms of one queue only, tau is 0; a frame of another queue, or a
 // window that is not over yet, brings phi^ back.
 func TestDSHSingleQueue(t *testing.T) {
-	b := newDSHBench(t, nil)
+	for _, estimator := range []string{"ideal", "table"} {
+		testDSHSingleQueue(newDSHBench(t, func(p *DSHParams) { p.Estimator = estimator }))
+	}
+}
+
+func testDSHSingleQueue(b *dshBench) {
+	b.t.Helper()
 	const ms = 1_000_000 // ns
 	b.arrive(0, 1, 100, mmu.Shared, 0)
 	b.arrive(10*ms, 1, 100, mmu.Shared, 0)
@@ -191,6 +214,15 @@ func TestDSHWithoutInsurance(t *testing.T) {
 		b.leave(600_200, 2, 1000, 0)
 	}
 	b.arrive(700_000, 1, 12_500, mmu.Drop, 0) // nothing is held that could turn the port ON again
+}
+
+// An insurance that takes no frame is as none.
+func TestDSHWithTooLittleInsurance(t *testing.T) {
+	b := newDSHBench(t, func(p *DSHParams) { p.Insurance = Insurance{Bytes: 100} })
+	b.arrive(0, 1, 1000, mmu.Shared, 0)
+	b.arrive(100_000, 2, 11_500, mmu.Drop, 0b110) // 1000 + 11,500 > 12,000
+	b.leave(100_100, 1, 1000, 0)
+	b.arrive(200_000, 2, 12_500, mmu.Drop, 0)
 }
 
 // Private comes first and counts in the length of a queue, but not against thresholds.

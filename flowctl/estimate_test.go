@@ -62,6 +62,22 @@ func TestEstimatesByHand(t *testing.T) {
 	}
 }
 
+// w_g = 1/2 and w_v = 1/4: g 1 gives avg 0.5, dev 0.25, 1.5 x 800; 8394 + 4 x 4197 = 25,182
+// are 4 steps. Then g 0: avg 0.25, dev 0.25 + (0.5-0.25)/4 = 0.3125, 1.5 x 800 again;
+// 4197 + 4 x 5246 = 25,181.
+func TestWeightsOfEstimates(t *testing.T) {
+	w := weights{buffer.Ratio{Num: 1, Den: 2}, buffer.Ratio{Num: 1, Den: 4}, buffer.Ratio{Num: 4, Den: 1}}
+	e, q := newIdeal(w, 10000, 100*units.Gbps), gradient{at: never}
+	s, _ := newTables(w, 10000, 100*units.Gbps)
+	for i, length := range []units.Bytes{1000, 1100, 1100} {
+		e.arrive(&q, units.Time(i)*100*ns, length)
+		s.arrive(units.Time(i)*100*ns, 3, length)
+		if i > 0 && (e.estimate(&q) != 1200 || s.estimate(3) != 1250) {
+			t.Errorf("arrival %d: %d and %d B, want 1200 and 1250", i, e.estimate(&q), s.estimate(3))
+		}
+	}
+}
+
 // A queue that drains steadily needs nothing.
 func TestEstimateIsNeverNegative(t *testing.T) {
 	e, q := newIdeal(paperWeights, 10000, 100*units.Gbps), gradient{at: never}

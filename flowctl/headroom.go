@@ -76,7 +76,15 @@ type Sized interface {
 	QueueHeadroom(p *PortSpec) units.Bytes
 	// Enough are the parameters with which that is Exact, as a scenario has them.
 	Enough() string
+	// Needs is what a port sets aside then.
+	Needs(p *PortSpec) units.Bytes
 }
+
+// perQueue are Needs of schemes whose queues have headroom of their own.
+type perQueue struct{}
+
+// Needs implements Sized.
+func (perQueue) Needs(p *PortSpec) units.Bytes { return p.queues() * Needed(p) }
 
 // headroomExact is Enough where nothing but the size of headroom matters.
 const headroomExact = "headroom: exact"

@@ -20,6 +20,7 @@ type OversubscribedParams struct {
 // Oversubscribed is PFC with less headroom than can be needed (Azure, SONiC; DSH
 // sections III-C and V-B): what does not fit is dropped.
 type Oversubscribed struct {
+	perQueue
 	sih    SIH
 	params OversubscribedParams
 }
@@ -86,7 +87,7 @@ func (r *poolReceiver) Place(now units.Time, a *mmu.Arrival) mmu.Segment {
 	s := r.sihReceiver.Place(now, a)
 	if s == mmu.Headroom {
 		if held, size := r.port.Pool(); held+a.Bytes > size {
-			return mmu.Drop
+			return r.refuse(now, a.Class)
 		}
 	}
 	return s

@@ -50,6 +50,30 @@ func TestOversubscribed(t *testing.T) {
 	}
 }
 
+// A queue that meets a full pool, or headroom below a frame, has no bytes of its own
+// there; it is paused all the same if it holds some that will leave.
+func TestRefusalPauses(t *testing.T) {
+	for name, params := range map[string]any{
+		"oversubscribed": &OversubscribedParams{Headroom: Headroom{Rule: HeadroomBytes, Bytes: 10_000}, Ratio: buffer.Ratio{Num: 1, Den: 10}, Limit: "pool"},
+		"pfc":            &SIHParams{Headroom: Headroom{Rule: HeadroomBytes, Bytes: 500}},
+	} {
+		p := newSIHPort(t, 2500) // two frames go to the shared segment
+		s := mustScheme(t, name, params)
+		p.pool = 500
+		r := s.Receiver(p)
+		q := newQueueSteps(t, p, r, r.(Pausing).Paused)
+		big := *q.frame
+		big.Bytes = 3000
+		if got := r.Place(0, &big); got != mmu.Drop || q.paused() != 0 {
+			t.Errorf("%s: a frame of an empty queue goes to %s, paused %03b", name, got, q.paused())
+		}
+		q.arrive(mmu.Shared, false)
+		q.arrive(mmu.Shared, false)
+		q.arrive(mmu.Drop, true)
+		q.leave(false) // 1000 B are below 2500
+	}
+}
+
 func TestOversubscribedParams(t *testing.T) {
 	half := buffer.Ratio{Num: 1, Den: 2}
 	for about, p := range map[string]*OversubscribedParams{

@@ -28,6 +28,17 @@ func newFakePort() *fakePort {
 	return p
 }
 
+// dynamic gives it the policy dt.
+func (p *fakePort) dynamic(t interface{ Fatal(...any) }, alpha buffer.Ratio) {
+	dt, err := buffer.Policies.Get("dt")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if p.policy, err = dt.New(&buffer.DTParams{Alpha: alpha, AlphaLossy: buffer.Ratio{Num: 1, Den: 1}}, buffer.Env{View: p.View()}); err != nil {
+		t.Fatal(err)
+	}
+}
+
 func (p *fakePort) Index() int                                        { return 0 }
 func (p *fakePort) Spec() *PortSpec                                   { return &p.spec }
 func (p *fakePort) View() mmu.View                                    { return p.ledger.View() }
@@ -305,4 +316,21 @@ func TestNoneDropsAtTheThreshold(t *testing.T) {
 	if scheme.Reserve(&p.spec) != 0 {
 		t.Error("none reserves buffer")
 	}
+}
+
+// A threshold that falls because others grow turns a queue OFF when a frame of it leaves:
+// alpha 1/4 of 20,000 B. 4000 B of 4000: T = (20,000 - 4000) / 4 = 4000. Then port 1 takes
+// 8000 B: T = (20,000 - 11,000) / 4 = 2250 when 3000 B are left, and 2500 at 2000 B.
+func TestSIHThresholdFalls(t *testing.T) {
+	p := newFakePort()
+	p.dynamic(t, buffer.Ratio{Num: 1, Den: 4})
+	r := mustScheme(t, "pfc", &SIHParams{Headroom: Headroom{Rule: HeadroomBytes, Bytes: 10_000}}).Receiver(p)
+	q := newQueueSteps(t, p, r, r.(Pausing).Paused)
+	for range 4 {
+		p.ledger.Charge(q.frame, mmu.Shared)
+		r.Charged(0, q.frame, mmu.Shared)
+	}
+	p.ledger.Charge(&mmu.Arrival{In: 1, Out: 1, Bytes: 8000, Class: 1, Kind: mmu.Lossless}, mmu.Shared)
+	q.leave(true)  // 3000 > 2250
+	q.leave(false) // 2000 < 2500
 }

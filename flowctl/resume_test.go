@@ -32,14 +32,8 @@ func TestResumes(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		dt, err := buffer.Policies.Get("dt")
-		if err != nil {
-			t.Fatal(err)
-		}
 		p := newFakePort()
-		if p.policy, err = dt.New(&buffer.DTParams{Alpha: buffer.Ratio{Num: 1, Den: 4}, AlphaLossy: buffer.Ratio{Num: 1, Den: 1}}, buffer.Env{View: p.View()}); err != nil {
-			t.Fatal(err)
-		}
+		p.dynamic(t, buffer.Ratio{Num: 1, Den: 4})
 		r := scheme.Receiver(p)
 		store := func(in int, b units.Bytes, s mmu.Segment) *mmu.Arrival {
 			a := &mmu.Arrival{In: in, Out: 1, Bytes: b, Class: 1, Kind: mmu.Lossless}
@@ -85,6 +79,36 @@ func TestResumes(t *testing.T) {
 		r.Released(7*ns, a)
 		if got := r.(Resuming).Quiet(1); got != 7*ns {
 			t.Errorf("%s: quiet since %s, want 7 ns", name, got)
+		}
+	}
+}
+
+// A port of two queues is OFF by its insurance; once that is empty, it is held against
+// N_q T: 4000 B against 2 (20,000 - 4000)/8 = 4000 stay OFF, 3000 B against 4250 do not,
+// though they are above T.
+func TestResumesOfAPort(t *testing.T) {
+	p := newFakePort()
+	p.dynamic(t, buffer.Ratio{Num: 1, Den: 8})
+	r := mustScheme(t, "dsh", defaultDSH()).Receiver(p)
+	for _, c := range []struct {
+		class uint8
+		bytes units.Bytes
+		seg   mmu.Segment
+	}{{1, 2000, mmu.Shared}, {2, 2000, mmu.Shared}, {2, 500, mmu.Headroom}} {
+		a := &mmu.Arrival{In: 0, Out: 1, Bytes: c.bytes, Class: c.class, Kind: mmu.Lossless}
+		p.ledger.Charge(a, c.seg)
+		r.Charged(5*ns, a, c.seg)
+	}
+	rest := p.ledger.Rest()
+	for _, c := range []struct {
+		kept units.Bytes // of class 2, besides 2000 B of class 1
+		want bool
+	}{{2500, false}, {2000, false}, {1000, true}} {
+		rest.Clear()
+		rest.Keep(0, 1, 2000)
+		rest.Keep(0, 2, c.kept)
+		if got := r.(Resuming).Resumes(9*ns, &Rest{View: rest.View(), Class: 1, Moves: 0b110}); got != c.want {
+			t.Errorf("%d B of class 2 are left: resumes is %v", c.kept, got)
 		}
 	}
 }

@@ -16,7 +16,10 @@ type SIHParams struct {
 
 // SIH is PFC as switches run it today: each lossless ingress queue owns its
 // headroom, sized for the worst case (DSH section II).
-type SIH struct{ params SIHParams }
+type SIH struct {
+	perQueue
+	params SIHParams
+}
 
 func newSIH(params any) (Scheme, error) {
 	p := params.(*SIHParams)
@@ -75,6 +78,15 @@ func (r *sihReceiver) Place(now units.Time, a *mmu.Arrival) mmu.Segment {
 	}
 	if r.view.In(r.index, a.Class, mmu.Headroom)+a.Bytes <= r.headroom {
 		return mmu.Headroom
+	}
+	return r.refuse(now, a.Class)
+}
+
+// refuse drops a frame. Nobody charges it, so its queue turns OFF here, unless it holds
+// nothing that would turn it ON again.
+func (r *sihReceiver) refuse(now units.Time, class uint8) mmu.Segment {
+	if in := r.view.Ingress(r.index, class); in.Total() > 0 {
+		r.off(now, class)
 	}
 	return mmu.Drop
 }

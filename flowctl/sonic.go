@@ -22,6 +22,7 @@ type SONiCParams struct {
 // even if it leaves at once; while a queue has bytes in headroom, whatever arrives
 // goes there; and it has a rule of its own for resuming.
 type SONiC struct {
+	perQueue
 	sih    SIH
 	params SONiCParams
 }

@@ -170,7 +170,7 @@ func (b *builder) checkBuffer(cfg *Switch, node int) error {
 		taken += most * units.Bytes(cfg.Ports-len(ports))
 	}
 	if taken >= cfg.Buffer.Size {
-		return atf("switch.buffer.size", "private segments and headroom of %s take %d bytes of its %d; allowed: a larger buffer, fewer lossless classes, smaller private segments, or a smaller headroom", name, int64(taken), int64(cfg.Buffer.Size))
+		return atf("switch.buffer.size", "private segments and headroom of %s take %d bytes of its %d; allowed: a larger buffer, fewer lossless classes, smaller private segments, or less headroom (or insurance)", name, int64(taken), int64(cfg.Buffer.Size))
 	}
 	return nil
 }
