@@ -155,11 +155,12 @@ func (c *checker) larger(s *scenario.SurveyedSwitch, b *Budget, lossless uint8) 
 func (c *checker) smaller(s *scenario.SurveyedSwitch, b *Budget, lossless uint8) string {
 	fix := fmt.Sprintf("a buffer of more than %d B", b.Private+b.Headroom)
 	if b.Exact < b.Headroom && b.Size-b.Private > b.Exact {
-		keys := ""
-		if sized, ok := s.Ports[0].Scheme.(flowctl.Sized); ok {
-			keys = sized.Enough()
+		for i := range s.Ports {
+			if sized, ok := s.Ports[i].Scheme.(flowctl.Sized); ok {
+				fix += fmt.Sprintf(", or %s, which takes %d B", sized.Enough(), b.Exact)
+				break
+			}
 		}
-		fix += fmt.Sprintf(", or %s, which takes %d B", keys, b.Exact)
 	}
 	fewer := lossless
 	for fewer &= fewer - 1; fewer != 0; fewer &= fewer - 1 { // without the lowest class

@@ -360,7 +360,7 @@ func verdict(ctx context.Context, built *scenario.Built, s *metrics.Summary, inv
 		return failf(exitBroken, "broken invariant: %s", s.Invariants.First)
 	}
 	if broken := s.Drops.Broken; broken > 0 {
-		return failf(exitBroken, "%d frames of lossless classes were dropped, but flow control %s promises that none is; `xoff check` shows which headroom is too small", broken, strings.Join(built.FlowControls(), ", "))
+		return failf(exitBroken, "%d frames of lossless classes were dropped, but flow control %s promises that none is; `xoff check` tells whether headroom is too small", broken, strings.Join(built.FlowControls(), ", "))
 	}
 	return nil
 }
