@@ -228,6 +228,8 @@ func (a *app) execute(cmd *cobra.Command, built *scenario.Built, tracer *tracing
 	}
 	if done.unwritten != nil {
 		results = nil // the numbers that could not be saved are shown at least
+	} else {
+		a.tellEmpty(built.Probes)
 	}
 	if err := a.print(built, done.summary, results, done.wall, f.bySize); err != nil {
 		return nil, wrap(exitFailure, err)
@@ -236,6 +238,17 @@ func (a *app) execute(cmd *cobra.Command, built *scenario.Built, tracer *tracing
 		return nil, wrap(exitFailure, done.unwritten)
 	}
 	return done, verdict(cmd.Context(), built, done.summary, f.invariants, folder)
+}
+
+// tellEmpty names the probes that saw nothing, such as that of a flow control
+// that no port runs: their tables are there, so that runs can be compared, but
+// hardly what was wanted.
+func (a *app) tellEmpty(probes []*metrics.Series) {
+	for _, s := range probes {
+		if s.Rows() == 0 {
+			fmt.Fprintf(a.err, "xoff: %s has no rows: nothing happened that it watches\n", s.Name)
+		}
+	}
 }
 
 // startRuns is what every command does first that simulates.
