@@ -228,7 +228,7 @@ func (a *app) execute(cmd *cobra.Command, built *scenario.Built, tracer *tracing
 	}
 	if done.unwritten != nil {
 		results = nil // the numbers that could not be saved are shown at least
-	} else {
+	} else if !a.quiet {
 		a.tellEmpty(built.Probes)
 	}
 	if err := a.print(built, done.summary, results, done.wall, f.bySize); err != nil {
