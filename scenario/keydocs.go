@@ -325,6 +325,7 @@ var keyDocs = map[string]string{
 	"workload.Incast.At":                    "of the only burst",
 	"workload.Incast.Fewest":                "each burst draws its senders from this number to senders; 0: always senders",
 	"workload.Incast.Flows":                 "of a burst; 0: one per sender",
+	"workload.Incast.Mixed":                 "each flow of a burst draws its own class; else the burst does",
 	"workload.Incast.Senders":               "hosts that take part in a burst",
 	"workload.Incast.Size":                  "of each flow",
 	"workload.Incast.Sizes":                 "or drawn for each: a table by name, or a file",

@@ -206,6 +206,47 @@ func TestIncastFewest(t *testing.T) {
 	offers(t, e, p, load)
 }
 
+// Mixed bursts change the classes of flows and nothing else; each class comes up as often.
+func TestIncastMixed(t *testing.T) {
+	bursts := func(mixed bool) []Flow {
+		e := world(t, fabric(4, 8), OtherRack, 100*units.Millisecond)
+		e.offer(0.5)
+		return generate(t, e, &Incast{Senders: 15, Size: 64 * units.KB, Mixed: mixed}).Flows
+	}
+	one, mixed := bursts(false), bursts(true)
+	if len(one) != len(mixed) {
+		t.Fatalf("%d flows become %d when classes are mixed", len(one), len(mixed))
+	}
+	count, other := map[uint8]int{}, 0
+	for i, f := range mixed {
+		count[f.Class]++
+		if i > 0 && f.Group == mixed[i-1].Group && f.Class != mixed[i-1].Class {
+			other++
+		}
+		if i > 0 && one[i].Group == one[i-1].Group && one[i].Class != one[i-1].Class {
+			t.Fatalf("flow %d is in another class than the rest of its burst", i)
+		}
+		if f.Class = one[i].Class; f != one[i] {
+			t.Fatalf("flow %d is %+v, and %+v when classes are mixed", i, one[i], mixed[i])
+		}
+	}
+	mean := float64(len(mixed)) / 3
+	for id := uint8(1); id <= 3; id++ {
+		if math.Abs(float64(count[id])-mean) > 5*math.Sqrt(mean) {
+			t.Errorf("%d flows of class %d, want %.0f", count[id], id, mean)
+		}
+	}
+	alone := world(t, fabric(4, 8), OtherRack, units.Millisecond)
+	alone.Classes.IDs = []uint8{2}
+	if _, err := (&Incast{Senders: 3, Size: 1, Mixed: true}).Check(alone); err == nil || !strings.HasPrefix(err.Error(), "mixed: flows have one class, 2;") {
+		t.Errorf("a mixture of one class: %v", err)
+	}
+	// Of 15 flows 14 have one before them, and two thirds of these another class.
+	if want := float64(len(mixed)) * 14 / 15 * 2 / 3; math.Abs(float64(other)-want) > 5*math.Sqrt(want) {
+		t.Errorf("%d flows are of another class than the one before, want %.0f", other, want)
+	}
+}
+
 // One burst, DSH Fig. 22: 1024 flows of 8 KB from 255 senders, who take turns.
 func TestIncastOnce(t *testing.T) {
 	e := world(t, fabric(16, 16), AnyPair, units.Millisecond)

@@ -12,6 +12,7 @@ type Incast struct {
 	Sizes   string      `yaml:"sizes,omitempty"`  // or drawn for each: a table by name, or a file
 	Flows   int         `yaml:"flows,omitempty"`  // of a burst; 0: one per sender
 	Fewest  int         `yaml:"fewest,omitempty"` // each burst draws its senders from this number to senders; 0: always senders
+	Mixed   bool        `yaml:"mixed,omitempty"`  // each flow of a burst draws its own class; else the burst does
 	At      units.Time  `yaml:"at,omitempty"`     // of the only burst
 }
 
@@ -44,6 +45,8 @@ func (g *Incast) Check(e *Env) (float64, error) {
 		return 0, keyf("fewest", "there is a number of flows; allowed: fewest, or flows")
 	case g.Fewest != 0 && (g.Fewest < 1 || g.Fewest > g.Senders):
 		return 0, keyf("fewest", "%d; allowed: 1 to senders, %d", g.Fewest, g.Senders)
+	case g.Mixed && len(e.Classes.IDs) == 1:
+		return 0, keyf("mixed", "flows have one class, %d; allowed: mixed with class: {random: ...} or {shares: ...}", e.Classes.IDs[0])
 	case e.Load > 0 && g.At != 0:
 		return 0, keyf("at", "bursts at a load have no fixed time; allowed: load, or at")
 	case e.Load > 0:
@@ -100,12 +103,15 @@ func (g *Incast) Generate(e *Env) (*Plan, error) {
 	return p, nil
 }
 
-// burst adds the flows of one burst, all of one class. Senders take turns when
-// there are more flows than senders.
+// burst adds the flows of one burst, all of one class unless mixed. Senders take
+// turns when there are more flows than senders.
 func (g *Incast) burst(e *Env, p *Plan, sizes *CDF, at units.Time, group int32) {
 	dst, class := e.Pairs.Sink(e.Rand), e.Classes.next()
 	begin := len(p.Flows)
 	add := func(src int32) {
+		if g.Mixed && len(p.Flows) > begin {
+			class = e.Classes.next()
+		}
 		p.add(Flow{Start: at, Src: src, Dst: dst, Size: sizes.Draw(e.Rand), Class: class, Group: group, Hash: e.hash()})
 	}
 	senders, flows := g.Senders, g.flows()
