@@ -46,7 +46,7 @@ func (g *Incast) Check(e *Env) (float64, error) {
 	case g.Fewest != 0 && (g.Fewest < 1 || g.Fewest > g.Senders):
 		return 0, keyf("fewest", "%d; allowed: 1 to senders, %d", g.Fewest, g.Senders)
 	case g.Mixed && len(e.Classes.IDs) == 1:
-		return 0, keyf("mixed", "flows have one class, %d; allowed: mixed with class: {random: ...} or {shares: ...}", e.Classes.IDs[0])
+		return 0, keyf("mixed", "flows have one class, %d; allowed: mixed with several classes, class: {random: ...} or {shares: ...}", e.Classes.IDs[0])
 	case e.Load > 0 && g.At != 0:
 		return 0, keyf("at", "bursts at a load have no fixed time; allowed: load, or at")
 	case e.Load > 0:

@@ -210,6 +210,9 @@ func (e *Experiment) describe(s *report.Section, r *Results) {
 	for _, x := range shown {
 		s.Add(e.table(x))
 	}
+	if t := r.apart(); t != nil {
+		s.Add(t)
+	}
 	command := "xoff reproduce " + e.ID
 	if e.Simulated() {
 		command += " --scale " + r.largest().Scale
