@@ -80,6 +80,9 @@ with them the same program goes on anywhere.`,
 			case cmd.Flags().Changed("verify"):
 				return a.verifyExperiments(cmd, chosen, f)
 			}
+			if chosen, err = reproduce.At(chosen, ids, f.scale); err != nil {
+				return wrap(exitInput, err)
+			}
 			return a.reproduce(cmd, chosen, f)
 		},
 	}
@@ -130,8 +133,10 @@ func (a *app) listExperiments(list []*reproduce.Experiment) error {
 			l.Claims = append(l.Claims, c.ID)
 		}
 		for _, s := range []string{reproduce.Quick, reproduce.Full} {
-			n, seconds := e.Cost(s)
-			l.Scales[s] = howLong{n, seconds}
+			if e.Has(s) {
+				n, seconds := e.Cost(s)
+				l.Scales[s] = howLong{n, seconds}
+			}
 		}
 		out = append(out, l)
 	}
@@ -141,15 +146,20 @@ func (a *app) listExperiments(list []*reproduce.Experiment) error {
 	w := &sheet{tab: tabwriter.NewWriter(a.out, 0, 0, 2, ' ', 0)}
 	w.line("experiment\tfigure\tquick\tpaper\tclaims\ttitle")
 	for _, l := range out {
-		w.line("%s\t%s\t%s\t%s\t%d\t%s", l.ID, l.Figure, l.Scales[reproduce.Quick].text(a.workers), l.Scales[reproduce.Full].text(a.workers), len(l.Claims), l.Title)
+		w.line("%s\t%s\t%s\t%s\t%d\t%s", l.ID, l.Figure, l.time(reproduce.Quick, a.workers), l.time(reproduce.Full, a.workers), len(l.Claims), l.Title)
 	}
 	w.line("")
 	w.line("times are estimates for %d idle cores; points that experiments share run once", a.workers)
 	return w.flush()
 }
 
-func (h howLong) text(workers int) string {
-	if h.Points == 0 {
+// time is what the list says of a scale.
+func (l *figureLine) time(scale string, workers int) string {
+	h, ok := l.Scales[scale]
+	switch {
+	case !ok:
+		return "-"
+	case h.Points == 0:
 		return "computed"
 	}
 	return fmt.Sprintf("%d runs, %s", h.Points, (time.Duration(h.Seconds/float64(workers)) * time.Second).Round(time.Second))

@@ -83,7 +83,7 @@ type Sweep struct {
 	Also  map[string][]string `yaml:"also"` // further changes at single values
 }
 
-// Scales are the two sizes of an experiment.
+// Scales are the two sizes of an experiment; it may have no quick one.
 type Scales struct {
 	Quick Scale `yaml:"quick"`
 	Paper Scale `yaml:"paper"`
@@ -231,6 +231,10 @@ func (e *Experiment) Scale(name string) *Scale {
 	}
 	return &e.Scales.Paper
 }
+
+// Has reports whether the experiment is run at a scale. A reading beside a figure may
+// have that of the paper only: the quick scale of a whole paper has a limit of time.
+func (e *Experiment) Has(scale string) bool { return !e.Simulated() || e.Scale(scale).Seeds > 0 }
 
 // Simulated is false when nothing is run.
 func (e *Experiment) Simulated() bool { return e.Compute.Function == "" }

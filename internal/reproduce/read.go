@@ -188,11 +188,28 @@ func Choose(all []*Experiment, ids []string) ([]*Experiment, error) {
 	return chosen, nil
 }
 
+// At leaves out experiments that are not run at a scale. One that is named by its id
+// is missed, and so is the only one.
+func At(list []*Experiment, ids []string, scale string) ([]*Experiment, error) {
+	var kept []*Experiment
+	for _, e := range list {
+		switch {
+		case e.Has(scale):
+			kept = append(kept, e)
+		case slices.Contains(ids, e.ID) || len(list) == 1:
+			return nil, fmt.Errorf("%s has no %s scale; allowed: --scale %s", e.ID, scale, Full)
+		}
+	}
+	return kept, nil
+}
+
 // check finds what decoding cannot: names that stand for nothing.
 func (e *Experiment) check(at *scenario.Places) error {
 	c := &checker{e: e, at: at}
 	c.source()
-	c.scale("scales.quick", &e.Scales.Quick)
+	if !e.Simulated() || !reflect.ValueOf(e.Scales.Quick).IsZero() {
+		c.scale("scales.quick", &e.Scales.Quick)
+	}
 	c.scale("scales.paper", &e.Scales.Paper)
 	c.measured()
 	for i := range e.Panels {

@@ -24,19 +24,26 @@ func TestBuilt(t *testing.T) {
 		if e.About == "" || len(e.Claims) == 0 {
 			t.Errorf("%s says nothing", e.ID)
 		}
+		if reading := strings.Contains(e.ID, "-"); !reading && !e.Has(Quick) {
+			t.Errorf("%s is a figure and has no quick scale", e.ID)
+		}
 	}
 	if !strings.HasPrefix(ids, "dsh/4 dsh/5 dsh/5-fanin dsh/6 dsh/7 dsh/8 dsh/9 dsh/10 ") {
 		t.Errorf("experiments are missing or out of order: %s", ids)
 	}
 	for _, scale := range []string{Quick, Full} {
-		for _, e := range all {
+		list, err := At(all, nil, scale)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, e := range list {
 			least := map[string]int{Quick: 5, Full: 3}[scale]
 			if n := e.Scale(scale).Seeds; e.Simulated() && n < least {
 				t.Errorf("%s has %d seeds at scale %s, want %d or more", e.ID, n, scale, least)
 			}
 			e.Scale(scale).Seeds = min(1, e.Scale(scale).Seeds) // scenarios of a place differ in the seed only
 		}
-		if _, err := NewPlan(all, scale); err != nil {
+		if _, err := NewPlan(list, scale); err != nil {
 			t.Error(err)
 		}
 	}
@@ -50,7 +57,11 @@ func TestBuiltScenarios(t *testing.T) {
 		t.Skip("builds hundreds of fabrics")
 	}
 	for _, scale := range []string{Quick, Full} {
-		all, err := Built()
+		built, err := Built()
+		if err != nil {
+			t.Fatal(err)
+		}
+		all, err := At(built, nil, scale)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -259,5 +270,31 @@ func TestChoose(t *testing.T) {
 	}
 	if _, err := Choose(all, []string{"toy/2"}); err == nil || !strings.Contains(err.Error(), `unknown experiment "toy/2" (did you mean "toy/1"?)`) {
 		t.Error(err)
+	}
+}
+
+// An experiment without a quick scale is left out of it, unless it is named; one without
+// a paper scale is refused.
+func TestAt(t *testing.T) {
+	quick, paper := tiny(), tiny()
+	quick.ID, paper.ID = "toy/2", "toy/3"
+	quick.Scales.Quick.Seeds, quick.Scales.Paper.Seeds, paper.Scales.Paper.Seeds = 1, 1, 1
+	all := []*Experiment{quick, paper}
+	for _, c := range []struct {
+		list  []*Experiment
+		ids   []string
+		scale string
+		want  int
+	}{
+		{all, []string{"toy"}, Quick, 1},
+		{all, nil, Quick, 1},
+		{all, []string{"toy/2", "toy/3"}, Full, 2},
+		{all, []string{"toy/2", "toy/3"}, Quick, 0},
+		{all[1:], []string{"toy"}, Quick, 0},
+	} {
+		got, err := At(c.list, c.ids, c.scale)
+		if len(got) != c.want || (err == nil) != (c.want > 0) {
+			t.Errorf("%v at %s: %d experiments, %v; want %d", c.ids, c.scale, len(got), err, c.want)
+		}
 	}
 }
