@@ -287,24 +287,13 @@ func (r *dshReceiver) Arrived(now units.Time, class uint8, b units.Bytes) bool {
 	}
 	r.last, r.since = class, since
 	all, shared := r.in.Held(class)
-	t := r.shareOf(r.in.Free() - b)
-	room := t - shared - b
-	// tau, as of this arrival
-	ahead := r.phi
 	if r.table == nil {
-		q := r.gradient(class)
-		r.ideal.arrive(q, now, all+b)
-		if room < ahead {
-			ahead = r.ideal.estimate(q)
-		}
+		r.ideal.arrive(r.gradient(class), now, all+b)
 	} else {
 		r.table.arrive(now, class, all+b)
-		ahead = r.table.estimate(class)
 	}
-	if now-since > r.window || !r.sharing {
-		ahead = 0
-	}
-	brief := r.want>>(class&7)&1|r.lengthy == 0 && ahead <= room && r.in.Shared()+b <= r.queues*t
+	t := r.shareOf(r.in.Free() - b)
+	brief := r.want>>(class&7)&1|r.lengthy == 0 && (shared+b+r.phi <= t || shared+b+r.tau(class) <= t) && r.in.Shared()+b <= r.queues*t
 	r.counted = !brief
 	return brief
 }
