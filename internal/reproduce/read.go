@@ -189,16 +189,20 @@ func Choose(all []*Experiment, ids []string) ([]*Experiment, error) {
 }
 
 // At leaves out experiments that are not run at a scale. One that is named by its id
-// is missed, and so is the only one.
+// is missed, and so is the first one when none is left.
 func At(list []*Experiment, ids []string, scale string) ([]*Experiment, error) {
 	var kept []*Experiment
+	var missed *Experiment
 	for _, e := range list {
 		switch {
 		case e.Has(scale):
 			kept = append(kept, e)
-		case slices.Contains(ids, e.ID) || len(list) == 1:
-			return nil, fmt.Errorf("%s has no %s scale; allowed: --scale %s", e.ID, scale, Full)
+		case missed == nil || slices.Contains(ids, e.ID):
+			missed = e
 		}
+	}
+	if missed != nil && (len(kept) == 0 || slices.Contains(ids, missed.ID)) {
+		return nil, fmt.Errorf("%s has no %s scale; allowed: --scale %s", missed.ID, scale, Full)
 	}
 	return kept, nil
 }

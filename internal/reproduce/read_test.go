@@ -291,6 +291,7 @@ func TestAt(t *testing.T) {
 		{all, []string{"toy/2", "toy/3"}, Full, 2},
 		{all, []string{"toy/2", "toy/3"}, Quick, 0},
 		{all[1:], []string{"toy"}, Quick, 0},
+		{[]*Experiment{paper, paper}, nil, Quick, 0},
 	} {
 		got, err := At(c.list, c.ids, c.scale)
 		if len(got) != c.want || (err == nil) != (c.want > 0) {
