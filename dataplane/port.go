@@ -185,7 +185,9 @@ func (n *node) initPort(i int, spec flowctl.PortSpec, scheme flowctl.Scheme) {
 	}
 	p.recv = scheme.Receiver(&end{n, p, speakReceiver})
 	p.pausing, _ = p.recv.(flowctl.Pausing)
-	p.brief, _ = p.recv.(flowctl.Brief)
+	if r, ok := p.recv.(flowctl.Brief); ok && r.Brief() {
+		p.brief = r
+	}
 	p.gate = scheme.Gate(&end{n, p, speakGate})
 	p.reserved, p.pools = scheme.Reserve(&p.spec), flowctl.Pools(scheme)
 	p.meter, _ = p.gate.(flowctl.Meter)

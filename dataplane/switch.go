@@ -451,7 +451,7 @@ func (s *Switch) release(now units.Time, a *mmu.Arrival) {
 	// As in Forward: what nearly always holds for data and for ACKs comes first.
 	ip := &s.ports[a.In]
 	if ip.calm&(1<<(a.Class&7)) == 0 || !s.ledger.Within(a.In, a.Class, s.margin, s.share, s.shift) ||
-		s.levels != 0 && !s.ledger.PortWithin(a.In, s.levels, s.share, s.shift) {
+		s.levels != 0 && !s.ledger.AllWithin(s.levels, s.share, s.shift) && !s.ledger.PortWithin(a.In, s.levels, s.share, s.shift) {
 		if a.Kind == mmu.Lossless {
 			ip.recv.Released(now, a)
 		}

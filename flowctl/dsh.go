@@ -160,9 +160,6 @@ func (s *DSH) Receiver(p Port) Receiver {
 	if prop, ok := p.Policy().(buffer.Proportional); ok {
 		rule.share, rule.shift, rule.direct = prop.Share()
 	}
-	if !rule.direct || rule.private > 0 {
-		rule.lengthy = 1
-	}
 	r := &dshReceiver{dshRule: s.rule(rule), PauseSender: NewPauseSender(p), in: p.View().Port(p.Index()), policy: p.Policy(), last: noQueue}
 	if s.params.Estimator == "table" {
 		r.table, _ = newTables(w, phi, spec.Rate)
@@ -194,7 +191,6 @@ type dshRule struct {
 	direct    bool // the policy is proportional: T need not be asked for
 	sharing   bool
 	all       uint8 // lossless classes
-	lengthy   uint8 // not 0: no frame is dealt with in brief
 	ideal     ideal
 	private   units.Bytes
 	insurance units.Bytes // of the port
@@ -268,44 +264,65 @@ func (r *dshReceiver) estimate(class uint8) units.Bytes {
 // threshold is T(t), the policy's.
 func (r *dshReceiver) threshold(now units.Time, class uint8) units.Bytes {
 	if r.direct {
-		return r.shareOf(max(0, r.in.Free()))
+		return r.shareOf(r.in.All().SharedFree())
 	}
 	_, t := r.policy.Level(now, r.in.All(), r.in.Index(), class)
 	return t
 }
 
-func (r *dshReceiver) shareOf(free units.Bytes) units.Bytes {
+func (r *dshRule) shareOf(free units.Bytes) units.Bytes {
 	return units.Bytes(int64(free) * r.share >> (r.shift & 63))
 }
 
-// Arrived implements Brief: it updates the estimate and what Algorithm 4 needs. Whatever
-// tau is, a queue that stays PHI below T is not paused.
+// Brief implements Brief: where T is a share of what is free, nothing is private, and the
+// estimate is a few operations.
+func (r *dshReceiver) Brief() bool { return r.direct && r.private == 0 && r.table == nil }
+
+// Arrived implements Brief. Whatever tau is, a queue is not paused that stays PHI or its
+// phi^ below T, and a port is not while all ports together hold no more than it may. It
+// calls nothing, which spares it a frame on the stack.
 func (r *dshReceiver) Arrived(now units.Time, class uint8, b units.Bytes) bool {
+	length, only := r.in.Held(class)
+	if !only {
+		return false
+	}
+	length += b
+	used, free := r.in.Use()
+	r.follow(now, class)
+	rule, q := r.dshRule, r.gradient(class)
+	rule.ideal.arrive(q, now, length)
+	t := rule.shareOf(free - b)
+	if r.want>>(class&7)&1 == 0 && (length+rule.phi <= t || length+rule.ideal.estimate(q) <= t) {
+		if limit := rule.queues*t - b; used <= limit || r.in.Shared() <= limit {
+			return true
+		}
+	}
+	r.counted = true
+	return false
+}
+
+// follow keeps what Algorithm 4 needs of an arrival.
+func (r *dshReceiver) follow(now units.Time, class uint8) {
 	since := r.since
 	if class != r.last {
 		since = now
 	}
 	r.last, r.since = class, since
-	all, shared := r.in.Held(class)
-	if r.table == nil {
-		r.ideal.arrive(r.gradient(class), now, all+b)
-	} else {
-		r.table.arrive(now, class, all+b)
-	}
-	t := r.shareOf(r.in.Free() - b)
-	brief := r.want>>(class&7)&1|r.lengthy == 0 && (shared+b+r.phi <= t || shared+b+r.tau(class) <= t) && r.in.Shared()+b <= r.queues*t
-	r.counted = !brief
-	return brief
 }
 
 // Place implements Receiver: private, shared, insurance, drop.
 func (r *dshReceiver) Place(now units.Time, a *mmu.Arrival) mmu.Segment {
-	if !r.counted {
-		r.Arrived(now, a.Class, a.Bytes)
-	}
-	r.counted = false
 	view, port := r.in.All(), r.in.Index()
 	in := view.Ingress(port, a.Class)
+	if !r.counted {
+		r.follow(now, a.Class)
+		if length := in.Total() + a.Bytes; r.table == nil {
+			r.ideal.arrive(r.gradient(a.Class), now, length)
+		} else {
+			r.table.arrive(now, a.Class, length)
+		}
+	}
+	r.counted = false
 	if r.private > 0 && in.Private+a.Bytes <= r.private {
 		return mmu.Private
 	}
@@ -352,7 +369,7 @@ func (r *dshReceiver) Released(now units.Time, a *mmu.Arrival) {
 func (r *dshReceiver) look(now units.Time, class uint8) {
 	t := r.threshold(now, class)
 	limit := r.queues * t
-	if _, shared := r.in.Held(class); r.want>>(class&7)&1 == 0 && !r.portOff && shared+r.phi <= t && r.in.Shared() <= limit {
+	if shared, _ := r.in.Held(class); r.want>>(class&7)&1 == 0 && !r.portOff && shared+r.phi <= t && r.in.Shared() <= limit {
 		return // see Arrived
 	}
 	r.turn(now, class, t, limit)

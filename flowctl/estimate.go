@@ -26,8 +26,9 @@ type ideal struct {
 	phi       float64 // PHI
 }
 
-// never is the time of the last arrival of a queue that had none.
-const never units.Time = -1
+// never is the time of the last arrival of a queue that had none: no time has passed
+// since then.
+const never = units.Never
 
 // gradient is what it keeps of a queue: half a cache line.
 type gradient struct {
@@ -49,9 +50,8 @@ func real(r buffer.Ratio) float64 { return float64(r.Num) / float64(r.Den) }
 // arrive follows an arrival that makes a queue that long.
 func (e *ideal) arrive(q *gradient, now units.Time, length units.Bytes) {
 	grown, took := int64(length)-q.length, now-q.at
-	first := q.at < 0
 	q.length, q.at = int64(length), now
-	if first || took == 0 {
+	if took <= 0 {
 		return
 	}
 	off := float64(float64(grown)/float64(took)) - q.g
@@ -171,9 +171,8 @@ func shiftOf(r buffer.Ratio) (uint8, bool) {
 func (e *tables) arrive(now units.Time, class uint8, length units.Bytes) {
 	q := &e.queues[class&7]
 	grown, took := int64(length)-q.length, now-q.at
-	first := q.at < 0
 	q.length, q.at = int64(length), now
-	if first || took == 0 {
+	if took <= 0 {
 		return
 	}
 	g := int64(0)

@@ -52,11 +52,12 @@ type Passing interface{ Passing() }
 // that one left a queue that is ON and below its threshold. It is Pausing, too.
 type Sharing interface{ Sharing() bool }
 
-// Brief is a receiver that sees every frame, but can be brief about most. Arrived may
-// come before Place; it returns true when the shared segment takes the frame and nothing
-// changes by that: then neither Place nor Charged is called for it. Place alone does the
-// same, at greater length.
+// Brief is a receiver that sees every frame, but can be brief about most, if Brief says
+// so. Arrived may then come before Place; it returns true when the shared segment takes
+// the frame and nothing changes by that: then neither Place nor Charged is called for it.
+// Place alone does the same, at greater length.
 type Brief interface {
+	Brief() bool
 	Arrived(now units.Time, class uint8, b units.Bytes) bool
 }
 

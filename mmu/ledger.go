@@ -229,6 +229,13 @@ func (l *Ledger) PortWithin(port int, n, num int64, shift uint8) bool {
 	return l.rows[port].sum() <= units.Bytes(n*(int64(free)*num>>(shift&63)))
 }
 
+// AllWithin is PortWithin for all ports together, of which none then holds more, and
+// cheaper.
+func (l *Ledger) AllWithin(n, num int64, shift uint8) bool {
+	used := l.segments[Shared]
+	return used <= units.Bytes(n*(int64(l.sharedMax-used)*num>>(shift&63)))
+}
+
 // sum adds up what the ingress queues hold, without a loop: it is asked for at every
 // frame.
 func (r *row) sum() units.Bytes {

@@ -170,19 +170,19 @@ func (p PortView) All() View { return View{p.l} }
 // Index returns the number of the port.
 func (p PortView) Index() int { return p.port }
 
-// Held returns what an ingress queue holds in all, and in the shared segment.
-func (p PortView) Held(class uint8) (all, shared units.Bytes) {
-	shared = units.Bytes(p.row.shared[class&7])
-	if p.l.stored == p.l.segments[Shared] { // nothing is anywhere else
-		return shared, shared
-	}
-	q := p.All().Ingress(p.port, class)
-	return q.Total(), shared
+// Held returns what an ingress queue holds in the shared segment, and whether nothing of
+// the whole buffer is anywhere else.
+func (p PortView) Held(class uint8) (shared units.Bytes, only bool) {
+	return units.Bytes(p.row.shared[class&7]), p.l.stored == p.l.segments[Shared]
 }
 
 // Shared returns what all ingress queues hold in the shared segment, whatever their
 // kind: no less than View.PortIn, and cheaper.
 func (p PortView) Shared() units.Bytes { return p.row.sum() }
 
-// Free is View.SharedFree, but below zero after the segment shrank below what it holds.
-func (p PortView) Free() units.Bytes { return p.l.sharedMax - p.l.segments[Shared] }
+// Use returns what the shared segment holds, and what is left of it: below zero after it
+// shrank below what it holds.
+func (p PortView) Use() (used, free units.Bytes) {
+	used = p.l.segments[Shared]
+	return used, p.l.sharedMax - used
+}
