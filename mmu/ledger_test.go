@@ -128,6 +128,33 @@ func TestPortIn(t *testing.T) {
 	}
 }
 
+// Port 0 holds 2000 and 1000 B, port 1 3000 B: 4000 of 10,000 B are free, of which 3/4 are
+// a share of 3000 B. With a byte more it is 2999 B.
+func TestShares(t *testing.T) {
+	l := newTestLedger(0, 1)
+	l.Charge(frame(0, 1, 2000), Shared)
+	l.Charge(&Arrival{In: 0, Out: 1, Bytes: 1000, Class: lossless + 1}, Shared)
+	l.Charge(frame(1, 1, 3000), Shared)
+	for _, c := range []struct {
+		more                            units.Bytes
+		queue, beyond, port, all1, all2 bool // the queue with 1000 and 1001 B more, the port in one share, all in one and in two
+	}{
+		{0, true, false, true, false, true},
+		{1, false, false, false, false, false},
+	} {
+		l.Charge(frame(1, 1, c.more), Shared)
+		if l.Within(0, lossless, 1000, 3, 2) != c.queue || l.Within(0, lossless, 1001, 3, 2) != c.beyond {
+			t.Errorf("%d B more: the queue is within %v, %v", c.more, l.Within(0, lossless, 1000, 3, 2), l.Within(0, lossless, 1001, 3, 2))
+		}
+		if l.PortWithin(0, 1, 3, 2) != c.port || !l.PortWithin(0, 2, 3, 2) {
+			t.Errorf("%d B more: the port is within one share %v, two %v", c.more, l.PortWithin(0, 1, 3, 2), l.PortWithin(0, 2, 3, 2))
+		}
+		if l.AllWithin(1, 3, 2) != c.all1 || l.AllWithin(2, 3, 2) != c.all2 {
+			t.Errorf("%d B more: all are within one share %v, two %v", c.more, l.AllWithin(1, 3, 2), l.AllWithin(2, 3, 2))
+		}
+	}
+}
+
 // Half a cell that was cut off comes back with another half: cells of 254 B, 39 and
 // 94 B in 10,000 B.
 func TestGrow(t *testing.T) {
