@@ -211,7 +211,6 @@ type dshReceiver struct {
 	since       units.Time // when the first one of those in a row came that went to the same queue
 	table       *tables    // nil: ideal
 	last        uint8      // that queue
-	counted     bool       // the frame that is to be placed has been followed already
 	off         uint8      // queues that are OFF
 	portOff     bool
 	PauseSender // 48 bytes
@@ -292,13 +291,11 @@ func (r *dshReceiver) Arrived(now units.Time, class uint8, b units.Bytes) bool {
 	rule, q := r.dshRule, r.gradient(class)
 	rule.ideal.arrive(q, now, length)
 	t := rule.shareOf(free - b)
-	if r.want>>(class&7)&1 == 0 && (length+rule.phi <= t || length+rule.ideal.estimate(q) <= t) {
-		if limit := rule.queues*t - b; used <= limit || r.in.Shared() <= limit {
-			return true
-		}
+	if r.want>>(class&7)&1 != 0 || length+rule.phi > t && length+rule.ideal.estimate(q) > t {
+		return false
 	}
-	r.counted = true
-	return false
+	limit := rule.queues*t - b
+	return used <= limit || r.in.Shared() <= limit
 }
 
 // follow keeps what Algorithm 4 needs of an arrival.
@@ -314,15 +311,12 @@ func (r *dshReceiver) follow(now units.Time, class uint8) {
 func (r *dshReceiver) Place(now units.Time, a *mmu.Arrival) mmu.Segment {
 	view, port := r.in.All(), r.in.Index()
 	in := view.Ingress(port, a.Class)
-	if !r.counted {
-		r.follow(now, a.Class)
-		if length := in.Total() + a.Bytes; r.table == nil {
-			r.ideal.arrive(r.gradient(a.Class), now, length)
-		} else {
-			r.table.arrive(now, a.Class, length)
-		}
+	r.follow(now, a.Class)
+	if length := in.Total() + a.Bytes; r.table == nil {
+		r.ideal.arrive(r.gradient(a.Class), now, length) // after Arrived nothing new: no time has passed
+	} else {
+		r.table.arrive(now, a.Class, length)
 	}
-	r.counted = false
 	if r.private > 0 && in.Private+a.Bytes <= r.private {
 		return mmu.Private
 	}
