@@ -17,7 +17,7 @@ func small() Case {
 }
 
 func TestMeasure(t *testing.T) {
-	r, err := Run(t.Context(), small(), 2)
+	r, err := Run(t.Context(), small(), 2, func() {})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -102,7 +102,7 @@ func TestCompare(t *testing.T) {
 	var order strings.Builder
 	base := &fake{name: "a", order: &order, samples: []Sample{{NsPerHop: 120, Cal: 2, Wall: 4}, {NsPerHop: 80, Cal: 2, Wall: 5}, {NsPerHop: 90, Cal: 1, Wall: 4}}}
 	other := &fake{name: "b", order: &order, samples: []Sample{{NsPerHop: 100, Cal: 1, Wall: 2}, {NsPerHop: 60, Cal: 1, Wall: 3}, {NsPerHop: 120, Cal: 2, Wall: 3}}}
-	c, err := Compare(t.Context(), base, other, 3)
+	c, err := Compare(t.Context(), base, other, 3, func() {})
 	if err != nil {
 		t.Fatal(err)
 	}

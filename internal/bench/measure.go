@@ -11,8 +11,10 @@ import (
 	"syscall"
 	"time"
 
+	"github.com/xoff-net/xoff/internal/hugepage"
 	"github.com/xoff-net/xoff/scenario"
 	"github.com/xoff-net/xoff/sim"
+	"github.com/xoff-net/xoff/units"
 )
 
 // Sample is one measurement.
@@ -28,45 +30,107 @@ type Sample struct {
 
 // Measure builds the case, runs its warm-up, and measures the rest.
 func Measure(ctx context.Context, c Case) (Sample, error) {
-	cfg, err := c.Scenario()
+	samples, err := together(ctx, []Case{c}, 1)
 	if err != nil {
 		return Sample{}, err
 	}
+	samples[0].PeakRSS = peakRSS()
+	return samples[0], nil
+}
+
+// together measures cases in one go. What is measured of each is cut into parts, and they
+// take turns part by part: another tenant of the machine, who comes and goes within
+// seconds, slows all of them alike. What one leaves in the caches is small beside a part.
+func together(ctx context.Context, cases []Case, parts int) ([]Sample, error) {
 	debug.FreeOSMemory() // what the last sample left does not count
 	resetPeakRSS()
-	b, err := scenario.Build(cfg, scenario.BuildOptions{})
-	if err != nil {
-		return Sample{}, err
-	}
-	f, err := sim.NewFast(b.Spec, sim.Options{Workers: c.Workers})
-	if err != nil {
-		return Sample{}, err
-	}
-	if c.WarmUp > 0 {
-		if _, err := f.RunUntil(ctx, c.WarmUp); err != nil {
-			return Sample{}, err
+	runs := make([]*run, len(cases))
+	for i, c := range cases {
+		var err error
+		if runs[i], err = start(ctx, c); err != nil {
+			return nil, err
 		}
 	}
 	runtime.GC()
-	before := f.Totals().Hops
+	hugepage.Gather() // or only the first sample of a process would be in large pages
 	cal := calibrate()
-	var m0, m1 runtime.MemStats
-	runtime.ReadMemStats(&m0)
-	wall, cpu := time.Now(), cpuSeconds()
-	_, err = f.Run(ctx)
-	s := Sample{CPU: cpuSeconds() - cpu, Wall: time.Since(wall).Seconds()}
-	runtime.ReadMemStats(&m1)
-	s.Cal = min(cal, calibrate())
+	for part := range parts {
+		for _, r := range runs {
+			if err := r.measure(ctx, part, parts); err != nil {
+				return nil, err
+			}
+		}
+	}
+	cal = min(cal, calibrate())
+	samples := make([]Sample, len(runs))
+	for i, r := range runs {
+		var err error
+		if samples[i], err = r.sample(cal); err != nil {
+			return nil, err
+		}
+	}
+	return samples, nil
+}
+
+// run is a case that runs.
+type run struct {
+	c         Case
+	f         *sim.Fast
+	hops      uint64 // of the warm-up
+	mallocs   uint64 // since then
+	wall, cpu float64
+}
+
+// start builds the case and runs its warm-up.
+func start(ctx context.Context, c Case) (*run, error) {
+	cfg, err := c.Scenario()
 	if err != nil {
-		return Sample{}, err
+		return nil, err
 	}
-	if s.Hops = f.Totals().Hops - before; s.Hops == 0 {
-		return Sample{}, fmt.Errorf("no frame finished a link in %s; allowed: a longer measurement", c.Measured)
+	b, err := scenario.Build(cfg, scenario.BuildOptions{})
+	if err != nil {
+		return nil, err
 	}
-	s.NsPerHop = s.CPU * 1e9 / float64(s.Hops)
-	s.Allocs = float64(m1.Mallocs-m0.Mallocs) / float64(s.Hops)
-	s.PeakRSS = peakRSS()
-	return s, nil
+	f, err := sim.NewFast(b.Spec, sim.Options{Workers: c.Workers})
+	if err != nil {
+		return nil, err
+	}
+	if c.WarmUp > 0 {
+		if _, err := f.RunUntil(ctx, c.WarmUp); err != nil {
+			return nil, err
+		}
+	}
+	return &run{c: c, f: f, hops: f.Totals().Hops}, nil
+}
+
+// measure runs and measures one of so many parts.
+func (r *run) measure(ctx context.Context, part, parts int) error {
+	var before, after runtime.MemStats
+	runtime.ReadMemStats(&before)
+	wall, cpu := time.Now(), cpuSeconds()
+	var err error
+	if part < parts-1 {
+		_, err = r.f.RunUntil(ctx, r.c.WarmUp+r.c.Measured*units.Time(part+1)/units.Time(parts))
+	} else {
+		_, err = r.f.Run(ctx)
+	}
+	r.cpu += cpuSeconds() - cpu
+	r.wall += time.Since(wall).Seconds()
+	runtime.ReadMemStats(&after)
+	r.mallocs += after.Mallocs - before.Mallocs
+	return err
+}
+
+// sample returns what was measured.
+func (r *run) sample(cal float64) (Sample, error) {
+	hops := r.f.Totals().Hops - r.hops
+	if hops == 0 {
+		return Sample{}, fmt.Errorf("no frame finished a link in %s; allowed: a longer measurement", r.c.Measured)
+	}
+	return Sample{
+		NsPerHop: r.cpu * 1e9 / float64(hops), Cal: cal, Hops: hops, Wall: r.wall, CPU: r.cpu,
+		Allocs: float64(r.mallocs) / float64(hops),
+	}, nil
 }
 
 // calibrate returns the CPU nanoseconds of one dependent xorshift step, six

@@ -3,6 +3,8 @@ package bench
 import (
 	"context"
 	"slices"
+
+	"github.com/xoff-net/xoff/sim"
 )
 
 // Result is the best of several samples: the fewest nanoseconds per hop, and per step of
@@ -15,8 +17,8 @@ type Result struct {
 	Spread       float64 `json:"spread"`     // of ns_per_hop: largest over smallest, minus 1
 	Hops         uint64  `json:"hops"`       // in the measured part
 	AllocsPerHop float64 `json:"allocs_per_hop"`
-	PeakRSS      int64   `json:"peak_rss_bytes"`
-	Wall         float64 `json:"wall_s"` // smallest, of the measured part
+	PeakRSS      int64   `json:"peak_rss_bytes,omitempty"` // unless two cases ran side by side
+	Wall         float64 `json:"wall_s"`                   // smallest, of the measured part
 	CPU          float64 `json:"cpu_s"`
 	Reps         int     `json:"reps"`
 	Hosts        int     `json:"hosts,omitempty"`
@@ -53,8 +55,9 @@ func (c Case) describe(r *Result) {
 	r.WarmUp, r.Measured = c.WarmUp.String(), c.Measured.String()
 }
 
-// Run takes reps samples.
-func Run(ctx context.Context, r Runner, reps int) (*Result, error) {
+// Run takes reps samples, and tells after each of them, so that nothing is shown while one
+// is taken.
+func Run(ctx context.Context, r Runner, reps int, tell func()) (*Result, error) {
 	var samples []Sample
 	for range reps {
 		s, err := r.Sample(ctx)
@@ -62,25 +65,28 @@ func Run(ctx context.Context, r Runner, reps int) (*Result, error) {
 			return nil, err
 		}
 		samples = append(samples, s)
+		tell()
 	}
 	result := best(r, samples)
 	return &result, nil
 }
 
-// Compare takes samples of base and against in turn, so that both see the same
+// Compare takes samples of base and against in pairs, so that both see the same
 // moods of the machine. Who goes first changes from pair to pair.
-func Compare(ctx context.Context, base, against Runner, pairs int) (*Comparison, error) {
+func Compare(ctx context.Context, base, against Runner, pairs int, tell func()) (*Comparison, error) {
 	runners := [2]Runner{base, against}
 	var samples [2][]Sample
 	for p := range pairs {
-		for k := range runners {
-			i := (p + k) % 2
-			s, err := runners[i].Sample(ctx)
-			if err != nil {
-				return nil, err
-			}
+		first := p % 2
+		pair, err := samplePair(ctx, runners[first], runners[1-first])
+		if err != nil {
+			return nil, err
+		}
+		for k, s := range pair {
+			i := (first + k) % 2
 			samples[i] = append(samples[i], s)
 		}
+		tell()
 	}
 	c := &Comparison{Result: best(base, samples[0]), Against: best(against, samples[1]), Pairs: pairs}
 	c.PointsRatio = c.Against.Points / c.Points
@@ -96,6 +102,26 @@ func Compare(ctx context.Context, base, against Runner, pairs int) (*Comparison,
 	c.WallMedian = ratios[len(ratios)/2]
 	c.WallSpread = ratios[len(ratios)-1]/ratios[0] - 1
 	return c, nil
+}
+
+// turn is how much of the first of two cases is simulated before the other one has its
+// turn: some 25 ms of CPU.
+const turn = sim.CheckPeriod
+
+// samplePair takes a sample of each: of two cases side by side, of a command and anything
+// else one after the other.
+func samplePair(ctx context.Context, a, b Runner) ([]Sample, error) {
+	one, ok1 := a.(Case)
+	two, ok2 := b.(Case)
+	if ok1 && ok2 {
+		return together(ctx, []Case{one, two}, max(1, int(one.Measured/turn)))
+	}
+	first, err := a.Sample(ctx)
+	if err != nil {
+		return nil, err
+	}
+	second, err := b.Sample(ctx)
+	return []Sample{first, second}, err
 }
 
 // best reduces samples to a result.

@@ -72,32 +72,23 @@ fixed calibration loop ("points"), which makes machines comparable.
 	return cmd
 }
 
-// watched tells after each sample, so that nothing is shown while one is taken.
-type watched struct {
-	bench.Runner
-	tell func()
-}
-
-func (w watched) Sample(ctx context.Context) (bench.Sample, error) {
-	s, err := w.Runner.Sample(ctx)
-	w.tell()
-	return s, err
-}
-
 func (a *app) bench(ctx context.Context, c bench.Case, against string, reps int) error {
 	var value any
 	var text func(w *sheet)
 	m := a.newMeter()
 	defer m.clear()
-	taken, total := 0, reps
+	taken, samples := 0, "samples"
+	if against != "" {
+		samples = "pairs"
+	}
 	tell := func() {
 		taken++
 		m.show(func(passed time.Duration) string {
-			return fmt.Sprintf("%d of %d samples", taken, total) + timeLeft(float64(taken)/float64(total), passed)
+			return fmt.Sprintf("%d of %d %s", taken, reps, samples) + timeLeft(float64(taken)/float64(reps), passed)
 		})
 	}
 	if against == "" {
-		r, err := bench.Run(ctx, watched{c, tell}, reps)
+		r, err := bench.Run(ctx, c, reps, tell)
 		if err != nil {
 			return benchError(err)
 		}
@@ -107,8 +98,7 @@ func (a *app) bench(ctx context.Context, c bench.Case, against string, reps int)
 		if err != nil {
 			return failf(exitInput, "--against: %w", err)
 		}
-		total = 2 * reps
-		r, err := bench.Compare(ctx, watched{c, tell}, watched{other, tell}, reps)
+		r, err := bench.Compare(ctx, c, other, reps, tell)
 		if err != nil {
 			return benchError(err)
 		}
@@ -144,7 +134,11 @@ func (w *sheet) bench(r *bench.Result) {
 		return
 	}
 	w.line("work\t%s hops in %.3f s (%.3f s of CPU)", count(r.Hops), r.Wall, r.CPU)
-	w.line("memory\t%.6f allocations per hop, peak %s", r.AllocsPerHop, human(units.Bytes(r.PeakRSS)))
+	memory := fmt.Sprintf("%.6f allocations per hop", r.AllocsPerHop)
+	if r.PeakRSS > 0 {
+		memory += ", peak " + human(units.Bytes(r.PeakRSS))
+	}
+	w.line("memory\t%s", memory)
 }
 
 func (w *sheet) comparison(c *bench.Comparison, against string) {

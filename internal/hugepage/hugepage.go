@@ -15,4 +15,9 @@ const size = 256 << 20
 // Prefer asks for large pages, once in the life of a process: the earlier, the more of what
 // it allocates lies in them. It takes milliseconds, so only who simulates calls it. Where
 // the system has none it does nothing. No result depends on it.
-var Prefer = sync.OnceFunc(func() { prefer(size) })
+var Prefer = sync.OnceFunc(prefer)
+
+// Gather puts what the heap holds by now into large pages where Prefer's wish came to
+// nothing: memory that went back to the system in small pieces comes back in small pages.
+// Without Prefer, or where the system cannot, it does nothing. It takes milliseconds.
+func Gather() { gather() }

@@ -3,10 +3,13 @@
 package hugepage
 
 import (
+	"bytes"
 	"os"
 	"runtime"
+	"runtime/debug"
 	"strconv"
 	"strings"
+	"syscall"
 	"testing"
 	"unsafe"
 )
@@ -31,6 +34,68 @@ func TestHeapIsInLargePages(t *testing.T) {
 	if wished < len(blocks)*3/4 {
 		t.Errorf("%d of %d blocks are in large pages", wished, len(blocks))
 	}
+}
+
+// Memory that went back to the system and came again is in large pages only after Gather.
+func TestGather(t *testing.T) {
+	probe, err := syscall.Mmap(-1, 0, 4<<20, syscall.PROT_READ|syscall.PROT_WRITE, syscall.MAP_ANON|syscall.MAP_PRIVATE)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i := 0; i < len(probe); i += 4096 {
+		probe[i] = 1
+	}
+	err = syscall.Madvise(probe, collapse)
+	if syscall.Munmap(probe) != nil || err != nil {
+		t.Skip("this kernel makes no large pages of small ones: ", err)
+	}
+	Prefer()
+	var blocks [64][]byte
+	fill := func() {
+		for i := range blocks {
+			if blocks[i] == nil {
+				blocks[i] = bytes.Repeat([]byte{byte(i)}, 1<<20)
+			}
+		}
+	}
+	fill()
+	for i := 0; i < len(blocks); i += 2 {
+		blocks[i] = nil
+	}
+	debug.FreeOSMemory()
+	fill()
+	before := inLargePages(t)
+	Gather()
+	after := inLargePages(t)
+	t.Logf("%d KiB in large pages before, %d after", before, after)
+	if after < before+16<<10 || after < 48<<10 {
+		t.Errorf("%d KiB in large pages before, %d after, of at least %d", before, after, len(blocks)<<10)
+	}
+	for i, b := range blocks {
+		if b[0] != byte(i) || b[len(b)-1] != byte(i) {
+			t.Fatalf("block %d has changed", i)
+		}
+	}
+}
+
+// inLargePages is how many KiB of the process are.
+func inLargePages(t *testing.T) int {
+	t.Helper()
+	data, err := os.ReadFile("/proc/self/smaps_rollup")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for line := range strings.Lines(string(data)) {
+		if rest, ok := strings.CutPrefix(line, "AnonHugePages:"); ok {
+			kib, err := strconv.Atoi(strings.Fields(rest)[0])
+			if err != nil {
+				t.Fatal(err)
+			}
+			return kib
+		}
+	}
+	t.Fatal("no AnonHugePages in smaps_rollup")
+	return 0
 }
 
 // flagsOf are those of the mapping that an address is in.

@@ -2,4 +2,6 @@
 
 package hugepage
 
-func prefer(int) {}
+func prefer() {}
+
+func gather() {}
