@@ -119,6 +119,29 @@ func TestCompare(t *testing.T) {
 	}
 }
 
+// Two cases that take turns each do what they do alone, whatever their lengths.
+func TestCasesSideBySide(t *testing.T) {
+	a, b := small(), small()
+	b.FlowControl, b.Measured, b.Workers = "dsh", 45*units.Microsecond, 2
+	var alone [2]Sample
+	for i, c := range []Case{a, b} {
+		s, err := Measure(t.Context(), c)
+		if err != nil {
+			t.Fatal(err)
+		}
+		alone[i] = s
+	}
+	pair, err := samplePair(t.Context(), a, b)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i, s := range pair {
+		if s.Hops != alone[i].Hops || s.Hops == 0 || s.CPU <= 0 || s.Wall <= 0 || s.Cal != pair[0].Cal || s.PeakRSS != 0 {
+			t.Errorf("case %d: got %+v, alone %+v", i, s, alone[i])
+		}
+	}
+}
+
 func TestOpponent(t *testing.T) {
 	base := Default()
 	for spec, want := range map[string]string{

@@ -29,7 +29,8 @@ func (a *app) benchCommand() *cobra.Command {
 fabric at 100 Gbps under web search at 80 % load, and divides by the cost of a
 fixed calibration loop ("points"), which makes machines comparable.
 
---against compares with other settings or another program, in interleaved pairs:
+--against compares with other settings, side by side and in turns of 10 us of
+simulated time, or with another program, in interleaved pairs:
   xoff bench --against workers=2
   xoff bench --hosts 64 --against hosts=1024
   xoff bench --against link-delay=20ns,cc=none
