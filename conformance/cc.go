@@ -4,12 +4,12 @@ import (
 	"math/rand/v2"
 	"testing"
 
-	"github.com/xoff-net/xoff/cc"
-	"github.com/xoff-net/xoff/mark"
-	"github.com/xoff-net/xoff/packet"
-	"github.com/xoff-net/xoff/registry"
-	"github.com/xoff-net/xoff/telemetry"
-	"github.com/xoff-net/xoff/units"
+	"github.com/xoff-net/xoff/base/packet"
+	"github.com/xoff-net/xoff/base/registry"
+	"github.com/xoff-net/xoff/base/telemetry"
+	"github.com/xoff-net/xoff/base/units"
+	"github.com/xoff-net/xoff/scheme/cc"
+	"github.com/xoff-net/xoff/scheme/mark"
 )
 
 // CongestionControl checks a congestion control: rate in (0, line], a window

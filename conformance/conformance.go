@@ -12,9 +12,9 @@ import (
 	"fmt"
 	"testing"
 
-	"github.com/xoff-net/xoff/probe"
-	"github.com/xoff-net/xoff/registry"
-	"github.com/xoff-net/xoff/units"
+	"github.com/xoff-net/xoff/base/probe"
+	"github.com/xoff-net/xoff/base/registry"
+	"github.com/xoff-net/xoff/base/units"
 )
 
 // paramsOf returns the default parameters of an entry.

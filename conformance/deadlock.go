@@ -3,11 +3,11 @@ package conformance
 import (
 	"testing"
 
-	"github.com/xoff-net/xoff/deadlock"
-	"github.com/xoff-net/xoff/packet"
-	"github.com/xoff-net/xoff/probe"
-	"github.com/xoff-net/xoff/registry"
-	"github.com/xoff-net/xoff/units"
+	"github.com/xoff-net/xoff/base/packet"
+	"github.com/xoff-net/xoff/base/probe"
+	"github.com/xoff-net/xoff/base/registry"
+	"github.com/xoff-net/xoff/base/units"
+	"github.com/xoff-net/xoff/scheme/deadlock"
 )
 
 // Deadlock checks a deadlock handler: where no loop can close it does no harm,

@@ -3,11 +3,11 @@ package conformance_test
 import (
 	"testing"
 
+	"github.com/xoff-net/xoff/base/packet"
+	"github.com/xoff-net/xoff/base/registry"
+	"github.com/xoff-net/xoff/base/units"
 	"github.com/xoff-net/xoff/conformance"
-	"github.com/xoff-net/xoff/deadlock"
-	"github.com/xoff-net/xoff/packet"
-	"github.com/xoff-net/xoff/registry"
-	"github.com/xoff-net/xoff/units"
+	"github.com/xoff-net/xoff/scheme/deadlock"
 )
 
 // badHandler does one wrong thing when an egress is paused.

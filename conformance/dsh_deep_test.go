@@ -20,7 +20,7 @@ func TestDeepMistakesInDSHAreCaught(t *testing.T) {
 		{"a port that is empty stays OFF", "(shared < limit-r.deltaP || shared == 0)", "shared < limit-r.deltaP"},
 	} {
 		t.Run(m.name, func(t *testing.T) {
-			mutant.MustCatch(t, "../flowctl/dsh.go", m.right, m.wrong, "-run=^TestDSHLosesNothing$", ".")
+			mutant.MustCatch(t, "../scheme/flowctl/dsh.go", m.right, m.wrong, "-run=^TestDSHLosesNothing$", ".")
 		})
 	}
 }

@@ -4,11 +4,11 @@ import (
 	"fmt"
 	"testing"
 
+	"github.com/xoff-net/xoff/base/registry"
+	"github.com/xoff-net/xoff/base/units"
 	"github.com/xoff-net/xoff/dataplane"
-	"github.com/xoff-net/xoff/flowctl"
-	"github.com/xoff-net/xoff/registry"
+	"github.com/xoff-net/xoff/scheme/flowctl"
 	"github.com/xoff-net/xoff/topo"
-	"github.com/xoff-net/xoff/units"
 )
 
 // FlowControl checks a flow-control scheme: two switches with hosts of mixed

@@ -4,9 +4,9 @@ import (
 	"math/rand/v2"
 	"testing"
 
-	"github.com/xoff-net/xoff/mark"
-	"github.com/xoff-net/xoff/registry"
-	"github.com/xoff-net/xoff/units"
+	"github.com/xoff-net/xoff/base/registry"
+	"github.com/xoff-net/xoff/base/units"
+	"github.com/xoff-net/xoff/scheme/mark"
 )
 
 // Marker checks an ECN marker: nothing at or below its floor, more marks on a

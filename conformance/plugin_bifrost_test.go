@@ -3,13 +3,13 @@ package conformance_test
 import (
 	"testing"
 
-	"github.com/xoff-net/xoff/flowctl"
-	"github.com/xoff-net/xoff/mmu"
-	"github.com/xoff-net/xoff/packet"
-	"github.com/xoff-net/xoff/registry"
+	"github.com/xoff-net/xoff/base/mmu"
+	"github.com/xoff-net/xoff/base/packet"
+	"github.com/xoff-net/xoff/base/registry"
+	"github.com/xoff-net/xoff/base/units"
 	"github.com/xoff-net/xoff/scenario"
+	"github.com/xoff-net/xoff/scheme/flowctl"
 	"github.com/xoff-net/xoff/topo"
-	"github.com/xoff-net/xoff/units"
 	"github.com/xoff-net/xoff/workload"
 )
 

@@ -4,10 +4,10 @@ import (
 	"math/bits"
 	"testing"
 
-	"github.com/xoff-net/xoff/flowctl"
-	"github.com/xoff-net/xoff/mmu"
-	"github.com/xoff-net/xoff/registry"
-	"github.com/xoff-net/xoff/units"
+	"github.com/xoff-net/xoff/base/mmu"
+	"github.com/xoff-net/xoff/base/registry"
+	"github.com/xoff-net/xoff/base/units"
+	"github.com/xoff-net/xoff/scheme/flowctl"
 )
 
 // dsh is a miniature of Dynamic and Shared Headroom without its estimator

@@ -3,12 +3,12 @@ package conformance_test
 import (
 	"testing"
 
-	"github.com/xoff-net/xoff/cc"
+	"github.com/xoff-net/xoff/base/registry"
+	"github.com/xoff-net/xoff/base/units"
 	"github.com/xoff-net/xoff/conformance"
 	"github.com/xoff-net/xoff/dataplane"
-	"github.com/xoff-net/xoff/registry"
+	"github.com/xoff-net/xoff/scheme/cc"
 	"github.com/xoff-net/xoff/topo"
-	"github.com/xoff-net/xoff/units"
 )
 
 // timedControl is a congestion control with a timer of its own and a rate that

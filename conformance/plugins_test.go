@@ -4,16 +4,16 @@ import (
 	"context"
 	"testing"
 
-	"github.com/xoff-net/xoff/buffer"
+	"github.com/xoff-net/xoff/base/probe"
+	"github.com/xoff-net/xoff/base/registry"
+	"github.com/xoff-net/xoff/base/units"
 	"github.com/xoff-net/xoff/conformance"
-	"github.com/xoff-net/xoff/deadlock"
-	"github.com/xoff-net/xoff/flowctl"
-	"github.com/xoff-net/xoff/probe"
-	"github.com/xoff-net/xoff/registry"
 	"github.com/xoff-net/xoff/scenario"
+	"github.com/xoff-net/xoff/scheme/buffer"
+	"github.com/xoff-net/xoff/scheme/deadlock"
+	"github.com/xoff-net/xoff/scheme/flowctl"
 	"github.com/xoff-net/xoff/sim"
 	"github.com/xoff-net/xoff/topo"
-	"github.com/xoff-net/xoff/units"
 	"github.com/xoff-net/xoff/workload"
 )
 

@@ -3,10 +3,10 @@ package conformance
 import (
 	"testing"
 
-	"github.com/xoff-net/xoff/buffer"
-	"github.com/xoff-net/xoff/mmu"
-	"github.com/xoff-net/xoff/registry"
-	"github.com/xoff-net/xoff/units"
+	"github.com/xoff-net/xoff/base/mmu"
+	"github.com/xoff-net/xoff/base/registry"
+	"github.com/xoff-net/xoff/base/units"
+	"github.com/xoff-net/xoff/scheme/buffer"
 )
 
 // Policy checks a buffer policy: an idle switch takes its first frame, nothing is

@@ -3,11 +3,11 @@ package conformance_test
 import (
 	"testing"
 
-	"github.com/xoff-net/xoff/buffer"
+	"github.com/xoff-net/xoff/base/mmu"
+	"github.com/xoff-net/xoff/base/registry"
+	"github.com/xoff-net/xoff/base/units"
 	"github.com/xoff-net/xoff/conformance"
-	"github.com/xoff-net/xoff/mmu"
-	"github.com/xoff-net/xoff/registry"
-	"github.com/xoff-net/xoff/units"
+	"github.com/xoff-net/xoff/scheme/buffer"
 )
 
 // badPolicy is a static threshold with some calls replaced.

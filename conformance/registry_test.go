@@ -3,15 +3,15 @@ package conformance_test
 import (
 	"testing"
 
-	"github.com/xoff-net/xoff/buffer"
-	"github.com/xoff-net/xoff/cc"
+	"github.com/xoff-net/xoff/base/registry"
 	"github.com/xoff-net/xoff/conformance"
-	"github.com/xoff-net/xoff/deadlock"
-	"github.com/xoff-net/xoff/flowctl"
-	"github.com/xoff-net/xoff/mark"
-	"github.com/xoff-net/xoff/registry"
-	"github.com/xoff-net/xoff/route"
-	"github.com/xoff-net/xoff/sched"
+	"github.com/xoff-net/xoff/scheme/buffer"
+	"github.com/xoff-net/xoff/scheme/cc"
+	"github.com/xoff-net/xoff/scheme/deadlock"
+	"github.com/xoff-net/xoff/scheme/flowctl"
+	"github.com/xoff-net/xoff/scheme/mark"
+	"github.com/xoff-net/xoff/scheme/route"
+	"github.com/xoff-net/xoff/scheme/sched"
 )
 
 // every runs the suite of a plug point on each entry of its table, the

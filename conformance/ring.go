@@ -3,10 +3,10 @@ package conformance
 import (
 	"fmt"
 
+	"github.com/xoff-net/xoff/base/units"
 	"github.com/xoff-net/xoff/dataplane"
-	"github.com/xoff-net/xoff/route"
+	"github.com/xoff-net/xoff/scheme/route"
 	"github.com/xoff-net/xoff/topo"
-	"github.com/xoff-net/xoff/units"
 )
 
 // Ports of a switch of a Ring.

@@ -3,11 +3,11 @@ package conformance
 import (
 	"testing"
 
-	"github.com/xoff-net/xoff/packet"
-	"github.com/xoff-net/xoff/registry"
-	"github.com/xoff-net/xoff/route"
+	"github.com/xoff-net/xoff/base/packet"
+	"github.com/xoff-net/xoff/base/registry"
+	"github.com/xoff-net/xoff/base/units"
+	"github.com/xoff-net/xoff/scheme/route"
 	"github.com/xoff-net/xoff/topo"
-	"github.com/xoff-net/xoff/units"
 )
 
 // routeTable has one, two and three ways to a host, none to the last, and a flow

@@ -4,10 +4,10 @@ import (
 	"math/rand/v2"
 	"testing"
 
-	"github.com/xoff-net/xoff/mmu"
-	"github.com/xoff-net/xoff/registry"
-	"github.com/xoff-net/xoff/sched"
-	"github.com/xoff-net/xoff/units"
+	"github.com/xoff-net/xoff/base/mmu"
+	"github.com/xoff-net/xoff/base/registry"
+	"github.com/xoff-net/xoff/base/units"
+	"github.com/xoff-net/xoff/scheme/sched"
 )
 
 // Scheduler checks an egress scheduler: only eligible classes are picked, strict

@@ -5,14 +5,14 @@ import (
 	"math/rand/v2"
 	"testing"
 
-	"github.com/xoff-net/xoff/cc"
+	"github.com/xoff-net/xoff/base/packet"
+	"github.com/xoff-net/xoff/base/registry"
+	"github.com/xoff-net/xoff/base/units"
 	"github.com/xoff-net/xoff/conformance"
-	"github.com/xoff-net/xoff/mark"
-	"github.com/xoff-net/xoff/packet"
-	"github.com/xoff-net/xoff/registry"
-	"github.com/xoff-net/xoff/route"
-	"github.com/xoff-net/xoff/sched"
-	"github.com/xoff-net/xoff/units"
+	"github.com/xoff-net/xoff/scheme/cc"
+	"github.com/xoff-net/xoff/scheme/mark"
+	"github.com/xoff-net/xoff/scheme/route"
+	"github.com/xoff-net/xoff/scheme/sched"
 )
 
 type pickFunc func(eligible uint8) int

@@ -1,6 +1,6 @@
 package dataplane
 
-import "github.com/xoff-net/xoff/units"
+import "github.com/xoff-net/xoff/base/units"
 
 // States of a packet that was sent and is not acknowledged in order.
 const (

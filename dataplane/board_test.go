@@ -3,7 +3,7 @@ package dataplane
 import (
 	"testing"
 
-	"github.com/xoff-net/xoff/units"
+	"github.com/xoff-net/xoff/base/units"
 )
 
 // counts are what a board knows: packets in the network, deemed lost, SACKed.

@@ -3,9 +3,9 @@ package dataplane
 import (
 	"fmt"
 
-	"github.com/xoff-net/xoff/mmu"
-	"github.com/xoff-net/xoff/packet"
-	"github.com/xoff-net/xoff/units"
+	"github.com/xoff-net/xoff/base/mmu"
+	"github.com/xoff-net/xoff/base/packet"
+	"github.com/xoff-net/xoff/base/units"
 )
 
 // Checks watches the invariants of one node while it runs (docs/architecture.md

@@ -4,8 +4,8 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/xoff-net/xoff/packet"
-	"github.com/xoff-net/xoff/units"
+	"github.com/xoff-net/xoff/base/packet"
+	"github.com/xoff-net/xoff/base/units"
 )
 
 // A flow of 2500 B: packets of 1000, 1000 and 500 B. The transport is led astray

@@ -3,7 +3,7 @@ package dataplane
 import (
 	"unsafe"
 
-	"github.com/xoff-net/xoff/units"
+	"github.com/xoff-net/xoff/base/units"
 )
 
 // Flow is one message to be carried from host to host.

@@ -1,14 +1,14 @@
 package dataplane
 
 import (
-	"github.com/xoff-net/xoff/buffer"
-	"github.com/xoff-net/xoff/cc"
-	"github.com/xoff-net/xoff/flowctl"
-	"github.com/xoff-net/xoff/mmu"
-	"github.com/xoff-net/xoff/packet"
-	"github.com/xoff-net/xoff/probe"
-	"github.com/xoff-net/xoff/sched"
-	"github.com/xoff-net/xoff/units"
+	"github.com/xoff-net/xoff/base/mmu"
+	"github.com/xoff-net/xoff/base/packet"
+	"github.com/xoff-net/xoff/base/probe"
+	"github.com/xoff-net/xoff/base/units"
+	"github.com/xoff-net/xoff/scheme/buffer"
+	"github.com/xoff-net/xoff/scheme/cc"
+	"github.com/xoff-net/xoff/scheme/flowctl"
+	"github.com/xoff-net/xoff/scheme/sched"
 )
 
 // NICDriver is the driver of a NIC, which has two timers more than a switch.

@@ -3,10 +3,10 @@ package dataplane_test
 import (
 	"testing"
 
+	"github.com/xoff-net/xoff/base/units"
 	"github.com/xoff-net/xoff/conformance"
 	"github.com/xoff-net/xoff/dataplane"
 	"github.com/xoff-net/xoff/topo"
-	"github.com/xoff-net/xoff/units"
 )
 
 // The link is down until 20 ms: timeouts of 4, 8 and 16 ms come at 4, 12 and

@@ -3,9 +3,9 @@ package dataplane
 import (
 	"math/bits"
 
-	"github.com/xoff-net/xoff/mmu"
-	"github.com/xoff-net/xoff/packet"
-	"github.com/xoff-net/xoff/units"
+	"github.com/xoff-net/xoff/base/mmu"
+	"github.com/xoff-net/xoff/base/packet"
+	"github.com/xoff-net/xoff/base/units"
 )
 
 // PauseLog keeps every pause that a node sends, and because of which pause it did.

@@ -3,10 +3,10 @@ package dataplane
 import (
 	"unsafe"
 
-	"github.com/xoff-net/xoff/cc"
-	"github.com/xoff-net/xoff/packet"
-	"github.com/xoff-net/xoff/probe"
-	"github.com/xoff-net/xoff/units"
+	"github.com/xoff-net/xoff/base/packet"
+	"github.com/xoff-net/xoff/base/probe"
+	"github.com/xoff-net/xoff/base/units"
+	"github.com/xoff-net/xoff/scheme/cc"
 )
 
 // flowList is a list of queue pairs linked by qp.next.

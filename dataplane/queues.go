@@ -3,8 +3,8 @@ package dataplane
 import (
 	"math/bits"
 
-	"github.com/xoff-net/xoff/packet"
-	"github.com/xoff-net/xoff/units"
+	"github.com/xoff-net/xoff/base/packet"
+	"github.com/xoff-net/xoff/base/units"
 )
 
 // lowest returns the lowest class of a mask.

@@ -3,11 +3,11 @@ package dataplane
 import (
 	"math/bits"
 
-	"github.com/xoff-net/xoff/flowctl"
-	"github.com/xoff-net/xoff/mmu"
-	"github.com/xoff-net/xoff/packet"
-	"github.com/xoff-net/xoff/probe"
-	"github.com/xoff-net/xoff/units"
+	"github.com/xoff-net/xoff/base/mmu"
+	"github.com/xoff-net/xoff/base/packet"
+	"github.com/xoff-net/xoff/base/probe"
+	"github.com/xoff-net/xoff/base/units"
+	"github.com/xoff-net/xoff/scheme/flowctl"
 )
 
 // ReceiveSpec describes the receive side of a NIC. The zero value takes every

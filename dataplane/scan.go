@@ -1,7 +1,7 @@
 package dataplane
 
 import (
-	"github.com/xoff-net/xoff/units"
+	"github.com/xoff-net/xoff/base/units"
 )
 
 // scanner chooses the next queue pair as the public RDMA simulators do: it looks

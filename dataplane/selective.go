@@ -1,9 +1,9 @@
 package dataplane
 
 import (
-	"github.com/xoff-net/xoff/packet"
-	"github.com/xoff-net/xoff/probe"
-	"github.com/xoff-net/xoff/units"
+	"github.com/xoff-net/xoff/base/packet"
+	"github.com/xoff-net/xoff/base/probe"
+	"github.com/xoff-net/xoff/base/units"
 )
 
 // This file is selective repeat, at both ends of a flow: TCP with SACK (RFC 2018,

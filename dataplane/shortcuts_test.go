@@ -3,12 +3,12 @@ package dataplane_test
 import (
 	"testing"
 
-	"github.com/xoff-net/xoff/buffer"
+	"github.com/xoff-net/xoff/base/mmu"
+	"github.com/xoff-net/xoff/base/packet"
+	"github.com/xoff-net/xoff/base/units"
 	"github.com/xoff-net/xoff/dataplane"
-	"github.com/xoff-net/xoff/flowctl"
-	"github.com/xoff-net/xoff/mmu"
-	"github.com/xoff-net/xoff/packet"
-	"github.com/xoff-net/xoff/units"
+	"github.com/xoff-net/xoff/scheme/buffer"
+	"github.com/xoff-net/xoff/scheme/flowctl"
 )
 
 // steady is a receiver that says when it need not hear of a frame that left, and counts

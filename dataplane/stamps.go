@@ -1,10 +1,10 @@
 package dataplane
 
 import (
-	"github.com/xoff-net/xoff/packet"
-	"github.com/xoff-net/xoff/route"
-	"github.com/xoff-net/xoff/telemetry"
-	"github.com/xoff-net/xoff/units"
+	"github.com/xoff-net/xoff/base/packet"
+	"github.com/xoff-net/xoff/base/telemetry"
+	"github.com/xoff-net/xoff/base/units"
+	"github.com/xoff-net/xoff/scheme/route"
 )
 
 // stamps is the part of a switch that writes telemetry: a record for each data

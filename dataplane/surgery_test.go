@@ -4,17 +4,17 @@ import (
 	"reflect"
 	"testing"
 
-	"github.com/xoff-net/xoff/buffer"
+	"github.com/xoff-net/xoff/base/mmu"
+	"github.com/xoff-net/xoff/base/packet"
+	"github.com/xoff-net/xoff/base/probe"
+	"github.com/xoff-net/xoff/base/units"
 	"github.com/xoff-net/xoff/dataplane"
-	"github.com/xoff-net/xoff/deadlock"
-	"github.com/xoff-net/xoff/flowctl"
-	"github.com/xoff-net/xoff/mark"
-	"github.com/xoff-net/xoff/mmu"
-	"github.com/xoff-net/xoff/packet"
-	"github.com/xoff-net/xoff/probe"
-	"github.com/xoff-net/xoff/route"
-	"github.com/xoff-net/xoff/sched"
-	"github.com/xoff-net/xoff/units"
+	"github.com/xoff-net/xoff/scheme/buffer"
+	"github.com/xoff-net/xoff/scheme/deadlock"
+	"github.com/xoff-net/xoff/scheme/flowctl"
+	"github.com/xoff-net/xoff/scheme/mark"
+	"github.com/xoff-net/xoff/scheme/route"
+	"github.com/xoff-net/xoff/scheme/sched"
 )
 
 // bench is a switch of four ports at 100 Gbps, 1000 B buffered are 80 ns on the

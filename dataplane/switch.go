@@ -3,17 +3,17 @@ package dataplane
 import (
 	"math/rand/v2"
 
-	"github.com/xoff-net/xoff/buffer"
-	"github.com/xoff-net/xoff/deadlock"
-	"github.com/xoff-net/xoff/flowctl"
-	"github.com/xoff-net/xoff/mark"
-	"github.com/xoff-net/xoff/mmu"
-	"github.com/xoff-net/xoff/packet"
-	"github.com/xoff-net/xoff/probe"
-	"github.com/xoff-net/xoff/route"
-	"github.com/xoff-net/xoff/sched"
-	"github.com/xoff-net/xoff/telemetry"
-	"github.com/xoff-net/xoff/units"
+	"github.com/xoff-net/xoff/base/mmu"
+	"github.com/xoff-net/xoff/base/packet"
+	"github.com/xoff-net/xoff/base/probe"
+	"github.com/xoff-net/xoff/base/telemetry"
+	"github.com/xoff-net/xoff/base/units"
+	"github.com/xoff-net/xoff/scheme/buffer"
+	"github.com/xoff-net/xoff/scheme/deadlock"
+	"github.com/xoff-net/xoff/scheme/flowctl"
+	"github.com/xoff-net/xoff/scheme/mark"
+	"github.com/xoff-net/xoff/scheme/route"
+	"github.com/xoff-net/xoff/scheme/sched"
 )
 
 // SwitchSpec describes a switch. The functions build its parts; they are called

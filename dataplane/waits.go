@@ -3,7 +3,7 @@ package dataplane
 import (
 	"fmt"
 
-	"github.com/xoff-net/xoff/units"
+	"github.com/xoff-net/xoff/base/units"
 )
 
 // Wait lets a flow start only when others are complete. The source of the flow

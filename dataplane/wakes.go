@@ -3,7 +3,7 @@ package dataplane
 import (
 	"fmt"
 
-	"github.com/xoff-net/xoff/units"
+	"github.com/xoff-net/xoff/base/units"
 )
 
 // wakes holds the one timer of each component of a node: a binary heap by

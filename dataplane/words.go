@@ -1,6 +1,6 @@
 package dataplane
 
-import "github.com/xoff-net/xoff/packet"
+import "github.com/xoff-net/xoff/base/packet"
 
 // wordQueue holds the extensions of queued packets, in the order of the queue.
 type wordQueue struct {

@@ -6,12 +6,12 @@ import (
 	"context"
 	"testing"
 
-	"github.com/xoff-net/xoff/flowctl"
-	"github.com/xoff-net/xoff/mmu"
-	"github.com/xoff-net/xoff/registry"
+	"github.com/xoff-net/xoff/base/mmu"
+	"github.com/xoff-net/xoff/base/registry"
+	"github.com/xoff-net/xoff/base/units"
 	"github.com/xoff-net/xoff/scenario"
+	"github.com/xoff-net/xoff/scheme/flowctl"
 	"github.com/xoff-net/xoff/sim"
-	"github.com/xoff-net/xoff/units"
 )
 
 // differences counts arrivals by |table - ideal| in permille of PHI.

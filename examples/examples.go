@@ -7,7 +7,7 @@ import (
 	"io/fs"
 	"strings"
 
-	"github.com/xoff-net/xoff/registry"
+	"github.com/xoff-net/xoff/base/registry"
 )
 
 //go:embed *.yaml

@@ -3,9 +3,9 @@ package metrics
 import (
 	"fmt"
 
-	"github.com/xoff-net/xoff/probe"
+	"github.com/xoff-net/xoff/base/probe"
+	"github.com/xoff-net/xoff/base/units"
 	"github.com/xoff-net/xoff/sim"
-	"github.com/xoff-net/xoff/units"
 )
 
 // Deadlock is what the search for deadlocks found; docs/deadlock.md says what one

@@ -6,8 +6,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/xoff-net/xoff/base/probe"
 	"github.com/xoff-net/xoff/dataplane"
-	"github.com/xoff-net/xoff/probe"
 )
 
 // Every table and every column is in docs/results.md, in the section of its table.

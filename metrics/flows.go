@@ -3,8 +3,8 @@ package metrics
 import (
 	"math"
 
-	"github.com/xoff-net/xoff/probe"
-	"github.com/xoff-net/xoff/units"
+	"github.com/xoff-net/xoff/base/probe"
+	"github.com/xoff-net/xoff/base/units"
 )
 
 // flowColumns is the layout of flows.parquet and flows.csv: one row per flow, in

@@ -3,8 +3,8 @@ package metrics
 import (
 	"fmt"
 
-	"github.com/xoff-net/xoff/mmu"
-	"github.com/xoff-net/xoff/units"
+	"github.com/xoff-net/xoff/base/mmu"
+	"github.com/xoff-net/xoff/base/units"
 )
 
 // groupFlows fills in the statistics of the flows and of their subsets. A table

@@ -6,8 +6,8 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/xoff-net/xoff/base/units"
 	"github.com/xoff-net/xoff/dataplane"
-	"github.com/xoff-net/xoff/units"
 )
 
 func TestGroups(t *testing.T) {

@@ -9,10 +9,10 @@ import (
 
 	"github.com/parquet-go/parquet-go"
 
+	"github.com/xoff-net/xoff/base/probe"
+	"github.com/xoff-net/xoff/base/units"
 	"github.com/xoff-net/xoff/dataplane"
-	"github.com/xoff-net/xoff/probe"
 	"github.com/xoff-net/xoff/sim"
-	"github.com/xoff-net/xoff/units"
 )
 
 // outcome is a run of four flows: one before the window, two finished in it, one

@@ -1,8 +1,8 @@
 package metrics
 
 import (
-	"github.com/xoff-net/xoff/mmu"
-	"github.com/xoff-net/xoff/probe"
+	"github.com/xoff-net/xoff/base/mmu"
+	"github.com/xoff-net/xoff/base/probe"
 	"github.com/xoff-net/xoff/sim"
 )
 

@@ -9,7 +9,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/xoff-net/xoff/probe"
+	"github.com/xoff-net/xoff/base/probe"
 )
 
 // What a table was given is read back, over several row groups.

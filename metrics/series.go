@@ -5,8 +5,8 @@ import (
 	"io"
 	"slices"
 
-	"github.com/xoff-net/xoff/probe"
-	"github.com/xoff-net/xoff/units"
+	"github.com/xoff-net/xoff/base/probe"
+	"github.com/xoff-net/xoff/base/units"
 )
 
 // Series is the table of one probe of a scenario: what it wrote at all of its

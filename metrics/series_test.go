@@ -4,8 +4,8 @@ import (
 	"bytes"
 	"testing"
 
-	"github.com/xoff-net/xoff/probe"
-	"github.com/xoff-net/xoff/units"
+	"github.com/xoff-net/xoff/base/probe"
+	"github.com/xoff-net/xoff/base/units"
 )
 
 // late writes a row when the run ends.

@@ -3,7 +3,7 @@ package metrics
 import (
 	"testing"
 
-	"github.com/xoff-net/xoff/units"
+	"github.com/xoff-net/xoff/base/units"
 )
 
 func TestNearestRank(t *testing.T) {

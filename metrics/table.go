@@ -10,7 +10,7 @@ import (
 
 	"github.com/parquet-go/parquet-go"
 
-	"github.com/xoff-net/xoff/probe"
+	"github.com/xoff-net/xoff/base/probe"
 )
 
 // Table is a table that is being written: rows come as words (see probe.Column)

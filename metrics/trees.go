@@ -6,9 +6,9 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/xoff-net/xoff/probe"
+	"github.com/xoff-net/xoff/base/probe"
+	"github.com/xoff-net/xoff/base/units"
 	"github.com/xoff-net/xoff/sim"
-	"github.com/xoff-net/xoff/units"
 )
 
 // PauseTrees says how pauses spread: each tree has a first pause, and all that were

@@ -4,9 +4,9 @@ import (
 	"reflect"
 	"testing"
 
+	"github.com/xoff-net/xoff/base/units"
 	"github.com/xoff-net/xoff/dataplane"
 	"github.com/xoff-net/xoff/sim"
-	"github.com/xoff-net/xoff/units"
 )
 
 // s3 pauses s2, which pauses h0 twice and h1, the latter to the end of the run; then

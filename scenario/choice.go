@@ -4,7 +4,7 @@ import (
 	"reflect"
 	"strings"
 
-	"github.com/xoff-net/xoff/registry"
+	"github.com/xoff-net/xoff/base/registry"
 )
 
 // findScheme returns a scheme of a plug point by name. The keys of a scenario

@@ -4,13 +4,13 @@ import (
 	"encoding/binary"
 	"sort"
 
-	"github.com/xoff-net/xoff/cc"
+	"github.com/xoff-net/xoff/base/packet"
+	"github.com/xoff-net/xoff/base/registry"
+	"github.com/xoff-net/xoff/base/units"
 	"github.com/xoff-net/xoff/dataplane"
-	"github.com/xoff-net/xoff/packet"
-	"github.com/xoff-net/xoff/registry"
-	"github.com/xoff-net/xoff/route"
+	"github.com/xoff-net/xoff/scheme/cc"
+	"github.com/xoff-net/xoff/scheme/route"
 	"github.com/xoff-net/xoff/topo"
-	"github.com/xoff-net/xoff/units"
 )
 
 // course is the way of a flow and all that decides how fast it goes along.

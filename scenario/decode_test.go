@@ -11,13 +11,13 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/xoff-net/xoff/buffer"
-	"github.com/xoff-net/xoff/cc"
-	"github.com/xoff-net/xoff/flowctl"
-	"github.com/xoff-net/xoff/mark"
+	"github.com/xoff-net/xoff/base/units"
+	"github.com/xoff-net/xoff/scheme/buffer"
+	"github.com/xoff-net/xoff/scheme/cc"
+	"github.com/xoff-net/xoff/scheme/flowctl"
+	"github.com/xoff-net/xoff/scheme/mark"
 	"github.com/xoff-net/xoff/sim"
 	"github.com/xoff-net/xoff/topo"
-	"github.com/xoff-net/xoff/units"
 )
 
 var rewrite = flag.Bool("rewrite", false, "write what the code answers into testdata")

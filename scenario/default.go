@@ -1,14 +1,14 @@
 package scenario
 
 import (
-	"github.com/xoff-net/xoff/buffer"
-	"github.com/xoff-net/xoff/cc"
-	"github.com/xoff-net/xoff/deadlock"
-	"github.com/xoff-net/xoff/flowctl"
-	"github.com/xoff-net/xoff/mark"
+	"github.com/xoff-net/xoff/base/units"
 	"github.com/xoff-net/xoff/metrics"
+	"github.com/xoff-net/xoff/scheme/buffer"
+	"github.com/xoff-net/xoff/scheme/cc"
+	"github.com/xoff-net/xoff/scheme/deadlock"
+	"github.com/xoff-net/xoff/scheme/flowctl"
+	"github.com/xoff-net/xoff/scheme/mark"
 	"github.com/xoff-net/xoff/topo"
-	"github.com/xoff-net/xoff/units"
 )
 
 // Default returns a scenario with every default filled in: a small leaf-spine

@@ -3,13 +3,12 @@ package scenario
 import (
 	"encoding"
 	"fmt"
-	"path"
 	"reflect"
 	"strings"
 
 	"github.com/goccy/go-yaml"
 
-	"github.com/xoff-net/xoff/units"
+	"github.com/xoff-net/xoff/base/units"
 )
 
 // Key describes a key of a scenario: what may stand there and what it means. All
@@ -57,7 +56,7 @@ func describe(v reflect.Value) []Key {
 		if !isKey(f) {
 			continue
 		}
-		k := Key{Name: keyOf(f), Type: typeName(f.Type), Allowed: allowedWords(f), Kind: f.Tag.Get("kind"), Doc: keyDocs[path.Base(t.PkgPath())+"."+t.Name()+"."+f.Name]}
+		k := Key{Name: keyOf(f), Type: typeName(f.Type), Allowed: allowedWords(f), Kind: f.Tag.Get("kind"), Doc: f.Tag.Get("doc")}
 		switch {
 		case f.Type == reflect.TypeFor[Choice]():
 			k.Kind, k.Type = k.Name, "scheme"

@@ -6,7 +6,7 @@ import (
 	"sort"
 	"strings"
 
-	"github.com/xoff-net/xoff/units"
+	"github.com/xoff-net/xoff/base/units"
 )
 
 // Error is a mistake in a scenario. Path names the key; a file adds where it is.

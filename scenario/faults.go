@@ -1,11 +1,11 @@
 package scenario
 
 import (
+	"github.com/xoff-net/xoff/base/units"
 	"github.com/xoff-net/xoff/dataplane"
-	"github.com/xoff-net/xoff/route"
+	"github.com/xoff-net/xoff/scheme/route"
 	"github.com/xoff-net/xoff/sim"
 	"github.com/xoff-net/xoff/topo"
-	"github.com/xoff-net/xoff/units"
 )
 
 // faults applies link faults to the cables and schedules what routing makes of

@@ -5,10 +5,10 @@ import (
 	"fmt"
 	"testing"
 
+	"github.com/xoff-net/xoff/base/probe"
+	"github.com/xoff-net/xoff/base/units"
 	"github.com/xoff-net/xoff/dataplane"
-	"github.com/xoff-net/xoff/probe"
 	"github.com/xoff-net/xoff/sim"
-	"github.com/xoff-net/xoff/units"
 )
 
 // burstOf8 is 8 hosts at one Tomahawk of 32 ports, PHI 60,000 B, that all send to host0.

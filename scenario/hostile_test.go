@@ -9,8 +9,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/xoff-net/xoff/base/units"
 	"github.com/xoff-net/xoff/sim"
-	"github.com/xoff-net/xoff/units"
 )
 
 // hostile are values that are out of place nearly everywhere.

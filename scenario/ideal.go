@@ -4,8 +4,8 @@ import (
 	"cmp"
 	"slices"
 
-	"github.com/xoff-net/xoff/packet"
-	"github.com/xoff-net/xoff/units"
+	"github.com/xoff-net/xoff/base/packet"
+	"github.com/xoff-net/xoff/base/units"
 )
 
 // hopLink is one link of a path.

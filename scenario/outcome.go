@@ -3,9 +3,9 @@ package scenario
 import (
 	"slices"
 
+	"github.com/xoff-net/xoff/base/units"
 	"github.com/xoff-net/xoff/metrics"
 	"github.com/xoff-net/xoff/sim"
-	"github.com/xoff-net/xoff/units"
 )
 
 // Outcome describes a run of the scenario that ended at that time; partial says

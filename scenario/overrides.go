@@ -6,8 +6,8 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/xoff-net/xoff/registry"
-	"github.com/xoff-net/xoff/telemetry"
+	"github.com/xoff-net/xoff/base/registry"
+	"github.com/xoff-net/xoff/base/telemetry"
 	"github.com/xoff-net/xoff/topo"
 )
 

@@ -5,8 +5,8 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/xoff-net/xoff/flowctl"
-	"github.com/xoff-net/xoff/units"
+	"github.com/xoff-net/xoff/base/units"
+	"github.com/xoff-net/xoff/scheme/flowctl"
 )
 
 // Two leaves of two hosts and two spines: ports 0 and 1 of a leaf lead to hosts,

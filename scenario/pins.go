@@ -5,9 +5,9 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/xoff-net/xoff/base/telemetry"
 	"github.com/xoff-net/xoff/dataplane"
-	"github.com/xoff-net/xoff/route"
-	"github.com/xoff-net/xoff/telemetry"
+	"github.com/xoff-net/xoff/scheme/route"
 	"github.com/xoff-net/xoff/topo"
 	"github.com/xoff-net/xoff/workload"
 )

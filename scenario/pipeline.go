@@ -3,7 +3,7 @@ package scenario
 import (
 	"slices"
 
-	"github.com/xoff-net/xoff/units"
+	"github.com/xoff-net/xoff/base/units"
 )
 
 // pipeline follows one flow through an empty network: every packet passes the

@@ -7,20 +7,20 @@ import (
 
 	"github.com/goccy/go-yaml"
 
+	"github.com/xoff-net/xoff/base/probe"
+	"github.com/xoff-net/xoff/base/units"
 	"github.com/xoff-net/xoff/metrics"
-	"github.com/xoff-net/xoff/probe"
 	"github.com/xoff-net/xoff/sim"
-	"github.com/xoff-net/xoff/units"
 )
 
 // Probe watches some nodes of a run and writes what it sees into a file of its
 // own.
 type Probe struct {
 	Choice `yaml:",inline"`
-	As     string     `yaml:"as"`           // its file is probe-AS; default: its name
-	Where  string     `yaml:"where"`        // nodes or ports by pattern; default: all it can watch
-	From   units.Time `yaml:"from"`         // only rows from then on
-	To     units.Time `yaml:"to,omitempty"` // only rows before; default: to the end
+	As     string     `yaml:"as" doc:"its file is probe-AS; default: its name"`
+	Where  string     `yaml:"where" doc:"nodes or ports by pattern; default: all it can watch"`
+	From   units.Time `yaml:"from" doc:"only rows from then on"`
+	To     units.Time `yaml:"to,omitempty" doc:"only rows before; default: to the end"`
 }
 
 var probeKeys = []string{"as", "where", "from", "to"}

@@ -4,7 +4,7 @@ import (
 	"math/bits"
 	"sort"
 
-	"github.com/xoff-net/xoff/mmu"
+	"github.com/xoff-net/xoff/base/mmu"
 )
 
 // Resolve fills in what a scenario leaves open and other keys decide. It changes

@@ -3,14 +3,13 @@ package scenario
 import (
 	"encoding"
 	"fmt"
-	"path"
 	"reflect"
 	"slices"
 	"strings"
 
 	"github.com/invopop/jsonschema"
 
-	"github.com/xoff-net/xoff/units"
+	"github.com/xoff-net/xoff/base/units"
 )
 
 // Schema returns the JSON schema of scenarios, for editors. It comes from the
@@ -150,7 +149,7 @@ func (w schemaWriter) properties(t reflect.Type, v reflect.Value) []property {
 		default:
 			s = w.of(f.Type, keyOf(f), value)
 		}
-		s.Description = strings.Join(slices.DeleteFunc([]string{keyDocs[path.Base(t.PkgPath())+"."+t.Name()+"."+f.Name], s.Description}, func(s string) bool { return s == "" }), "; ")
+		s.Description = strings.Join(slices.DeleteFunc([]string{f.Tag.Get("doc"), s.Description}, func(s string) bool { return s == "" }), "; ")
 		if value.IsValid() {
 			s.Default = defaultOf(f.Type, value)
 		}

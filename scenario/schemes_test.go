@@ -4,8 +4,8 @@ import (
 	"fmt"
 	"testing"
 
-	"github.com/xoff-net/xoff/deadlock"
-	"github.com/xoff-net/xoff/registry"
+	"github.com/xoff-net/xoff/base/registry"
+	"github.com/xoff-net/xoff/scheme/deadlock"
 )
 
 type pickyParams struct {

@@ -5,10 +5,10 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/xoff-net/xoff/cc"
-	"github.com/xoff-net/xoff/flowctl"
+	"github.com/xoff-net/xoff/base/units"
+	"github.com/xoff-net/xoff/scheme/cc"
+	"github.com/xoff-net/xoff/scheme/flowctl"
 	"github.com/xoff-net/xoff/topo"
-	"github.com/xoff-net/xoff/units"
 )
 
 func TestShorthands(t *testing.T) {

@@ -4,9 +4,9 @@ import (
 	"reflect"
 	"testing"
 
-	"github.com/xoff-net/xoff/flowctl"
-	"github.com/xoff-net/xoff/registry"
-	"github.com/xoff-net/xoff/units"
+	"github.com/xoff-net/xoff/base/registry"
+	"github.com/xoff-net/xoff/base/units"
+	"github.com/xoff-net/xoff/scheme/flowctl"
 )
 
 func survey(t *testing.T, text string) *Survey {

@@ -8,11 +8,11 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/xoff-net/xoff/cc"
+	"github.com/xoff-net/xoff/base/registry"
+	"github.com/xoff-net/xoff/base/telemetry"
+	"github.com/xoff-net/xoff/base/units"
 	"github.com/xoff-net/xoff/dataplane"
-	"github.com/xoff-net/xoff/registry"
-	"github.com/xoff-net/xoff/telemetry"
-	"github.com/xoff-net/xoff/units"
+	"github.com/xoff-net/xoff/scheme/cc"
 )
 
 // This file is how flows are carried: the transports of hosts, and telemetry.

@@ -3,7 +3,7 @@ package scenario
 import (
 	"slices"
 
-	"github.com/xoff-net/xoff/flowctl"
+	"github.com/xoff-net/xoff/scheme/flowctl"
 )
 
 // ofSwitch moves an error about a key of switch to the override that gave the key.

@@ -13,10 +13,10 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/xoff-net/xoff/base/mmu"
+	"github.com/xoff-net/xoff/base/registry"
+	"github.com/xoff-net/xoff/base/units"
 	"github.com/xoff-net/xoff/dataplane"
-	"github.com/xoff-net/xoff/mmu"
-	"github.com/xoff-net/xoff/registry"
-	"github.com/xoff-net/xoff/units"
 	"github.com/xoff-net/xoff/workload"
 )
 

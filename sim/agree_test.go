@@ -6,14 +6,14 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/xoff-net/xoff/base/mmu"
+	"github.com/xoff-net/xoff/base/packet"
+	"github.com/xoff-net/xoff/base/probe"
+	"github.com/xoff-net/xoff/base/units"
 	"github.com/xoff-net/xoff/dataplane"
-	"github.com/xoff-net/xoff/mmu"
-	"github.com/xoff-net/xoff/packet"
-	"github.com/xoff-net/xoff/probe"
 	"github.com/xoff-net/xoff/scenario"
 	"github.com/xoff-net/xoff/sim"
 	"github.com/xoff-net/xoff/topo"
-	"github.com/xoff-net/xoff/units"
 )
 
 // entry is one event of a node as its probe saw it.

@@ -1,8 +1,8 @@
 package sim
 
 import (
-	"github.com/xoff-net/xoff/packet"
-	"github.com/xoff-net/xoff/units"
+	"github.com/xoff-net/xoff/base/packet"
+	"github.com/xoff-net/xoff/base/units"
 )
 
 // Frames that arrive within the next few windows do not go by their wire (see link)

@@ -4,11 +4,11 @@ import (
 	"cmp"
 	"slices"
 
+	"github.com/xoff-net/xoff/base/mmu"
+	"github.com/xoff-net/xoff/base/packet"
+	"github.com/xoff-net/xoff/base/probe"
+	"github.com/xoff-net/xoff/base/units"
 	"github.com/xoff-net/xoff/dataplane"
-	"github.com/xoff-net/xoff/mmu"
-	"github.com/xoff-net/xoff/packet"
-	"github.com/xoff-net/xoff/probe"
-	"github.com/xoff-net/xoff/units"
 )
 
 // Deadlock is a set of queues of which each waits for others of the set.

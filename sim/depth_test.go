@@ -4,9 +4,9 @@ import (
 	"fmt"
 	"slices"
 
-	"github.com/xoff-net/xoff/mmu"
-	"github.com/xoff-net/xoff/packet"
-	"github.com/xoff-net/xoff/units"
+	"github.com/xoff-net/xoff/base/mmu"
+	"github.com/xoff-net/xoff/base/packet"
+	"github.com/xoff-net/xoff/base/units"
 )
 
 // depthTwin follows the depth of pauses at one node from its events alone: it

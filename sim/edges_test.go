@@ -4,11 +4,11 @@ import (
 	"fmt"
 	"testing"
 
-	"github.com/xoff-net/xoff/cc"
-	"github.com/xoff-net/xoff/probe"
+	"github.com/xoff-net/xoff/base/probe"
+	"github.com/xoff-net/xoff/base/units"
 	"github.com/xoff-net/xoff/scenario"
+	"github.com/xoff-net/xoff/scheme/cc"
 	"github.com/xoff-net/xoff/topo"
-	"github.com/xoff-net/xoff/units"
 	"github.com/xoff-net/xoff/workload"
 )
 

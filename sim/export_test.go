@@ -1,6 +1,6 @@
 package sim
 
-import "github.com/xoff-net/xoff/units"
+import "github.com/xoff-net/xoff/base/units"
 
 // RunSearching runs to the end of the spec and looks for deadlocks after every nth
 // event, as late as it can before the next one and as early.

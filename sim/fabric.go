@@ -1,9 +1,9 @@
 package sim
 
 import (
+	"github.com/xoff-net/xoff/base/mmu"
+	"github.com/xoff-net/xoff/base/units"
 	"github.com/xoff-net/xoff/dataplane"
-	"github.com/xoff-net/xoff/mmu"
-	"github.com/xoff-net/xoff/units"
 )
 
 // Fabric is what a run left behind at every port and in every buffer.

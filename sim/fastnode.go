@@ -4,9 +4,9 @@ import (
 	"math/bits"
 	"sync/atomic"
 
+	"github.com/xoff-net/xoff/base/packet"
+	"github.com/xoff-net/xoff/base/units"
 	"github.com/xoff-net/xoff/dataplane"
-	"github.com/xoff-net/xoff/packet"
-	"github.com/xoff-net/xoff/units"
 )
 
 // Events of a node happen in the order of a key: time, then class, then port.

@@ -4,8 +4,8 @@ import (
 	"math/rand/v2"
 	"sort"
 
-	"github.com/xoff-net/xoff/packet"
-	"github.com/xoff-net/xoff/units"
+	"github.com/xoff-net/xoff/base/packet"
+	"github.com/xoff-net/xoff/base/units"
 )
 
 // faults is the bad side of one direction of a cable. Its receiver owns it:

@@ -4,8 +4,8 @@ import (
 	"container/heap"
 	"slices"
 
-	"github.com/xoff-net/xoff/packet"
-	"github.com/xoff-net/xoff/units"
+	"github.com/xoff-net/xoff/base/packet"
+	"github.com/xoff-net/xoff/base/units"
 )
 
 // insertions numbers the events that a node plans, for runs in which

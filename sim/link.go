@@ -4,8 +4,8 @@ import (
 	"sync/atomic"
 	"unsafe"
 
-	"github.com/xoff-net/xoff/packet"
-	"github.com/xoff-net/xoff/units"
+	"github.com/xoff-net/xoff/base/packet"
+	"github.com/xoff-net/xoff/base/units"
 )
 
 // link is one direction of a cable that is long: a queue of the frames on it that

@@ -5,9 +5,9 @@ import (
 	"context"
 	"math"
 
+	"github.com/xoff-net/xoff/base/packet"
+	"github.com/xoff-net/xoff/base/units"
 	"github.com/xoff-net/xoff/dataplane"
-	"github.com/xoff-net/xoff/packet"
-	"github.com/xoff-net/xoff/units"
 )
 
 // OracleOptions choose how the oracle runs.

@@ -4,8 +4,8 @@ import (
 	"cmp"
 	"slices"
 
+	"github.com/xoff-net/xoff/base/units"
 	"github.com/xoff-net/xoff/dataplane"
-	"github.com/xoff-net/xoff/units"
 )
 
 // Pause is one pause of one class, from the PAUSE to the RESUME, and its place in

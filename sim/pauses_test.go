@@ -4,8 +4,8 @@ import (
 	"reflect"
 	"testing"
 
+	"github.com/xoff-net/xoff/base/units"
 	"github.com/xoff-net/xoff/sim"
-	"github.com/xoff-net/xoff/units"
 )
 
 // A stuck host stops the flow to it, hop by hop. A frame takes 83.84 ns, a PFC frame

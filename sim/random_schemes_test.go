@@ -3,10 +3,10 @@ package sim_test
 import (
 	"math/rand/v2"
 
-	"github.com/xoff-net/xoff/buffer"
-	"github.com/xoff-net/xoff/flowctl"
+	"github.com/xoff-net/xoff/base/units"
 	"github.com/xoff-net/xoff/scenario"
-	"github.com/xoff-net/xoff/units"
+	"github.com/xoff-net/xoff/scheme/buffer"
+	"github.com/xoff-net/xoff/scheme/flowctl"
 )
 
 // headroomSchemes replaces PFC by another way to give headroom, of the same size. It

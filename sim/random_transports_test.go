@@ -4,9 +4,9 @@ import (
 	"math/rand/v2"
 	"slices"
 
-	"github.com/xoff-net/xoff/cc"
+	"github.com/xoff-net/xoff/base/units"
 	"github.com/xoff-net/xoff/scenario"
-	"github.com/xoff-net/xoff/units"
+	"github.com/xoff-net/xoff/scheme/cc"
 )
 
 // carry draws congestion control that reads telemetry or round-trip times, TCP,

@@ -1,8 +1,8 @@
 package sim
 
 import (
-	"github.com/xoff-net/xoff/probe"
-	"github.com/xoff-net/xoff/units"
+	"github.com/xoff-net/xoff/base/probe"
+	"github.com/xoff-net/xoff/base/units"
 )
 
 // Sample looks at a node at every multiple of a period but the first, 0. It sees

@@ -3,9 +3,9 @@ package sim_test
 import (
 	"testing"
 
-	"github.com/xoff-net/xoff/flowctl"
+	"github.com/xoff-net/xoff/base/units"
+	"github.com/xoff-net/xoff/scheme/flowctl"
 	"github.com/xoff-net/xoff/sim"
-	"github.com/xoff-net/xoff/units"
 )
 
 // asking is a scheme whose receivers are asked about every frame that is stored and told

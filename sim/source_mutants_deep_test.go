@@ -13,7 +13,7 @@ import (
 // find each of them. What both engines share of the order of insertion is held
 // against the public simulator instead.
 func TestDeepMistakesInTheEngineAreCaught(t *testing.T) {
-	byKey, byInsertion, public := []string{"-run=^TestEnginesAgree$", "."}, []string{"-run=^(TestEnginesAgreeByInsertion|TestChangesArePlannedFirst|TestNodesStartInOrder)$", "."}, []string{"-run=^TestReferences$", "../hpcc"}
+	byKey, byInsertion, public := []string{"-run=^TestEnginesAgree$", "."}, []string{"-run=^(TestEnginesAgreeByInsertion|TestChangesArePlannedFirst|TestNodesStartInOrder)$", "."}, []string{"-run=^TestReferences$", "../internal/publicsim"}
 	for _, m := range []struct {
 		name, file, right, wrong string
 		test                     []string

@@ -6,12 +6,12 @@ package sim
 import (
 	"fmt"
 
+	"github.com/xoff-net/xoff/base/packet"
+	"github.com/xoff-net/xoff/base/probe"
+	"github.com/xoff-net/xoff/base/units"
 	"github.com/xoff-net/xoff/dataplane"
-	"github.com/xoff-net/xoff/flowctl"
-	"github.com/xoff-net/xoff/packet"
-	"github.com/xoff-net/xoff/probe"
-	"github.com/xoff-net/xoff/route"
-	"github.com/xoff-net/xoff/units"
+	"github.com/xoff-net/xoff/scheme/flowctl"
+	"github.com/xoff-net/xoff/scheme/route"
 )
 
 // Spec describes a run: nodes, cables, flows and when to stop. Hosts are nodes

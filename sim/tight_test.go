@@ -6,11 +6,11 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/xoff-net/xoff/buffer"
-	"github.com/xoff-net/xoff/flowctl"
-	"github.com/xoff-net/xoff/probe"
+	"github.com/xoff-net/xoff/base/probe"
+	"github.com/xoff-net/xoff/base/units"
 	"github.com/xoff-net/xoff/scenario"
-	"github.com/xoff-net/xoff/units"
+	"github.com/xoff-net/xoff/scheme/buffer"
+	"github.com/xoff-net/xoff/scheme/flowctl"
 	"github.com/xoff-net/xoff/workload"
 )
 

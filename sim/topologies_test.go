@@ -3,9 +3,9 @@ package sim_test
 import (
 	"testing"
 
+	"github.com/xoff-net/xoff/base/units"
 	"github.com/xoff-net/xoff/scenario"
 	"github.com/xoff-net/xoff/topo"
-	"github.com/xoff-net/xoff/units"
 	"github.com/xoff-net/xoff/workload"
 )
 

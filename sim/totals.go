@@ -1,10 +1,10 @@
 package sim
 
 import (
+	"github.com/xoff-net/xoff/base/mmu"
+	"github.com/xoff-net/xoff/base/probe"
+	"github.com/xoff-net/xoff/base/units"
 	"github.com/xoff-net/xoff/dataplane"
-	"github.com/xoff-net/xoff/mmu"
-	"github.com/xoff-net/xoff/probe"
-	"github.com/xoff-net/xoff/units"
 )
 
 // Totals sums what happened in a run.

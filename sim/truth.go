@@ -3,10 +3,10 @@ package sim
 import (
 	"slices"
 
+	"github.com/xoff-net/xoff/base/mmu"
+	"github.com/xoff-net/xoff/base/units"
 	"github.com/xoff-net/xoff/dataplane"
-	"github.com/xoff-net/xoff/flowctl"
-	"github.com/xoff-net/xoff/mmu"
-	"github.com/xoff-net/xoff/units"
+	"github.com/xoff-net/xoff/scheme/flowctl"
 )
 
 // truth finds the queues that are deadlocked: the greatest set of held egress

@@ -29,7 +29,7 @@ func TestDeepMistakesAboutDeadlockAreCaught(t *testing.T) {
 		{"a queue is looked at though none of its frames leave", "truth.go", "|| all.Total() != b {", "|| all.Total() >= b {", rings},
 		{"everything counts that is held", "truth.go", "		if q.in {\n			for _, l", "		if true {\n			for _, l", rings},
 		{"frames that came later count", "truth.go", "if f.came <= t {", "if f.came <= x.now {", rings},
-		{"the time of the last departure is lost", "../flowctl/sih.go", "	r.quiet[a.Class&7] = now\n	in :=", "	in :=", []string{"-run=^TestResumes$", "../flowctl"}},
+		{"the time of the last departure is lost", "../scheme/flowctl/sih.go", "	r.quiet[a.Class&7] = now\n	in :=", "	in :=", []string{"-run=^TestResumes$", "../scheme/flowctl"}},
 		{"the first pause that was sent is the cause", "pauses.go", "sent[n-1]", "sent[0]", trees},
 	} {
 		t.Run(m.name, func(t *testing.T) { mutant.MustCatch(t, m.file, m.right, m.wrong, m.test...) })

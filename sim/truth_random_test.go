@@ -7,9 +7,9 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/xoff-net/xoff/base/units"
 	"github.com/xoff-net/xoff/scenario"
 	"github.com/xoff-net/xoff/sim"
-	"github.com/xoff-net/xoff/units"
 )
 
 // drawLoop draws a ring in which flows go round: some deadlock, some nearly do.

@@ -8,11 +8,11 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/xoff-net/xoff/packet"
-	"github.com/xoff-net/xoff/probe"
+	"github.com/xoff-net/xoff/base/packet"
+	"github.com/xoff-net/xoff/base/probe"
+	"github.com/xoff-net/xoff/base/units"
 	"github.com/xoff-net/xoff/scenario"
 	"github.com/xoff-net/xoff/sim"
-	"github.com/xoff-net/xoff/units"
 )
 
 // loopOfThree is a ring of three switches with a host each; flows go the long way

@@ -3,7 +3,7 @@ package topo
 import (
 	"fmt"
 
-	"github.com/xoff-net/xoff/units"
+	"github.com/xoff-net/xoff/base/units"
 )
 
 // Bounds of what can be simulated.

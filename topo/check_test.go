@@ -4,7 +4,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/xoff-net/xoff/units"
+	"github.com/xoff-net/xoff/base/units"
 )
 
 // Every generator refuses what it cannot build, with the key in front.

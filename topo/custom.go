@@ -4,25 +4,25 @@ import (
 	"fmt"
 	"sort"
 
-	"github.com/xoff-net/xoff/units"
+	"github.com/xoff-net/xoff/base/units"
 )
 
 // CustomParams list a topology. Ports are numbered in the order of the links, and
 // the hosts on one switch are a rack, numbered as the switches are listed.
 type CustomParams struct {
-	Path     string              `yaml:"path,omitempty"`   // a file with the other keys, relative to the scenario's folder
-	Hosts    []string            `yaml:"hosts"`            // names
-	Switches []string            `yaml:"switches"`         // names
-	Link     Cable               `yaml:"link"`             // of links that state no rate or delay of their own
-	Links    []CustomLink        `yaml:"links"`            // cables
-	Groups   map[string][]string `yaml:"groups,omitempty"` // names and patterns of hosts
+	Path     string              `yaml:"path,omitempty" doc:"a file with the other keys, relative to the scenario's folder"`
+	Hosts    []string            `yaml:"hosts" doc:"names"`
+	Switches []string            `yaml:"switches" doc:"names"`
+	Link     Cable               `yaml:"link" doc:"of links that state no rate or delay of their own"`
+	Links    []CustomLink        `yaml:"links" doc:"cables"`
+	Groups   map[string][]string `yaml:"groups,omitempty" doc:"names and patterns of hosts"`
 }
 
 // CustomLink is a cable between two nodes. The same two may have several.
 type CustomLink struct {
-	Ends  []string   `yaml:"ends"`            // two nodes
-	Rate  units.Rate `yaml:"rate,omitempty"`  // 0bps: that of link
-	Delay units.Time `yaml:"delay,omitempty"` // of one way; 0s: that of link
+	Ends  []string   `yaml:"ends" doc:"two nodes"`
+	Rate  units.Rate `yaml:"rate,omitempty" doc:"0bps: that of link"`
+	Delay units.Time `yaml:"delay,omitempty" doc:"of one way; 0s: that of link"`
 }
 
 func customDefaults() *CustomParams { return &CustomParams{Link: usual} }

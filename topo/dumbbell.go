@@ -4,11 +4,11 @@ package topo
 // with the others, and the cables between them. The groups left and right are the
 // hosts of each.
 type DumbbellParams struct {
-	Left     int   `yaml:"left"`      // hosts of switch0
-	Right    int   `yaml:"right"`     // hosts of switch1
-	HostLink Cable `yaml:"host_link"` // from the hosts to their switch
-	Trunk    Cable `yaml:"trunk"`     // between the switches
-	Trunks   int   `yaml:"trunks"`    // cables between the switches
+	Left     int   `yaml:"left" doc:"hosts of switch0"`
+	Right    int   `yaml:"right" doc:"hosts of switch1"`
+	HostLink Cable `yaml:"host_link" doc:"from the hosts to their switch"`
+	Trunk    Cable `yaml:"trunk" doc:"between the switches"`
+	Trunks   int   `yaml:"trunks" doc:"cables between the switches"`
 }
 
 func dumbbellDefaults() *DumbbellParams {

@@ -8,10 +8,10 @@ import "fmt"
 // are the hosts of each pod. Ports of an edge: hosts, then aggregation switches;
 // of an aggregation switch: edges, then cores; of a core: pods.
 type FatTreeParams struct {
-	K            int   `yaml:"k"`                        // ports of a switch, and pods; even
-	HostsPerEdge int   `yaml:"hosts_per_edge,omitempty"` // on each edge switch; 0: k/2
-	HostLink     Cable `yaml:"host_link"`                // from the hosts to their switch
-	FabricLink   Cable `yaml:"fabric_link"`              // between switches
+	K            int   `yaml:"k" doc:"ports of a switch, and pods; even"`
+	HostsPerEdge int   `yaml:"hosts_per_edge,omitempty" doc:"on each edge switch; 0: k/2"`
+	HostLink     Cable `yaml:"host_link" doc:"from the hosts to their switch"`
+	FabricLink   Cable `yaml:"fabric_link" doc:"between switches"`
 }
 
 func fatTreeDefaults() *FatTreeParams {

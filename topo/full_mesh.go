@@ -4,10 +4,10 @@ package topo
 // switch: hosts, then the other switches in order. Shortest paths take one hop
 // between switches; loops need pinned routes.
 type FullMeshParams struct {
-	Switches       int   `yaml:"switches"`         // all joined to each other
-	HostsPerSwitch int   `yaml:"hosts_per_switch"` // on each switch
-	HostLink       Cable `yaml:"host_link"`        // from the hosts to their switch
-	FabricLink     Cable `yaml:"fabric_link"`      // between switches
+	Switches       int   `yaml:"switches" doc:"all joined to each other"`
+	HostsPerSwitch int   `yaml:"hosts_per_switch" doc:"on each switch"`
+	HostLink       Cable `yaml:"host_link" doc:"from the hosts to their switch"`
+	FabricLink     Cable `yaml:"fabric_link" doc:"between switches"`
 }
 
 func fullMeshDefaults() *FullMeshParams {

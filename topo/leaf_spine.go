@@ -9,14 +9,12 @@ import (
 // each leaf on every spine. Ports of a leaf: hosts, then spines; of a spine: the
 // leaves.
 type LeafSpineParams struct {
-	Leaves       int `yaml:"leaves"`           // switches with hosts
-	Spines       int `yaml:"spines,omitempty"` // switches above, each joined to every leaf
-	HostsPerLeaf int `yaml:"hosts_per_leaf"`   // on each leaf
-	// Oversubscription says how much more the hosts of a leaf can send than its
-	// uplinks carry, and so the number of spines.
-	Oversubscription float64 `yaml:"oversubscription,omitempty"`
-	HostLink         Cable   `yaml:"host_link"`   // from the hosts to their switch
-	FabricLink       Cable   `yaml:"fabric_link"` // between switches
+	Leaves           int     `yaml:"leaves" doc:"switches with hosts"`
+	Spines           int     `yaml:"spines,omitempty" doc:"switches above, each joined to every leaf"`
+	HostsPerLeaf     int     `yaml:"hosts_per_leaf" doc:"on each leaf"`
+	Oversubscription float64 `yaml:"oversubscription,omitempty" doc:"says how much more the hosts of a leaf can send than its uplinks carry, and so the number of spines"`
+	HostLink         Cable   `yaml:"host_link" doc:"from the hosts to their switch"`
+	FabricLink       Cable   `yaml:"fabric_link" doc:"between switches"`
 }
 
 func leafSpineDefaults() *LeafSpineParams {

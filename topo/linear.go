@@ -5,11 +5,11 @@ import "fmt"
 // LinearParams describe a chain: switch0 - switch1 - ... Hosts are numbered along
 // it. Ports of a switch: its hosts, then the switch before, then the one after.
 type LinearParams struct {
-	Switches       int   `yaml:"switches"`         // in the chain
-	HostsPerSwitch int   `yaml:"hosts_per_switch"` // on each switch
-	Hosts          []int `yaml:"hosts,omitempty"`  // of each switch in order, instead of hosts_per_switch
-	HostLink       Cable `yaml:"host_link"`        // from the hosts to their switch
-	FabricLink     Cable `yaml:"fabric_link"`      // between switches
+	Switches       int   `yaml:"switches" doc:"in the chain"`
+	HostsPerSwitch int   `yaml:"hosts_per_switch" doc:"on each switch"`
+	Hosts          []int `yaml:"hosts,omitempty" doc:"of each switch in order, instead of hosts_per_switch"`
+	HostLink       Cable `yaml:"host_link" doc:"from the hosts to their switch"`
+	FabricLink     Cable `yaml:"fabric_link" doc:"between switches"`
 }
 
 func linearDefaults() *LinearParams {

@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"testing"
 
-	"github.com/xoff-net/xoff/route"
+	"github.com/xoff-net/xoff/scheme/route"
 )
 
 // caught is a failer that remembers; Fatalf ends the check by a panic.

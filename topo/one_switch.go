@@ -1,11 +1,11 @@
 package topo
 
-import "github.com/xoff-net/xoff/units"
+import "github.com/xoff-net/xoff/base/units"
 
 // OneSwitchParams describe a star: switch0, whose port i leads to host i.
 type OneSwitchParams struct {
-	Hosts    int   `yaml:"hosts"`     // on the switch
-	HostLink Cable `yaml:"host_link"` // from the hosts to their switch
+	Hosts    int   `yaml:"hosts" doc:"on the switch"`
+	HostLink Cable `yaml:"host_link" doc:"from the hosts to their switch"`
 }
 
 // usual is the cable of defaults.

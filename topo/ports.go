@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"strings"
 
-	"github.com/xoff-net/xoff/registry"
+	"github.com/xoff-net/xoff/base/registry"
 )
 
 // Peers returns the node at the other end of each port of each node, -1 where

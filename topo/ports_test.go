@@ -5,7 +5,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/xoff-net/xoff/units"
+	"github.com/xoff-net/xoff/base/units"
 )
 
 func TestPortsLike(t *testing.T) {

@@ -5,10 +5,10 @@ package topo
 // on, some shortest paths have two hops along the ring, in both directions, and
 // buffers depend on each other in a circle.
 type RingParams struct {
-	Switches       int   `yaml:"switches"`         // in the ring
-	HostsPerSwitch int   `yaml:"hosts_per_switch"` // on each switch
-	HostLink       Cable `yaml:"host_link"`        // from the hosts to their switch
-	FabricLink     Cable `yaml:"fabric_link"`      // between switches
+	Switches       int   `yaml:"switches" doc:"in the ring"`
+	HostsPerSwitch int   `yaml:"hosts_per_switch" doc:"on each switch"`
+	HostLink       Cable `yaml:"host_link" doc:"from the hosts to their switch"`
+	FabricLink     Cable `yaml:"fabric_link" doc:"between switches"`
 }
 
 func ringDefaults() *RingParams {

@@ -1,6 +1,6 @@
 package topo
 
-import "github.com/xoff-net/xoff/route"
+import "github.com/xoff-net/xoff/scheme/route"
 
 // Routes computes the shortest-path tables of every switch, with all ports that
 // lie on a shortest path to a host: parallel cables are ports of their own. Links

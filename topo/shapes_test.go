@@ -4,7 +4,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/xoff-net/xoff/units"
+	"github.com/xoff-net/xoff/base/units"
 )
 
 // shape is a topology and what was counted by hand.

@@ -5,7 +5,7 @@ import (
 
 	"pgregory.net/rapid"
 
-	"github.com/xoff-net/xoff/route"
+	"github.com/xoff-net/xoff/scheme/route"
 )
 
 // failer is a test, or a draw of a property.

@@ -3,8 +3,8 @@
 package topo
 
 import (
-	"github.com/xoff-net/xoff/registry"
-	"github.com/xoff-net/xoff/units"
+	"github.com/xoff-net/xoff/base/registry"
+	"github.com/xoff-net/xoff/base/units"
 )
 
 // New lays out a topology. Params is what the entry's Params returned, changed by
@@ -82,8 +82,8 @@ type Group struct {
 
 // Cable is the rate and delay of a kind of link.
 type Cable struct {
-	Rate  units.Rate `yaml:"rate"`  // in each direction
-	Delay units.Time `yaml:"delay"` // of one way
+	Rate  units.Rate `yaml:"rate" doc:"in each direction"`
+	Delay units.Time `yaml:"delay" doc:"of one way"`
 }
 
 // Nodes returns the number of nodes.

@@ -4,8 +4,8 @@ import (
 	"reflect"
 	"testing"
 
-	"github.com/xoff-net/xoff/route"
-	"github.com/xoff-net/xoff/units"
+	"github.com/xoff-net/xoff/base/units"
+	"github.com/xoff-net/xoff/scheme/route"
 )
 
 var (

@@ -9,11 +9,11 @@ import "fmt"
 // go along rows and columns in any order and, half-way around an even ring, in
 // either direction, so buffers depend on each other in circles.
 type TorusParams struct {
-	Rows           int   `yaml:"rows"`             // of switches
-	Columns        int   `yaml:"columns"`          // of switches
-	HostsPerSwitch int   `yaml:"hosts_per_switch"` // on each switch
-	HostLink       Cable `yaml:"host_link"`        // from the hosts to their switch
-	FabricLink     Cable `yaml:"fabric_link"`      // between switches
+	Rows           int   `yaml:"rows" doc:"of switches"`
+	Columns        int   `yaml:"columns" doc:"of switches"`
+	HostsPerSwitch int   `yaml:"hosts_per_switch" doc:"on each switch"`
+	HostLink       Cable `yaml:"host_link" doc:"from the hosts to their switch"`
+	FabricLink     Cable `yaml:"fabric_link" doc:"between switches"`
 }
 
 func torusDefaults() *TorusParams {

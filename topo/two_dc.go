@@ -3,7 +3,7 @@ package topo
 import (
 	"fmt"
 
-	"github.com/xoff-net/xoff/units"
+	"github.com/xoff-net/xoff/base/units"
 )
 
 // TwoDCParams describe two data centres (Bifrost section VI): in each a fat-tree,
@@ -12,12 +12,12 @@ import (
 // hosts is the group dc0, the other is dc1; pods are dc0-pod0 .. and so on. The
 // last port of a DCI switch is the long-haul one.
 type TwoDCParams struct {
-	K            int   `yaml:"k"`                        // ports of a switch of the fat-trees; even
-	HostsPerEdge int   `yaml:"hosts_per_edge,omitempty"` // on each edge switch; 0: k/2
-	HostLink     Cable `yaml:"host_link"`                // from the hosts to their switch
-	FabricLink   Cable `yaml:"fabric_link"`              // between switches
-	DCILink      Cable `yaml:"dci_link"`                 // from the cores to the DCI switch
-	LongLink     Cable `yaml:"long_link"`                // between the DCI switches
+	K            int   `yaml:"k" doc:"ports of a switch of the fat-trees; even"`
+	HostsPerEdge int   `yaml:"hosts_per_edge,omitempty" doc:"on each edge switch; 0: k/2"`
+	HostLink     Cable `yaml:"host_link" doc:"from the hosts to their switch"`
+	FabricLink   Cable `yaml:"fabric_link" doc:"between switches"`
+	DCILink      Cable `yaml:"dci_link" doc:"from the cores to the DCI switch"`
+	LongLink     Cable `yaml:"long_link" doc:"between the DCI switches"`
 }
 
 func twoDCDefaults() *TwoDCParams {

@@ -11,8 +11,8 @@ import (
 	"strings"
 	"unicode"
 
-	"github.com/xoff-net/xoff/registry"
-	"github.com/xoff-net/xoff/units"
+	"github.com/xoff-net/xoff/base/registry"
+	"github.com/xoff-net/xoff/base/units"
 )
 
 // CDF is a distribution of flow sizes: piecewise linear between points.

@@ -3,18 +3,18 @@ package workload
 import (
 	"math/bits"
 
-	"github.com/xoff-net/xoff/units"
+	"github.com/xoff-net/xoff/base/units"
 )
 
 // Collective is what collective operations have in common. The hosts of `from`
 // are the ranks. A rank sends as soon as it has received what it must send, so
 // steps overlap where the network lets them.
 type Collective struct {
-	Size   units.Bytes `yaml:"size"`            // data of each rank
-	Ranks  int         `yaml:"ranks,omitempty"` // of one operation: hosts are divided into operations of that many; 0: all in one
-	Order  string      `yaml:"order"`           // hosts: as they are listed; across_racks: one of each rack in turn
-	Repeat int         `yaml:"repeat"`          // operations, one after the other
-	Gap    units.Time  `yaml:"gap,omitempty"`   // a rank computes so long before the next operation
+	Size   units.Bytes `yaml:"size" doc:"data of each rank"`
+	Ranks  int         `yaml:"ranks,omitempty" doc:"of one operation: hosts are divided into operations of that many; 0: all in one"`
+	Order  string      `yaml:"order" doc:"hosts: as they are listed; across_racks: one of each rack in turn"`
+	Repeat int         `yaml:"repeat" doc:"operations, one after the other"`
+	Gap    units.Time  `yaml:"gap,omitempty" doc:"a rank computes so long before the next operation"`
 }
 
 var collectiveUses = Uses{From: true, Start: true}
@@ -238,12 +238,12 @@ func (g *HalvingDoubling) Generate(e *Env) (*Plan, error) {
 // AllToAll lets every rank send a piece of its own to every other: in step s to
 // the one s places further on, so that each receives from one at a time.
 type AllToAll struct {
-	Size     units.Bytes `yaml:"size"`            // that a rank sends, to all others together
-	Ranks    int         `yaml:"ranks,omitempty"` // of one operation: hosts are divided into operations of that many; 0: all in one
-	Order    string      `yaml:"order"`           // hosts: as they are listed; across_racks: one of each rack in turn
-	Repeat   int         `yaml:"repeat"`          // operations, one after the other
-	Gap      units.Time  `yaml:"gap,omitempty"`   // a rank computes so long before the next operation
-	Parallel int         `yaml:"parallel"`        // steps that a rank works on at once; 0: all
+	Size     units.Bytes `yaml:"size" doc:"that a rank sends, to all others together"`
+	Ranks    int         `yaml:"ranks,omitempty" doc:"of one operation: hosts are divided into operations of that many; 0: all in one"`
+	Order    string      `yaml:"order" doc:"hosts: as they are listed; across_racks: one of each rack in turn"`
+	Repeat   int         `yaml:"repeat" doc:"operations, one after the other"`
+	Gap      units.Time  `yaml:"gap,omitempty" doc:"a rank computes so long before the next operation"`
+	Parallel int         `yaml:"parallel" doc:"steps that a rank works on at once; 0: all"`
 }
 
 // Uses implements Generator.

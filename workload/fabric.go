@@ -1,7 +1,7 @@
 package workload
 
 import (
-	"github.com/xoff-net/xoff/units"
+	"github.com/xoff-net/xoff/base/units"
 )
 
 // Fabric is what generators know about the hosts.

@@ -6,8 +6,8 @@ import (
 	"math"
 	"math/rand/v2"
 
-	"github.com/xoff-net/xoff/registry"
-	"github.com/xoff-net/xoff/units"
+	"github.com/xoff-net/xoff/base/registry"
+	"github.com/xoff-net/xoff/base/units"
 )
 
 // Generator makes the flows of one workload. It is the parameter struct of its

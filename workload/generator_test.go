@@ -8,7 +8,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/xoff-net/xoff/units"
+	"github.com/xoff-net/xoff/base/units"
 )
 
 // Every distribution of sizes offers the load. Heavy tails need many flows: the

@@ -1,19 +1,19 @@
 package workload
 
 import (
-	"github.com/xoff-net/xoff/units"
+	"github.com/xoff-net/xoff/base/units"
 )
 
 // Incast makes bursts: many hosts send to one at the same time. With a load it
 // is a Poisson process of bursts, else there is one.
 type Incast struct {
-	Senders int         `yaml:"senders"`          // hosts that take part in a burst
-	Size    units.Bytes `yaml:"size,omitempty"`   // of each flow
-	Sizes   string      `yaml:"sizes,omitempty"`  // or drawn for each: a table by name, or a file
-	Flows   int         `yaml:"flows,omitempty"`  // of a burst; 0: one per sender
-	Fewest  int         `yaml:"fewest,omitempty"` // each burst draws its senders from this number to senders; 0: always senders
-	Mixed   bool        `yaml:"mixed,omitempty"`  // each flow of a burst draws its own class; else the burst does
-	At      units.Time  `yaml:"at,omitempty"`     // of the only burst
+	Senders int         `yaml:"senders" doc:"hosts that take part in a burst"`
+	Size    units.Bytes `yaml:"size,omitempty" doc:"of each flow"`
+	Sizes   string      `yaml:"sizes,omitempty" doc:"or drawn for each: a table by name, or a file"`
+	Flows   int         `yaml:"flows,omitempty" doc:"of a burst; 0: one per sender"`
+	Fewest  int         `yaml:"fewest,omitempty" doc:"each burst draws its senders from this number to senders; 0: always senders"`
+	Mixed   bool        `yaml:"mixed,omitempty" doc:"each flow of a burst draws its own class; else the burst does"`
+	At      units.Time  `yaml:"at,omitempty" doc:"of the only burst"`
 }
 
 // Uses implements Generator.

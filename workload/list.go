@@ -4,25 +4,25 @@ import (
 	"fmt"
 	"strings"
 
-	"github.com/xoff-net/xoff/units"
+	"github.com/xoff-net/xoff/base/units"
 )
 
 // List is an explicit list of flows.
 type List struct {
-	Flows []FlowSpec `yaml:"flows"` // one by one
+	Flows []FlowSpec `yaml:"flows" doc:"one by one"`
 }
 
 // FlowSpec is one flow of an explicit list.
 type FlowSpec struct {
-	From  string      `yaml:"from"`            // host
-	To    string      `yaml:"to"`              // host
-	Size  units.Bytes `yaml:"size"`            // payload
-	Start units.Time  `yaml:"start"`           // at the earliest, if it waits for others
-	Class string      `yaml:"class,omitempty"` // id or group; default: as the workload says
-	Via   []string    `yaml:"via,omitempty"`   // switches that its data passes, in order, or ports such as leaf0.port3 by which it leaves them; default: as routing says
-	Back  []string    `yaml:"back,omitempty"`  // the same for what comes back, from the receiver's switch on
-	After []int       `yaml:"after,omitempty"` // flows of the list, from 0, that must be complete before
-	Delay units.Time  `yaml:"delay,omitempty"` // from the completion of the last of them
+	From  string      `yaml:"from" doc:"host"`
+	To    string      `yaml:"to" doc:"host"`
+	Size  units.Bytes `yaml:"size" doc:"payload"`
+	Start units.Time  `yaml:"start" doc:"at the earliest, if it waits for others"`
+	Class string      `yaml:"class,omitempty" doc:"id or group; default: as the workload says"`
+	Via   []string    `yaml:"via,omitempty" doc:"switches that its data passes, in order, or ports such as leaf0.port3 by which it leaves them; default: as routing says"`
+	Back  []string    `yaml:"back,omitempty" doc:"the same for what comes back, from the receiver's switch on"`
+	After []int       `yaml:"after,omitempty" doc:"flows of the list, from 0, that must be complete before"`
+	Delay units.Time  `yaml:"delay,omitempty" doc:"from the completion of the last of them"`
 }
 
 // Uses implements Generator.

@@ -1,14 +1,14 @@
 package workload
 
 import (
-	"github.com/xoff-net/xoff/units"
+	"github.com/xoff-net/xoff/base/units"
 )
 
 // Poisson makes flows with exponential gaps so that, on average, they offer the
 // load.
 type Poisson struct {
-	Sizes  string `yaml:"sizes"`   // a size, a table by name, or a file
-	AtOnce int    `yaml:"at_once"` // flows that a host starts at each arrival
+	Sizes  string `yaml:"sizes" doc:"a size, a table by name, or a file"`
+	AtOnce int    `yaml:"at_once" doc:"flows that a host starts at each arrival"`
 }
 
 // Uses implements Generator.

@@ -3,7 +3,7 @@ package workload
 import (
 	"sort"
 
-	"github.com/xoff-net/xoff/units"
+	"github.com/xoff-net/xoff/base/units"
 )
 
 // asking is how often hosts ask for a file, and how.
@@ -74,10 +74,10 @@ func pace(e *Env, rate float64, size units.Bytes) (float64, error) {
 // rack for a file, at random times; each sends its part. Hosts of `from` ask,
 // those of `to` answer.
 type QueryResponse struct {
-	Size    units.Bytes `yaml:"size"`              // of the file
-	Rate    float64     `yaml:"rate,omitempty"`    // requests per second of each host, instead of a load
-	Request units.Bytes `yaml:"request,omitempty"` // size of the request message; 0: none is sent
-	Think   units.Time  `yaml:"think,omitempty"`   // from the request to the answer
+	Size    units.Bytes `yaml:"size" doc:"of the file"`
+	Rate    float64     `yaml:"rate,omitempty" doc:"requests per second of each host, instead of a load"`
+	Request units.Bytes `yaml:"request,omitempty" doc:"size of the request message; 0: none is sent"`
+	Think   units.Time  `yaml:"think,omitempty" doc:"from the request to the answer"`
 }
 
 // Uses implements Generator.
@@ -137,12 +137,12 @@ func (p *Pairs) rackFor(e *Env, client int32) []int32 {
 // Request is the incast of L2BM: a host asks N others for a file; each sends its
 // part. Hosts of `from` ask, those of `to` answer.
 type Request struct {
-	Size    units.Bytes `yaml:"size"`              // of the file
-	Servers int         `yaml:"servers"`           // that hold it
-	Count   int         `yaml:"count,omitempty"`   // requests in all, at random times; instead of load or rate
-	Rate    float64     `yaml:"rate,omitempty"`    // requests per second of each host
-	Request units.Bytes `yaml:"request,omitempty"` // size of the request message; 0: none is sent
-	Think   units.Time  `yaml:"think,omitempty"`   // from the request to the answer
+	Size    units.Bytes `yaml:"size" doc:"of the file"`
+	Servers int         `yaml:"servers" doc:"that hold it"`
+	Count   int         `yaml:"count,omitempty" doc:"requests in all, at random times; instead of load or rate"`
+	Rate    float64     `yaml:"rate,omitempty" doc:"requests per second of each host"`
+	Request units.Bytes `yaml:"request,omitempty" doc:"size of the request message; 0: none is sent"`
+	Think   units.Time  `yaml:"think,omitempty" doc:"from the request to the answer"`
 }
 
 // Uses implements Generator.

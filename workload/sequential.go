@@ -1,15 +1,15 @@
 package workload
 
 import (
-	"github.com/xoff-net/xoff/units"
+	"github.com/xoff-net/xoff/base/units"
 )
 
 // Sequential makes every host send one flow at a time: the next one starts when
 // the last ACK of the one before is back.
 type Sequential struct {
-	Sizes string     `yaml:"sizes"`           // a size, a table by name, or a file
-	Gap   units.Time `yaml:"gap,omitempty"`   // from the end of a flow to the next
-	Count int        `yaml:"count,omitempty"` // flows of each host at most; 0: until stop
+	Sizes string     `yaml:"sizes" doc:"a size, a table by name, or a file"`
+	Gap   units.Time `yaml:"gap,omitempty" doc:"from the end of a flow to the next"`
+	Count int        `yaml:"count,omitempty" doc:"flows of each host at most; 0: until stop"`
 }
 
 // Uses implements Generator.
@@ -67,12 +67,12 @@ func (g *Sequential) Generate(e *Env) (*Plan, error) {
 // Messages sends messages of one size between fixed pairs of hosts, back to back
 // over one connection, like the bandwidth and latency tests of perftest.
 type Messages struct {
-	Size     units.Bytes `yaml:"size"`                // of a message
-	Depth    int         `yaml:"depth"`               // messages in flight
-	Streams  int         `yaml:"streams"`             // connections per host, each with its own messages
-	Gap      units.Time  `yaml:"gap,omitempty"`       // from the end of a message to the one that takes its place
-	Count    int         `yaml:"count,omitempty"`     // messages of each connection at most; 0: until stop
-	PingPong bool        `yaml:"ping_pong,omitempty"` // the receiver answers with a message of the same size before the next one
+	Size     units.Bytes `yaml:"size" doc:"of a message"`
+	Depth    int         `yaml:"depth" doc:"messages in flight"`
+	Streams  int         `yaml:"streams" doc:"connections per host, each with its own messages"`
+	Gap      units.Time  `yaml:"gap,omitempty" doc:"from the end of a message to the one that takes its place"`
+	Count    int         `yaml:"count,omitempty" doc:"messages of each connection at most; 0: until stop"`
+	PingPong bool        `yaml:"ping_pong,omitempty" doc:"the receiver answers with a message of the same size before the next one"`
 }
 
 // Uses implements Generator.
@@ -136,8 +136,8 @@ func (g *Messages) stream(e *Env, p *Plan, src, dst int32) {
 
 // LongLived starts flows that outlast the run.
 type LongLived struct {
-	Streams int         `yaml:"streams"`        // per host
-	Size    units.Bytes `yaml:"size,omitempty"` // 0: more than the link can carry until the run ends
+	Streams int         `yaml:"streams" doc:"per host"`
+	Size    units.Bytes `yaml:"size,omitempty" doc:"0: more than the link can carry until the run ends"`
 }
 
 // Uses implements Generator.

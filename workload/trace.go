@@ -11,15 +11,15 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/xoff-net/xoff/units"
+	"github.com/xoff-net/xoff/base/units"
 )
 
 // Trace plays the flows of a file: those of another run, or anybody's.
 type Trace struct {
-	Path       string            `yaml:"path"`                 // relative to the scenario
-	Format     string            `yaml:"format"`               // auto | csv | hpcc
-	Workloads  []string          `yaml:"workloads,omitempty"`  // names in the file, in the order of summaries; default: as they appear
-	Transports map[string]string `yaml:"transports,omitempty"` // of hosts, by name of the workload in the file
+	Path       string            `yaml:"path" doc:"relative to the scenario"`
+	Format     string            `yaml:"format" doc:"auto | csv | hpcc"`
+	Workloads  []string          `yaml:"workloads,omitempty" doc:"names in the file, in the order of summaries; default: as they appear"`
+	Transports map[string]string `yaml:"transports,omitempty" doc:"of hosts, by name of the workload in the file"`
 }
 
 // Uses implements Generator.

@@ -8,7 +8,7 @@ import (
 	"sort"
 	"testing"
 
-	"github.com/xoff-net/xoff/units"
+	"github.com/xoff-net/xoff/base/units"
 )
 
 func TestTables(t *testing.T) {

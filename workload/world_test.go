@@ -8,7 +8,7 @@ import (
 	"os"
 	"testing"
 
-	"github.com/xoff-net/xoff/units"
+	"github.com/xoff-net/xoff/base/units"
 )
 
 // fabric has racks of hosts with links of 100 Gbps; two racks make a group.

@@ -4,7 +4,7 @@ package main
 import (
 	"os"
 
-	"github.com/xoff-net/xoff/internal/cli"
+	"github.com/xoff-net/xoff/cli"
 )
 
-func main() { os.Exit(cli.Main(os.Args[1:], os.Stdout, os.Stderr)) }
+func main() { os.Exit(cli.Main(os.Args[1:])) }

@@ -16,50 +16,50 @@ const module = "github.com/xoff-net/xoff/"
 // layers is the table of docs/architecture.md. A package imports only packages
 // of lower layers, so that a line of code knows its room.
 var layers = map[string]int{
+	"base/units":        0,
 	"internal/prefetch": 0,
-	"units":             0,
 
-	"packet":   1,
-	"registry": 1,
+	"base/packet":   1,
+	"base/registry": 1,
 
-	"mmu":       2,
-	"telemetry": 2,
+	"base/mmu":       2,
+	"base/telemetry": 2,
 
-	"buffer":   3,
-	"cc":       3,
-	"deadlock": 3,
-	"flowctl":  3,
-	"mark":     3,
-	"probe":    3,
-	"route":    3,
-	"sched":    3,
+	"base/probe":      3,
+	"scheme/buffer":   3,
+	"scheme/cc":       3,
+	"scheme/deadlock": 3,
+	"scheme/flowctl":  3,
+	"scheme/mark":     3,
+	"scheme/route":    3,
+	"scheme/sched":    3,
 
-	"dataplane": 4,
-	"headroom":  4,
+	"dataplane":         4,
+	"internal/headroom": 4,
 
 	"internal/disk":     5,
 	"internal/hugepage": 5,
 	"internal/mutant":   5,
+	"internal/plot":     5,
 	"metrics":           5,
-	"plot":              5,
 	"sim":               5,
 	"topo":              5,
 	"workload":          5,
 
-	"report":   6,
-	"scenario": 6,
+	"internal/report": 6,
+	"scenario":        6,
 
-	"hpcc":           7,
-	"check":          7,
-	"conformance":    7,
-	"examples":       7,
-	"experiments":    7,
-	"internal/sweep": 7,
+	"conformance":        7,
+	"examples":           7,
+	"experiments":        7,
+	"internal/check":     7,
+	"internal/publicsim": 7,
+	"internal/sweep":     7,
 
+	"cli":                8,
 	"cmd/xoff":           8,
 	"internal/archtest":  8,
 	"internal/bench":     8,
-	"internal/cli":       8,
 	"internal/demofig":   8,
 	"internal/pgo":       8,
 	"internal/reproduce": 8,
@@ -76,14 +76,14 @@ var impure = []string{"time", "os", "net", "sync", "log", "runtime", "syscall"}
 
 // siblings are the imports within a layer that are meant.
 var siblings = map[string]string{
-	"flowctl -> buffer":                      "a receiver asks the buffer policy for its threshold",
+	"scheme/flowctl -> scheme/buffer":        "a receiver asks the buffer policy for its threshold",
 	"metrics -> sim":                         "summaries are made of the totals of an engine",
-	"internal/cli -> internal/bench":         "the bench is a command",
-	"internal/cli -> internal/trace":         "a flag of runs",
+	"cli -> internal/bench":                  "the bench is a command",
+	"cli -> internal/trace":                  "a flag of runs",
 	"internal/demofig -> internal/runreport": "the picture is made of results",
-	"internal/cli -> internal/runreport":     "a command, and a file of every run",
-	"internal/cli -> internal/reproduce":     "a command",
-	"cmd/xoff -> internal/cli":               "main is one line",
+	"cli -> internal/runreport":              "a command, and a file of every run",
+	"cli -> internal/reproduce":              "a command",
+	"cmd/xoff -> cli":                        "main is one line",
 }
 
 // verdict says why an import is not allowed; empty when it is.
@@ -152,17 +152,17 @@ func TestImportDirection(t *testing.T) {
 
 func TestVerdict(t *testing.T) {
 	for _, c := range []struct{ from, to, want string }{
-		{"dataplane", module + "mmu", ""},
-		{"flowctl", module + "buffer", ""},
-		{"units", "math/big", ""},
+		{"dataplane", module + "base/mmu", ""},
+		{"scheme/flowctl", module + "scheme/buffer", ""},
+		{"base/units", "math/big", ""},
 		{"sim", "sync", ""},
-		{"buffer", module + "flowctl", "sibling"},
-		{"cc", module + "mark", "sibling"},
-		{"mmu", module + "dataplane", "downward only"},
+		{"scheme/buffer", module + "scheme/flowctl", "sibling"},
+		{"scheme/cc", module + "scheme/mark", "sibling"},
+		{"base/mmu", module + "dataplane", "downward only"},
 		{"sim", module + "scenario", "downward only"},
 		{"dataplane", "time", "pure"},
-		{"mmu", "sync/atomic", "pure"},
-		{"units", "os", "pure"},
+		{"base/mmu", "sync/atomic", "pure"},
+		{"base/units", "os", "pure"},
 		{"novelty", "fmt", "in no layer"},
 	} {
 		got := verdict(c.from, c.to)

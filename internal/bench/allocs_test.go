@@ -5,9 +5,9 @@ import (
 	"runtime"
 	"testing"
 
+	"github.com/xoff-net/xoff/base/units"
 	"github.com/xoff-net/xoff/scenario"
 	"github.com/xoff-net/xoff/sim"
-	"github.com/xoff-net/xoff/units"
 )
 
 // steady is four long flows over two spines, two of them to the same host, and a

@@ -4,12 +4,12 @@ package bench
 import (
 	"fmt"
 
-	"github.com/xoff-net/xoff/buffer"
-	"github.com/xoff-net/xoff/flowctl"
-	"github.com/xoff-net/xoff/mark"
+	"github.com/xoff-net/xoff/base/units"
 	"github.com/xoff-net/xoff/scenario"
+	"github.com/xoff-net/xoff/scheme/buffer"
+	"github.com/xoff-net/xoff/scheme/flowctl"
+	"github.com/xoff-net/xoff/scheme/mark"
 	"github.com/xoff-net/xoff/topo"
-	"github.com/xoff-net/xoff/units"
 	"github.com/xoff-net/xoff/workload"
 )
 

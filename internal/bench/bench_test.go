@@ -5,9 +5,9 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/xoff-net/xoff/base/units"
 	"github.com/xoff-net/xoff/scenario"
 	"github.com/xoff-net/xoff/sim"
-	"github.com/xoff-net/xoff/units"
 )
 
 func small() Case {

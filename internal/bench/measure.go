@@ -11,10 +11,10 @@ import (
 	"syscall"
 	"time"
 
+	"github.com/xoff-net/xoff/base/units"
 	"github.com/xoff-net/xoff/internal/hugepage"
 	"github.com/xoff-net/xoff/scenario"
 	"github.com/xoff-net/xoff/sim"
-	"github.com/xoff-net/xoff/units"
 )
 
 // Sample is one measurement.

@@ -7,8 +7,8 @@ import (
 	"log"
 	"os"
 
+	"github.com/xoff-net/xoff/internal/plot"
 	"github.com/xoff-net/xoff/internal/runreport"
-	"github.com/xoff-net/xoff/plot"
 )
 
 func main() {

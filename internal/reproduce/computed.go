@@ -1,8 +1,8 @@
 package reproduce
 
 import (
-	"github.com/xoff-net/xoff/headroom"
-	"github.com/xoff-net/xoff/units"
+	"github.com/xoff-net/xoff/base/units"
+	"github.com/xoff-net/xoff/internal/headroom"
 )
 
 // chipMeasures are the numbers of a chip: the buffer over the capacity, the

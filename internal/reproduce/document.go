@@ -7,7 +7,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/xoff-net/xoff/report"
+	"github.com/xoff-net/xoff/internal/report"
 )
 
 // Results are those of an experiment, by scale; a scale that did not run is nil.

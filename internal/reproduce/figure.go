@@ -6,7 +6,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/xoff-net/xoff/plot"
+	"github.com/xoff-net/xoff/internal/plot"
 )
 
 // Draw makes the figure of an experiment; nil when it has none.

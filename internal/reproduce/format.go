@@ -3,7 +3,7 @@
 // It does not know how a point is simulated: package sweep and the command do.
 package reproduce
 
-import "github.com/xoff-net/xoff/units"
+import "github.com/xoff-net/xoff/base/units"
 
 // Paper is what all experiments of a paper have in common.
 type Paper struct {

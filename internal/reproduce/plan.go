@@ -8,10 +8,10 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/xoff-net/xoff/base/probe"
+	"github.com/xoff-net/xoff/base/registry"
 	"github.com/xoff-net/xoff/internal/sweep"
 	"github.com/xoff-net/xoff/metrics"
-	"github.com/xoff-net/xoff/probe"
-	"github.com/xoff-net/xoff/registry"
 	"github.com/xoff-net/xoff/scenario"
 )
 

@@ -12,9 +12,9 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/xoff-net/xoff/base/registry"
 	"github.com/xoff-net/xoff/examples"
 	"github.com/xoff-net/xoff/experiments"
-	"github.com/xoff-net/xoff/registry"
 	"github.com/xoff-net/xoff/scenario"
 )
 

@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"slices"
 
-	"github.com/xoff-net/xoff/report"
+	"github.com/xoff-net/xoff/internal/report"
 )
 
 // apart shows how far the quick scale is from the paper's: every change that a claim

@@ -5,7 +5,7 @@ import (
 	"hash/fnv"
 	"math/rand/v2"
 
-	"github.com/xoff-net/xoff/report"
+	"github.com/xoff-net/xoff/internal/report"
 )
 
 // Single are the results of an experiment that ran at one scale.

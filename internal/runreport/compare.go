@@ -7,9 +7,9 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/xoff-net/xoff/internal/plot"
+	"github.com/xoff-net/xoff/internal/report"
 	"github.com/xoff-net/xoff/internal/sweep"
-	"github.com/xoff-net/xoff/plot"
-	"github.com/xoff-net/xoff/report"
 )
 
 // maxColumns is up to how many variants stand side by side; more are rows.

@@ -6,9 +6,9 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/xoff-net/xoff/plot"
-	"github.com/xoff-net/xoff/report"
-	"github.com/xoff-net/xoff/units"
+	"github.com/xoff-net/xoff/base/units"
+	"github.com/xoff-net/xoff/internal/plot"
+	"github.com/xoff-net/xoff/internal/report"
 )
 
 // How many rows of a table and bars of a figure are shown.

@@ -5,9 +5,9 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/xoff-net/xoff/base/units"
+	"github.com/xoff-net/xoff/internal/plot"
 	"github.com/xoff-net/xoff/internal/sweep"
-	"github.com/xoff-net/xoff/plot"
-	"github.com/xoff-net/xoff/units"
 )
 
 func TestNumber(t *testing.T) {

@@ -3,10 +3,10 @@ package runreport
 import (
 	"fmt"
 
+	"github.com/xoff-net/xoff/base/units"
+	"github.com/xoff-net/xoff/internal/plot"
+	"github.com/xoff-net/xoff/internal/report"
 	"github.com/xoff-net/xoff/metrics"
-	"github.com/xoff-net/xoff/plot"
-	"github.com/xoff-net/xoff/report"
-	"github.com/xoff-net/xoff/units"
 )
 
 // Document makes the report of a run.

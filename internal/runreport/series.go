@@ -6,9 +6,9 @@ import (
 	"math"
 	"slices"
 
-	"github.com/xoff-net/xoff/plot"
-	"github.com/xoff-net/xoff/report"
-	"github.com/xoff-net/xoff/units"
+	"github.com/xoff-net/xoff/base/units"
+	"github.com/xoff-net/xoff/internal/plot"
+	"github.com/xoff-net/xoff/internal/report"
 )
 
 // series has a figure for every probe.

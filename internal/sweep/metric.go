@@ -6,10 +6,10 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/xoff-net/xoff/base/units"
 	"github.com/xoff-net/xoff/metrics"
 	"github.com/xoff-net/xoff/scenario"
 	"github.com/xoff-net/xoff/sim"
-	"github.com/xoff-net/xoff/units"
 )
 
 // Measure is a number of a summary. Its name is its path in summary.json, with

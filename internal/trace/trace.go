@@ -10,11 +10,11 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/xoff-net/xoff/mmu"
-	"github.com/xoff-net/xoff/packet"
-	"github.com/xoff-net/xoff/probe"
+	"github.com/xoff-net/xoff/base/mmu"
+	"github.com/xoff-net/xoff/base/packet"
+	"github.com/xoff-net/xoff/base/probe"
+	"github.com/xoff-net/xoff/base/units"
 	"github.com/xoff-net/xoff/topo"
-	"github.com/xoff-net/xoff/units"
 )
 
 // Tracer collects lines at every node while it runs, and prints them in order of

@@ -1,0 +1,404 @@
+// Package mmu is the memory management unit of a shared-memory switch: it
+// accounts for every stored byte.
+//
+// A frame is stored once and counted twice: at its ingress queue (port of
+// arrival, class), split by the segment of the buffer that took it, and at its
+// egress queue (port of departure, class). The Ledger is the only owner of
+// these counters; everyone else reads them through a View.
+package mmu
+
+import (
+	"fmt"
+
+	"github.com/xoff-net/xoff/base/units"
+)
+
+// Classes is the number of traffic classes of a port.
+const Classes = 8
+
+// Kind says how a class is treated.
+type Kind uint8
+
+// Kinds of classes.
+const (
+	Unused   Kind = iota // no frame may carry it
+	Control              // ACK, NACK, CNP: never paused, counted in the shared segment
+	Lossless             // flow control keeps it from being dropped
+	Lossy                // dropped when its threshold is reached
+)
+
+// Segment is a part of the buffer, seen from the ingress.
+type Segment uint8
+
+// Segments of the buffer. Drop is the answer "nowhere".
+const (
+	Drop     Segment = iota
+	Private          // reserved per ingress queue
+	Shared           // competed for by all
+	Headroom         // takes what is in flight after a pause; DSH's insurance
+	Reserve          // set aside by a deadlock handler while it resolves a loop
+	numSegments
+)
+
+var segmentNames = [numSegments]string{"drop", "private", "shared", "headroom", "reserve"}
+
+func (s Segment) String() string { return segmentNames[s] }
+
+// Order says in which order a departing frame gives back what its ingress queue
+// holds.
+type Order uint8
+
+// Orders of release.
+const (
+	HeadroomFirst Order = iota // headroom, shared, private: SONiC, Reverie 2.2.1
+	SharedFirst                // shared, headroom, private: Roundabout as printed
+	numOrders
+)
+
+var releaseOrder = [numOrders][4]Segment{
+	HeadroomFirst: {Reserve, Headroom, Shared, Private},
+	SharedFirst:   {Reserve, Shared, Headroom, Private},
+}
+
+// Ingress is what one ingress queue holds, by segment.
+type Ingress struct {
+	Private, Shared, Headroom, Reserve units.Bytes
+}
+
+// Total returns all bytes of the queue.
+func (q *Ingress) Total() units.Bytes { return q.Private + q.Shared + q.Headroom + q.Reserve }
+
+// counters is an Ingress in 32 bits each. MaxBuffer keeps them from overflowing.
+type counters [numSegments - 1]int32
+
+func (c *counters) of(s Segment) *int32 { return &c[(s-1)&3] }
+
+// row is what nearly every frame changes, for all classes of a port: one cache line.
+type row struct {
+	shared [Classes]int32 // of the ingress queues
+	out    [Classes]int32 // the egress queues
+}
+
+// MaxBuffer is the largest buffer that can be accounted for.
+const MaxBuffer = 2*units.GiB - 1
+
+// Spec is the immutable layout of a buffer.
+type Spec struct {
+	Ports   int
+	Size    units.Bytes   // of the whole buffer
+	Shared  units.Bytes   // of the shared segment
+	Private units.Bytes   // of each lossless or lossy ingress queue
+	Cell    units.Bytes   // accounting unit; 0 or 1 counts bytes
+	Kinds   [Classes]Kind // of each class
+}
+
+// Pair is what one ingress port holds for one egress port in one class.
+type Pair struct {
+	Bytes   units.Bytes
+	Packets int32
+}
+
+// Ledger counts the bytes of one switch.
+type Ledger struct {
+	spec      Spec
+	sharedMax units.Bytes // of the shared segment now
+	sharedAll units.Bytes // of the shared segment when nothing is lent
+	asked     units.Bytes // the same, before it was cut to whole cells
+	lossless  []uint8     // classes of that kind
+	rows      []row       // by port
+	apart     []counters  // [port*Classes+class]: ingress queues, but for the shared segment
+	mixed     []uint8     // by port: classes that hold something outside of the shared segment
+	segments  [numSegments]units.Bytes
+	stored    units.Bytes
+	reserved  units.Bytes // promised by SetAside, not yet used
+	lent      units.Bytes // of the reserve, what the shared segment gave
+	peak      [numSegments]units.Bytes
+	peakAll   units.Bytes
+	pairs     []Pair // [(in*ports+out)*Classes+class], nil unless asked for
+	tops      []tops // [port*Classes+class], nil unless asked for
+	extra     bool   // there are pairs or tops
+	orders    []Order
+}
+
+// NewLedger returns an empty ledger.
+func NewLedger(spec Spec) *Ledger {
+	l := &Ledger{spec: spec}
+	l.makeQueues()
+	for c, k := range spec.Kinds {
+		if k == Lossless {
+			l.lossless = append(l.lossless, uint8(c))
+		}
+	}
+	l.Resize(spec.Shared)
+	return l
+}
+
+func (l *Ledger) makeQueues() {
+	n := l.spec.Ports
+	l.rows, l.apart, l.mixed = make([]row, n), make([]counters, n*Classes), make([]uint8, n)
+}
+
+// count returns the counter of an ingress queue for a segment.
+func (l *Ledger) count(at int, s Segment) *int32 {
+	if s == Shared {
+		return &l.rows[at/Classes].shared[at%Classes]
+	}
+	return l.apart[at].of(s)
+}
+
+// mix notes whether an ingress queue holds something outside of the shared segment.
+func (l *Ledger) mix(at int) {
+	c, bit := &l.apart[at], uint8(1)<<(at%Classes)
+	l.mixed[at/Classes] &^= bit
+	if c[Private-1]|c[Headroom-1]|c[Reserve-1] != 0 {
+		l.mixed[at/Classes] |= bit
+	}
+}
+
+// KeepPairs makes an empty ledger count bytes and packets per (ingress, egress,
+// class).
+func (l *Ledger) KeepPairs() {
+	if l.stored != 0 {
+		panic("mmu: pairs must be asked for while nothing is stored")
+	}
+	if l.pairs == nil {
+		l.pairs = make([]Pair, l.spec.Ports*len(l.apart))
+		l.extra = true
+	}
+}
+
+// tops are the highest counts of a queue, ingress by segment and egress.
+type tops struct {
+	in  counters
+	out int32
+}
+
+// KeepPeaks makes an empty ledger keep the highest count of every queue.
+func (l *Ledger) KeepPeaks() {
+	if l.stored != 0 {
+		panic("mmu: peaks must be asked for while nothing is stored")
+	}
+	l.tops, l.extra = make([]tops, len(l.apart)), true
+}
+
+// charged keeps the books that not every run has.
+func (l *Ledger) charged(a *Arrival, s Segment) {
+	if l.pairs != nil {
+		l.pair(a, a.Out, 1)
+	}
+	if l.tops != nil {
+		in, out := a.In*Classes+int(a.Class), a.Out*Classes+int(a.Class)
+		if n, top := *l.count(in, s), l.tops[in].in.of(s); n > *top {
+			*top = n
+		}
+		if n, top := l.rows[a.Out].out[a.Class&7], &l.tops[out].out; n > *top {
+			*top = n
+		}
+	}
+}
+
+// Cells rounds a frame up to whole cells: what it costs in the buffer.
+func (l *Ledger) Cells(b units.Bytes) units.Bytes {
+	if l.spec.Cell <= 1 {
+		return b
+	}
+	return (b + l.spec.Cell - 1) / l.spec.Cell * l.spec.Cell
+}
+
+// Arrival describes a frame that wants to be stored. Bytes are in whole cells.
+type Arrival struct {
+	In, Out     int
+	Bytes       units.Bytes
+	Slot        uint32 // of the packet in the switch's memory; 0 while it only passes through
+	Class       uint8
+	Kind        Kind
+	Unscheduled bool
+}
+
+// Within reports whether an ingress queue that takes b more stays within a share
+// (num / 2^shift) of the free part of the shared segment.
+func (l *Ledger) Within(port int, class uint8, b units.Bytes, num int64, shift uint8) bool {
+	free := l.sharedMax - l.segments[Shared]
+	return units.Bytes(l.rows[port].shared[class&7])+b <= units.Bytes(int64(free)*num>>(shift&63))
+}
+
+// PortWithin reports whether all ingress queues of a port together hold no more than
+// n such shares.
+func (l *Ledger) PortWithin(port int, n, num int64, shift uint8) bool {
+	free := l.sharedMax - l.segments[Shared]
+	return l.rows[port].sum() <= units.Bytes(n*(int64(free)*num>>(shift&63)))
+}
+
+// AllWithin is PortWithin for all ports together, of which none then holds more, and
+// cheaper.
+func (l *Ledger) AllWithin(n, num int64, shift uint8) bool {
+	used := l.segments[Shared]
+	return used <= units.Bytes(n*(int64(l.sharedMax-used)*num>>(shift&63)))
+}
+
+// sum adds up what the ingress queues hold, without a loop: it is asked for at every
+// frame.
+func (r *row) sum() units.Bytes {
+	q := &r.shared
+	return units.Bytes(q[0] + q[1] + q[2] + q[3] + q[4] + q[5] + q[6] + q[7])
+}
+
+// Charge stores a frame in a segment.
+func (l *Ledger) Charge(a *Arrival, s Segment) {
+	if s == Shared { // as nearly always
+		l.rows[a.In].shared[a.Class&7] += int32(a.Bytes)
+	} else {
+		*l.apart[a.In*Classes+int(a.Class)].of(s) += int32(a.Bytes)
+		l.mixed[a.In] |= 1 << (a.Class & 7)
+		if s == Reserve {
+			l.reserved -= a.Bytes
+		}
+	}
+	used := l.segments[s] + a.Bytes
+	l.segments[s] = used
+	if used > l.peak[s] {
+		l.peak[s] = used
+	}
+	l.stored += a.Bytes
+	if l.stored > l.peakAll {
+		l.peakAll = l.stored
+	}
+	l.rows[a.Out].out[a.Class&7] += int32(a.Bytes)
+	if l.extra {
+		l.charged(a, s)
+	}
+}
+
+// pair counts a frame in (+1) or out (-1) of its pair.
+func (l *Ledger) pair(a *Arrival, out int, sign int32) {
+	p := &l.pairs[(a.In*l.spec.Ports+out)*Classes+int(a.Class)]
+	p.Bytes += units.Bytes(sign) * a.Bytes
+	p.Packets += sign
+}
+
+// Release takes a departing frame out. The ingress queue's segments are emptied
+// in the queue's release order, so a frame need not remember where it was put.
+func (l *Ledger) Release(a *Arrival) {
+	left := int32(a.Bytes)
+	if c := &l.rows[a.In].shared[a.Class&7]; l.mixed[a.In]>>(a.Class&7)&1 == 0 && *c >= left {
+		*c -= left
+		l.segments[Shared] -= a.Bytes
+	} else {
+		l.releaseMixed(a.In*Classes+int(a.Class), left)
+	}
+	l.rows[a.Out].out[a.Class&7] -= left
+	l.stored -= a.Bytes
+	if l.pairs != nil {
+		l.pair(a, a.Out, -1)
+	}
+}
+
+// releaseMixed is for a queue that holds something outside of the shared segment.
+func (l *Ledger) releaseMixed(at int, left int32) {
+	c, shared := &l.apart[at], l.count(at, Shared)
+	switch {
+	case l.orders != nil || c[Headroom-1]|c[Reserve-1] != 0:
+		l.releaseInOrder(at, left)
+	case *shared >= left:
+		*shared -= left
+		l.segments[Shared] -= units.Bytes(left)
+	case *shared == 0 && c[Private-1] >= left:
+		c[Private-1] -= left
+		l.segments[Private] -= units.Bytes(left)
+	default:
+		l.releaseInOrder(at, left)
+	}
+	l.mix(at)
+}
+
+func (l *Ledger) releaseInOrder(at int, left int32) {
+	order := HeadroomFirst
+	if l.orders != nil {
+		order = l.orders[at]
+	}
+	for _, s := range releaseOrder[order] {
+		part := l.count(at, s)
+		n := min(*part, left)
+		*part -= n
+		l.segments[s] -= units.Bytes(n)
+		if s == Reserve {
+			l.repay(units.Bytes(n))
+		}
+		left -= n
+	}
+	if left != 0 {
+		panic(fmt.Sprintf("mmu: queue %d gives back %d B more than it holds", at, left))
+	}
+}
+
+// Move re-labels stored bytes when a queued frame is given to another egress.
+func (l *Ledger) Move(a *Arrival, to int) {
+	l.rows[a.Out].out[a.Class&7] -= int32(a.Bytes)
+	l.rows[to].out[a.Class&7] += int32(a.Bytes)
+	if l.pairs != nil {
+		l.pair(a, a.Out, -1)
+		l.pair(a, to, 1)
+	}
+	if l.tops != nil {
+		at := to*Classes + int(a.Class)
+		l.tops[at].out = max(l.tops[at].out, l.rows[to].out[a.Class&7])
+	}
+}
+
+// SetOrder changes the release order of one ingress queue.
+func (l *Ledger) SetOrder(port int, class uint8, o Order) {
+	if l.orders == nil {
+		l.orders = make([]Order, len(l.apart))
+	}
+	l.orders[port*Classes+int(class)] = o
+}
+
+// SetAside reserves bytes for frames that will be charged to Reserve, and
+// reports whether there was room. Bytes from the shared segment shrink it until
+// they come back; bytes from the headroom are ones that a paused, held queue has
+// just given up, and only the physical size limits them.
+func (l *Ledger) SetAside(b units.Bytes, from Segment) bool {
+	if l.stored+l.reserved+b > l.spec.Size {
+		return false
+	}
+	if from == Shared {
+		if l.segments[Shared]+b > l.sharedMax {
+			return false
+		}
+		l.sharedMax -= b
+		l.lent += b
+	}
+	l.reserved += b
+	return true
+}
+
+// GiveBack cancels a reservation of bytes that were not used.
+func (l *Ledger) GiveBack(b units.Bytes) {
+	b = min(b, l.reserved)
+	l.reserved -= b
+	l.repay(b)
+}
+
+// repay returns reserve to the shared segment it was taken from.
+func (l *Ledger) repay(b units.Bytes) {
+	l.lent -= min(b, l.lent)
+	l.sharedMax = max(l.sharedMax, l.sharedAll-l.lent)
+}
+
+// Reserved returns the bytes set aside and not yet used.
+func (l *Ledger) Reserved() units.Bytes { return l.reserved }
+
+// Resize changes the size of the shared segment, in whole cells; it cannot fall
+// below what is stored in it. What is lent to the reserve comes out of the new
+// size until it is repaid.
+func (l *Ledger) Resize(shared units.Bytes) {
+	l.asked = shared
+	if l.spec.Cell > 1 {
+		shared -= shared % l.spec.Cell
+	}
+	l.sharedAll = shared
+	l.sharedMax = max(shared-l.lent, l.segments[Shared])
+}
+
+// Grow makes the shared segment larger by what something else gave up.
+func (l *Ledger) Grow(b units.Bytes) { l.Resize(l.asked + b) }

@@ -1,0 +1,76 @@
+package mmu
+
+import "github.com/xoff-net/xoff/base/units"
+
+// Rest is a ledger as it would be if only some of its frames were left: what a
+// search for deadlock shows to policies and flow control.
+type Rest struct {
+	of   *Ledger
+	left Ledger
+}
+
+// Rest returns a rest of nothing.
+func (l *Ledger) Rest() *Rest {
+	r := &Rest{of: l, left: Ledger{spec: l.spec, lossless: l.lossless}}
+	r.left.makeQueues()
+	r.Clear()
+	return r
+}
+
+// Clear takes everything out. Sizes are those of the ledger now.
+func (r *Rest) Clear() {
+	clear(r.left.rows)
+	clear(r.left.apart)
+	clear(r.left.mixed)
+	r.left.segments = [numSegments]units.Bytes{}
+	r.left.stored = 0
+	r.left.sharedMax, r.left.sharedAll = r.of.sharedMax, r.of.sharedAll
+}
+
+// View reads the rest.
+func (r *Rest) View() View { return r.left.View() }
+
+// Keep leaves bytes of an ingress queue to which no frame comes any more: what is
+// left when the others were released, in the order of the queue.
+func (r *Rest) Keep(port int, class uint8, b units.Bytes) {
+	at := port*Classes + int(class)
+	order := HeadroomFirst
+	if r.of.orders != nil {
+		order = r.of.orders[at]
+	}
+	var c counters
+	list := &releaseOrder[order]
+	for i := len(list) - 1; i >= 0; i-- {
+		n := min(int32(b), *r.of.count(at, list[i]))
+		*c.of(list[i]) = n
+		b -= units.Bytes(n)
+	}
+	r.set(at, c)
+}
+
+// KeepSome leaves bytes of an ingress queue to which frames may still come. These
+// may change places with those in headroom, at most so much of it, so the shared
+// segment holds no more of them than is certain.
+func (r *Rest) KeepSome(port int, class uint8, b, headroom units.Bytes) {
+	var c counters
+	*c.of(Private) = int32(min(b, r.of.spec.Private))
+	b -= min(b, r.of.spec.Private)
+	*c.of(Headroom) = int32(min(b, headroom))
+	*c.of(Shared) = int32(b - min(b, headroom))
+	r.set(port*Classes+int(class), c)
+}
+
+// Favour is KeepSome for a queue that is asked whether it would turn ON, which it
+// only does without headroom.
+func (r *Rest) Favour(port int, class uint8, b units.Bytes) { r.KeepSome(port, class, b, 0) }
+
+func (r *Rest) set(at int, c counters) {
+	for s := Private; s < numSegments; s++ {
+		n := r.left.count(at, s)
+		d := units.Bytes(*c.of(s) - *n)
+		r.left.segments[s] += d
+		r.left.stored += d
+		*n = *c.of(s)
+	}
+	r.left.mix(at)
+}

@@ -1,0 +1,48 @@
+package probe
+
+import (
+	"github.com/xoff-net/xoff/base/packet"
+	"github.com/xoff-net/xoff/base/units"
+)
+
+// colsFrame describe a frame.
+var colsFrame = []Column{
+	{Name: "kind", Type: Text, Texts: packet.KindNames(), Doc: "data, ack, nack, cnp, or a control frame of the link"},
+	{Name: "flow", May: true, Doc: "id of the flow, as in flows.parquet; null for a control frame of the link"},
+	{Name: "seq", May: true, Doc: "number of the packet in its flow; of an ACK or NACK the next one expected"},
+	{Name: "size_bytes", Doc: "size of the frame"},
+}
+
+// frameWords are the words of colsFrame.
+func frameWords(p *packet.Packet) (kind, flow, seq, size int64) {
+	if p.Control() {
+		return int64(p.Kind()), Null, Null, int64(p.Size)
+	}
+	return int64(p.Kind()), int64(p.Flow), int64(p.Seq), int64(p.Size)
+}
+
+func newDrops(any) (*Kind, error) {
+	port := colPort
+	port.Doc = "number of the port by which the frame came in"
+	return &Kind{
+		Columns: append([]Column{
+			port, colClass,
+			{Name: "reason", Type: Text, Texts: names(NumReasons, Reason.String), Doc: "why it was dropped"},
+		}, colsFrame...),
+		Events: true, At: Anywhere,
+		Watch: func(p *Place) Watcher { return &drops{Place: p} },
+	}, nil
+}
+
+type drops struct {
+	Ignore
+	*Place
+}
+
+// Drop implements Sink.
+func (w *drops) Drop(now units.Time, port int, p *packet.Packet, why Reason) {
+	if w.Ports[port] {
+		kind, flow, seq, size := frameWords(p)
+		w.Out.Add(now, int64(port), int64(p.Class()), int64(why), kind, flow, seq, size)
+	}
+}

@@ -1,0 +1,140 @@
+package probe
+
+import (
+	"fmt"
+	"math/bits"
+
+	"github.com/xoff-net/xoff/base/mmu"
+	"github.com/xoff-net/xoff/base/packet"
+	"github.com/xoff-net/xoff/base/units"
+)
+
+// PeakParams are the parameters of headroom_peaks.
+type PeakParams struct {
+	By string `yaml:"by" doc:"queue | port"`
+}
+
+func newHeadroomPeaks(params any) (*Kind, error) {
+	by := params.(*PeakParams).By
+	if by != "queue" && by != "port" {
+		return nil, fmt.Errorf("by cannot be %q; allowed: queue, port", by)
+	}
+	perQueue := by == "queue"
+	class := colClass
+	class.May, class.Doc = true, "traffic class; null when the headroom of a port is followed"
+	return &Kind{
+		Columns: []Column{
+			colPort, class,
+			{Name: "reached_ps", Doc: "when the maximum was reached; time_ps is when the occupancy fell again"},
+			{Name: "bytes", Doc: "headroom held at the maximum"},
+			{Name: "episode", Doc: "how often the headroom had been taken into use, from 1: maxima of an episode lie between two times at which it was empty"},
+			{Name: "reserved_bytes", Doc: "headroom set aside for the queue (an equal part of its port's), or for the port"},
+			{Name: "off_port", Doc: "queues of the port that were OFF when the maximum was reached"},
+			{Name: "off_switch", Doc: "queues of the node that were OFF then"},
+			{Name: "queues_port", Doc: "lossless queues of the port"},
+			{Name: "queues_switch", Doc: "lossless queues of the node"},
+		},
+		Events: true, At: Switches,
+		Watch: func(p *Place) Watcher {
+			n := len(p.Ports)
+			if perQueue {
+				n *= mmu.Classes
+			}
+			return &headroomPeaks{Place: p, perQueue: perQueue, peaks: make([]peak, n)}
+		},
+	}, nil
+}
+
+// headroomPeaks finds the local maxima of headroom occupancy: values that were
+// reached by rising and that the occupancy falls from. They show how much
+// headroom was needed (DSH Fig. 6).
+type headroomPeaks struct {
+	Ignore
+	*Place
+	perQueue bool
+	peaks    []peak
+}
+
+type peak struct {
+	reached            units.Time
+	bytes              units.Bytes
+	episode            int64
+	offPort, offSwitch int
+	rising             bool
+}
+
+// Queued implements Sink.
+func (w *headroomPeaks) Queued(now units.Time, in, _ int, p *packet.Packet, s mmu.Segment) {
+	if s == mmu.Headroom && w.Ports[in] {
+		w.look(now, in, p.Class())
+	}
+}
+
+// Depart implements Sink.
+func (w *headroomPeaks) Depart(now units.Time, _ int, p *packet.Packet) {
+	if !p.Control() && w.Ports[p.Port] {
+		w.look(now, int(p.Port), p.Class())
+	}
+}
+
+// Drop implements Sink: a handler may give up what was stored.
+func (w *headroomPeaks) Drop(now units.Time, port int, p *packet.Packet, why Reason) {
+	if why == Handler && w.Ports[port] {
+		w.look(now, port, p.Class())
+	}
+}
+
+func (w *headroomPeaks) look(now units.Time, port int, class uint8) {
+	v := w.Node.View()
+	at, held := port, units.Bytes(0)
+	if w.perQueue {
+		at, held = port*mmu.Classes+int(class), v.In(port, class, mmu.Headroom)
+	} else {
+		held = v.IngressPort(port, 0xff).Headroom
+	}
+	k := &w.peaks[at]
+	switch {
+	case held > k.bytes:
+		all := 0
+		for i := range w.Ports {
+			all += bits.OnesCount8(w.Node.OffClasses(i))
+		}
+		if k.bytes == 0 {
+			k.episode++
+		}
+		*k = peak{reached: now, bytes: held, episode: k.episode, offPort: bits.OnesCount8(w.Node.OffClasses(port)), offSwitch: all, rising: true}
+	case held < k.bytes:
+		if k.rising {
+			w.write(now, port, class, k)
+		}
+		k.bytes, k.rising = held, false
+	}
+}
+
+func (w *headroomPeaks) write(now units.Time, port int, class uint8, k *peak) {
+	reserved, c := w.Node.Headroom(port), int64(Null)
+	queues := bits.OnesCount8(w.Node.LosslessClasses(port))
+	if w.perQueue {
+		c = int64(class)
+		reserved /= units.Bytes(max(1, queues))
+	}
+	all := 0
+	for i := range w.Ports {
+		all += bits.OnesCount8(w.Node.LosslessClasses(i))
+	}
+	w.Out.Add(now, int64(port), c, int64(k.reached), int64(k.bytes), k.episode, int64(reserved), int64(k.offPort), int64(k.offSwitch), int64(queues), int64(all))
+}
+
+// Finish implements Watcher: what is still rising is no maximum yet, but shows
+// what was needed.
+func (w *headroomPeaks) Finish(now units.Time) {
+	for at := range w.peaks {
+		if k := &w.peaks[at]; k.rising {
+			port, class := at, uint8(0)
+			if w.perQueue {
+				port, class = at/mmu.Classes, uint8(at%mmu.Classes)
+			}
+			w.write(now, port, class, k)
+		}
+	}
+}

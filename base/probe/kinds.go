@@ -1,0 +1,146 @@
+package probe
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/xoff-net/xoff/base/mmu"
+	"github.com/xoff-net/xoff/base/registry"
+	"github.com/xoff-net/xoff/base/units"
+)
+
+// Kind is a kind of probe with its parameters.
+type Kind struct {
+	Columns []Column   // after the time and the node
+	Every   units.Time // of samples; 0: none
+	Events  bool       // it wants the events of its nodes
+	At      Sites
+	Watch   func(p *Place) Watcher
+}
+
+// Sites are the nodes at which a kind of probe makes sense.
+type Sites uint8
+
+// Sites.
+const (
+	Hosts Sites = 1 << iota
+	Switches
+	Anywhere = Hosts | Switches
+)
+
+// Place is where one probe sits. Node is set before the run starts.
+type Place struct {
+	Node  Node
+	Host  bool
+	Ports []bool // chosen ones
+	Out   *Recorder
+}
+
+// chosen calls use for each chosen port.
+func (p *Place) chosen(use func(port int)) {
+	for i, on := range p.Ports {
+		if on {
+			use(i)
+		}
+	}
+}
+
+// New makes a kind of probe from its parameters.
+type New = func(params any) (*Kind, error)
+
+// Kinds is the table of all kinds of probes.
+var Kinds = registry.NewTable("probe",
+	registry.Entry[New]{Name: "pause", Doc: "events: every PAUSE, RESUME and refresh, sent and received", New: newPause},
+	registry.Entry[New]{
+		Name: "off_intervals", Doc: "events: each time an ingress queue was OFF, with what came and went meanwhile",
+		Paper: "DSH Fig. 8-10", Params: func() any { return new(OffParams) }, New: newOffIntervals,
+	},
+	registry.Entry[New]{
+		Name: "headroom_peaks", Doc: "events: local maxima of headroom occupancy, with the number of OFF queues",
+		Paper: "DSH Fig. 6, 7", Params: func() any { return &PeakParams{By: "queue"} }, New: newHeadroomPeaks,
+	},
+	registry.Entry[New]{Name: "drops", Doc: "events: every frame that was dropped, and why", New: newDrops},
+	registry.Entry[New]{Name: "marks", Doc: "events: every congestion mark, with the length of the queue", New: newMarks},
+	registry.Entry[New]{Name: "flows", Doc: "events: starts, deliveries, ends, timeouts and NACKs of flows", New: newFlows},
+	registry.Entry[New]{
+		Name: "occupancy", Doc: "samples: bytes stored, by ingress port, class and pool", Params: sampled("pool"), New: newOccupancy,
+	},
+	registry.Entry[New]{
+		Name: "queues", Doc: "samples: bytes that wait, by egress port and class", Params: sampled("port"), New: newQueues,
+	},
+	registry.Entry[New]{
+		Name: "thresholds", Doc: "samples: thresholds of lossless ingress queues and what is held against them",
+		Params: sampled(), New: newThresholds,
+	},
+	registry.Entry[New]{
+		Name: "dsh", Doc: "samples: estimated headroom, thresholds and insurance of queues and ports under flow control dsh",
+		Paper: "DSH section IV", Params: sampled(), New: newDSH,
+	},
+	registry.Entry[New]{
+		Name: "rates", Doc: "samples: bytes sent in each period, by port and class", Params: sampled("port"), New: newRates,
+	},
+	registry.Entry[New]{
+		Name: "cc", Doc: "samples: rate, window and bytes in flight of every open flow", Params: sampled(), New: newCC,
+	},
+)
+
+// SampleParams are the parameters of a kind that samples.
+type SampleParams struct {
+	Every units.Time `yaml:"every" doc:"period"`
+	By    []string   `yaml:"by" doc:"what rows are told apart by, besides the node"`
+	Zeros bool       `yaml:"zeros" doc:"write rows of nothing too; without by they are always written"`
+}
+
+func sampled(by ...string) func() any {
+	return func() any { return &SampleParams{Every: 10 * units.Microsecond, By: slices.Clone(by)} }
+}
+
+// check rejects what a kind cannot do. Messages begin with the key.
+func (s *SampleParams) check(allowed ...string) error {
+	if s.Every < units.Nanosecond || s.Every > units.MaxTime {
+		return fmt.Errorf("every is %s; allowed: 1ns to %ds", s.Every, units.MaxTime/units.Second)
+	}
+	for i, b := range s.By {
+		if !slices.Contains(allowed, b) {
+			if len(allowed) == 0 {
+				return fmt.Errorf("by[%d] cannot be %q; allowed: nothing, rows are as fine as they get", i, b)
+			}
+			return fmt.Errorf("by[%d] cannot be %q%s; allowed: %s", i, b, registry.DidYouMean(b, allowed), strings.Join(allowed, ", "))
+		}
+		if slices.Contains(s.By[:i], b) {
+			return fmt.Errorf("by[%d] is %q again; allowed: once", i, b)
+		}
+	}
+	return nil
+}
+
+// by reports whether rows are told apart by something; a queue is a class of a
+// port.
+func (s *SampleParams) by(what string) bool {
+	return slices.Contains(s.By, what) || what != "pool" && slices.Contains(s.By, "queue")
+}
+
+// Columns that several kinds have.
+var (
+	colPort  = Column{Name: "port", Doc: "number of the port, from 0"}
+	colClass = Column{Name: "class", Doc: "traffic class"}
+	colFlow  = Column{Name: "flow", Doc: "id of the flow, as in flows.parquet"}
+)
+
+// classes calls use for each class in a mask.
+func classes(mask uint8, use func(class uint8)) {
+	for c := range uint8(mmu.Classes) {
+		if mask&(1<<c) != 0 {
+			use(c)
+		}
+	}
+}
+
+// rateOf is an amount per time, null for no time.
+func rateOf(b units.Bytes, t units.Time) int64 {
+	if t <= 0 {
+		return Null
+	}
+	return int64(units.RateOf(b, t))
+}

@@ -1,0 +1,137 @@
+package probe
+
+import (
+	"fmt"
+
+	"github.com/xoff-net/xoff/base/mmu"
+	"github.com/xoff-net/xoff/base/packet"
+	"github.com/xoff-net/xoff/base/units"
+)
+
+// OffParams are the parameters of off_intervals.
+type OffParams struct {
+	Head units.Time `yaml:"head" doc:"First part of each interval that is also reported apart, for example the time until a pause can take effect; 0s: none"`
+}
+
+func newOffIntervals(params any) (*Kind, error) {
+	head := params.(*OffParams).Head
+	if head < 0 {
+		return nil, fmt.Errorf("head cannot be %s; allowed: 0s or more", head)
+	}
+	return &Kind{
+		Columns: []Column{
+			colPort, colClass,
+			{Name: "start_ps", Doc: "when the queue turned OFF; time_ps is when it turned ON"},
+			{Name: "closed", Type: Bool, Doc: "false: it was still OFF at the end of the run"},
+			{Name: "arrived_bytes", Doc: "frames whose last bit arrived in the interval, the one that began it excluded"},
+			{Name: "departed_bytes", Doc: "frames that left the queue in the interval, the one that ended it included"},
+			{Name: "dropped_bytes", Doc: "frames of the queue that were dropped in the interval"},
+			{Name: "arrival_bps", May: true, Doc: "arrived_bytes over the interval"},
+			{Name: "departure_bps", May: true, Doc: "departed_bytes over the interval"},
+			{Name: "start_bytes", Doc: "what the queue held when it turned OFF"},
+			{Name: "end_bytes", Doc: "what the queue held when it turned ON"},
+			{Name: "headroom_bytes", Doc: "most headroom that the queue held in the interval"},
+			{Name: "head_arrival_bps", May: true, Doc: "arrival_bps of the first part of the interval, as long as head says; null for shorter intervals"},
+			{Name: "head_departure_bps", May: true, Doc: "departure_bps of that part"},
+		},
+		Events: true, At: Anywhere,
+		Watch: func(p *Place) Watcher {
+			return &offIntervals{Place: p, length: head, off: make([]uint8, len(p.Ports)), open: make([]offInterval, mmu.Classes*len(p.Ports))}
+		},
+	}, nil
+}
+
+// offIntervals follows the OFF intervals of ingress queues. A departure is what
+// is missing from the queue: that also holds for the one that turns it ON, which
+// the buffer has released when the change is reported.
+type offIntervals struct {
+	Ignore
+	*Place
+	length units.Time // of the head
+	off    []uint8    // by port
+	open   []offInterval
+}
+
+type offInterval struct {
+	start            units.Time
+	held             units.Bytes // at the start
+	arrived, dropped units.Bytes
+	headroom         units.Bytes
+	head             struct{ arrived, departed units.Bytes } // of its first part
+}
+
+// Off implements Sink.
+func (w *offIntervals) Off(now units.Time, port int, from, to uint8) {
+	if !w.Ports[port] {
+		return
+	}
+	w.off[port] = to
+	v := w.Node.View()
+	classes(from^to, func(c uint8) {
+		in := v.Ingress(port, c)
+		if to&(1<<c) != 0 {
+			w.open[port*mmu.Classes+int(c)] = offInterval{start: now, held: in.Total(), headroom: in.Headroom}
+			return
+		}
+		w.close(now, port, c, true)
+	})
+}
+
+// Arrive implements Sink.
+func (w *offIntervals) Arrive(now units.Time, port int, p *packet.Packet) {
+	if w.off[port]&(1<<p.Class()) != 0 && !p.Control() {
+		i, size := &w.open[port*mmu.Classes+int(p.Class())], w.Node.View().Cells(units.Bytes(p.Size))
+		i.arrived += size
+		if now-i.start <= w.length {
+			i.head.arrived += size
+		}
+	}
+}
+
+// Depart implements Sink. An interval that is longer than its head has seen every
+// departure of it here. What a host sends does not leave an ingress queue.
+func (w *offIntervals) Depart(now units.Time, _ int, p *packet.Packet) {
+	in := int(p.Port)
+	if w.Host || p.Control() || w.off[in]&(1<<p.Class()) == 0 {
+		return
+	}
+	if i := &w.open[in*mmu.Classes+int(p.Class())]; now-i.start <= w.length {
+		i.head.departed += w.Node.View().Cells(units.Bytes(p.Size))
+	}
+}
+
+// Drop implements Sink. What the link damaged has not arrived.
+func (w *offIntervals) Drop(_ units.Time, port int, p *packet.Packet, why Reason) {
+	if w.off[port]&(1<<p.Class()) != 0 && !p.Control() && why != Corrupt {
+		w.open[port*mmu.Classes+int(p.Class())].dropped += w.Node.View().Cells(units.Bytes(p.Size))
+	}
+}
+
+// Queued implements Sink.
+func (w *offIntervals) Queued(_ units.Time, in, _ int, p *packet.Packet, s mmu.Segment) {
+	if s == mmu.Headroom && w.off[in]&(1<<p.Class()) != 0 {
+		i := &w.open[in*mmu.Classes+int(p.Class())]
+		i.headroom = max(i.headroom, w.Node.View().In(in, p.Class(), mmu.Headroom))
+	}
+}
+
+// Finish implements Watcher.
+func (w *offIntervals) Finish(now units.Time) {
+	w.chosen(func(port int) {
+		classes(w.off[port], func(c uint8) { w.close(now, port, c, false) })
+	})
+}
+
+func (w *offIntervals) close(now units.Time, port int, class uint8, closed bool) {
+	i := &w.open[port*mmu.Classes+int(class)]
+	in := w.Node.View().Ingress(port, class)
+	held := in.Total()
+	departed := i.held + i.arrived - i.dropped - held
+	span := now - i.start
+	headIn, headOut := int64(Null), int64(Null)
+	if w.length > 0 && span > w.length {
+		headIn, headOut = rateOf(i.head.arrived, w.length), rateOf(i.head.departed, w.length)
+	}
+	w.Out.Add(now, int64(port), int64(class), int64(i.start), truth(closed), int64(i.arrived), int64(departed), int64(i.dropped),
+		rateOf(i.arrived, span), rateOf(departed, span), int64(i.held), int64(held), int64(i.headroom), headIn, headOut)
+}

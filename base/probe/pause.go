@@ -1,0 +1,93 @@
+package probe
+
+import (
+	"github.com/xoff-net/xoff/base/mmu"
+	"github.com/xoff-net/xoff/base/packet"
+	"github.com/xoff-net/xoff/base/units"
+)
+
+// What a PFC frame says to a class.
+const (
+	pauseSays = iota
+	resumeSays
+	refreshSays
+)
+
+// Why a queue was paused.
+const (
+	causeHeadroom  = iota // it holds headroom
+	causeThreshold        // it holds none: its threshold fell below it
+	causePort             // it holds nothing at all: its port is paused as a whole
+	causeHost             // a host that is slow or stuck
+)
+
+func newPause(any) (*Kind, error) {
+	return &Kind{
+		Columns: []Column{
+			colPort, colClass,
+			{Name: "way", Type: Text, Texts: []string{"sent", "received"}, Doc: "sent by this port, or received by it"},
+			{Name: "event", Type: Text, Texts: []string{"pause", "resume", "refresh"}, Doc: "pause: the class was not paused before; refresh: it was"},
+			{Name: "quanta", Doc: "pause time of the frame; 0 for a resume"},
+			{Name: "cause", Type: Text, Texts: []string{"headroom", "threshold", "port", "host"}, May: true, Doc: "of a pause that is sent: the queue holds headroom; it holds none, its threshold fell below it; it is empty, its port is paused; a host is slow or stuck"},
+			{Name: "depth", Doc: "propagation depth of a pause or refresh, 0 for a resume"},
+			{Name: "ingress_bytes", Doc: "bytes that the ingress queue of the port holds"},
+			{Name: "egress_bytes", Doc: "bytes that wait for the egress queue of the port"},
+		},
+		Events: true, At: Anywhere,
+		Watch: func(p *Place) Watcher {
+			return &pause{Place: p, known: [2][]uint8{make([]uint8, len(p.Ports)), make([]uint8, len(p.Ports))}}
+		},
+	}, nil
+}
+
+type pause struct {
+	Ignore
+	*Place
+	known [2][]uint8 // by way and port: classes that are paused
+}
+
+// Depart implements Sink.
+func (w *pause) Depart(now units.Time, port int, p *packet.Packet) { w.frame(now, 0, port, p) }
+
+// Arrive implements Sink.
+func (w *pause) Arrive(now units.Time, port int, p *packet.Packet) { w.frame(now, 1, port, p) }
+
+func (w *pause) frame(now units.Time, way, port int, p *packet.Packet) {
+	if p.Kind() != packet.PFC || !w.Ports[port] {
+		return
+	}
+	enable, pause, quanta := p.PFC()
+	if quanta == 0 {
+		pause = 0
+	}
+	known := &w.known[way][port]
+	before := *known
+	*known = before&^enable | pause
+	v := w.Node.View()
+	classes(enable, func(c uint8) {
+		event, time, cause, depth := int64(resumeSays), int64(0), int64(Null), int64(0)
+		if pause&(1<<c) != 0 {
+			event, time, depth = pauseSays, int64(quanta), int64(p.PauseDepth(c))
+			if before&(1<<c) != 0 {
+				event = refreshSays
+			} else if way == 0 {
+				cause = w.cause(v, port, c)
+			}
+		}
+		in := v.Ingress(port, c)
+		w.Out.Add(now, int64(port), int64(c), int64(way), event, time, cause, depth, int64(in.Total()), int64(v.Egress(port, c)))
+	})
+}
+
+func (w *pause) cause(v mmu.View, port int, class uint8) int64 {
+	in := v.Ingress(port, class)
+	switch {
+	case w.Host:
+		return causeHost
+	case in.Headroom > 0:
+		return causeHeadroom
+	case in.Total() > 0:
+		return causeThreshold
+	}
+	return causePort
+}

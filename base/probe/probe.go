@@ -1,0 +1,169 @@
+// Package probe is what can be watched in a running node, and the probes that
+// watch it: one file per kind.
+//
+// A node reports events to a Sink; a node without one pays one nil check per
+// event. A probe is a sink, or looks at its node from time to time, and writes
+// rows; it changes nothing and draws no random number, so a run with probes is
+// the run without them.
+package probe
+
+import (
+	"github.com/xoff-net/xoff/base/mmu"
+	"github.com/xoff-net/xoff/base/packet"
+	"github.com/xoff-net/xoff/base/units"
+)
+
+// Reason says why a frame was dropped.
+type Reason uint8
+
+// Reasons.
+const (
+	NoRoute  Reason = iota // the destination cannot be reached
+	Overflow               // no room, or over the threshold of a lossy queue
+	Lossless               // no room for a frame of a lossless class
+	Handler                // a deadlock handler gave it up
+	Corrupt                // the link damaged it, or was down
+	NumReasons
+)
+
+var reasonNames = [NumReasons]string{"no route", "overflow", "lossless overflow", "deadlock handler", "link"}
+
+func (r Reason) String() string { return reasonNames[r] }
+
+// FlowEvent is a turn in the life of a flow, as one of its hosts sees it.
+type FlowEvent uint8
+
+// Turns of a flow.
+const (
+	FlowStarts    FlowEvent = iota // the source opens it
+	FlowDelivered                  // the destination has all of it, in order
+	FlowAcked                      // the source knows that: the flow is complete
+	FlowTimeout                    // the source sends again for want of progress
+	FlowGap                        // the destination misses a packet and says so (NACK)
+	numFlowEvents
+)
+
+var flowEventNames = [numFlowEvents]string{"start", "delivered", "acked", "timeout", "nack"}
+
+func (e FlowEvent) String() string { return flowEventNames[e] }
+
+// Sink receives the events of one node, in the order in which they happen there.
+// Packets are only valid during the call. What a probe reads of the node in a
+// call is the state right after the event, except in Arrive: a frame arrives
+// before anything is done with it.
+type Sink interface {
+	// Depart: the first bit of a frame leaves. Data and replies have left the
+	// buffer; Packet.Port is where they came in.
+	Depart(now units.Time, port int, p *packet.Packet)
+	// Arrive: the last bit of a frame has arrived.
+	Arrive(now units.Time, port int, p *packet.Packet)
+	// Queued: a switch stored a frame in a segment of its buffer. What passes
+	// straight through an idle port is not stored.
+	Queued(now units.Time, in, out int, p *packet.Packet, s mmu.Segment)
+	// Marked: a frame got the congestion mark by the queue of an egress.
+	Marked(now units.Time, port int, p *packet.Packet)
+	// Drop: a frame that came in by that port is given up.
+	Drop(now units.Time, port int, p *packet.Packet, why Reason)
+	// Blocked: the classes of an egress that may not send changed.
+	Blocked(now units.Time, port int, from, to uint8)
+	// Off: the ingress queues of a port that want their upstream to hold changed.
+	Off(now units.Time, port int, from, to uint8)
+	// Paused: the upstream of a port was told so; a frame leaves.
+	Paused(now units.Time, port int, from, to uint8)
+	// Flow: something happened to a flow at one of its hosts.
+	Flow(now units.Time, flow uint32, what FlowEvent)
+}
+
+// Node is what a probe may look at. Nothing of it may be changed.
+type Node interface {
+	Ports() int
+	// View is the buffer of a switch, or the receive buffer of a NIC.
+	View() mmu.View
+	// Level is the occupancy of a lossless ingress queue as the policy measures
+	// it, and its threshold.
+	Level(now units.Time, port int, class uint8) (q, xoff units.Bytes)
+	// Headroom is what the flow control of a port set aside for it.
+	Headroom(port int) units.Bytes
+	// Levels are the thresholds of a queue and its port where flow control pauses at
+	// both levels; false elsewhere.
+	Levels(now units.Time, port int, class uint8) (Levels, bool)
+	// LosslessClasses of a port.
+	LosslessClasses(port int) uint8
+	// HeldClasses of an egress may not send now.
+	HeldClasses(port int) uint8
+	// OffClasses are the ingress queues of a port that want their upstream to
+	// hold now.
+	OffClasses(port int) uint8
+	// PauseDepth is the depth of the last PAUSE that a port sent for a class.
+	PauseDepth(port int, class uint8) int
+	// Rate of a port's wire.
+	Rate(port int) units.Rate
+	// EachFlow calls use for every open flow of a host, in order of their ids.
+	EachFlow(now units.Time, use func(FlowState))
+}
+
+// Levels are the thresholds and states of flow control with two levels (DSH).
+type Levels struct {
+	Estimate          units.Bytes // headroom that the queue is thought to need
+	Tau               units.Bytes // of that, what it gets
+	Queue, Port       units.Bytes // what their occupancies are held against
+	QueueOff, PortOff bool
+}
+
+// FlowState is an open flow at its source.
+type FlowState struct {
+	Flow     uint32
+	Rate     units.Rate
+	Window   units.Bytes
+	InFlight units.Bytes
+}
+
+// Attached is a sink that looks at its node. Attach is called once, before the
+// run.
+type Attached interface{ Attach(n Node) }
+
+// Watcher is a probe at one node.
+type Watcher interface {
+	Sink
+	// Sample is called at every multiple of the probe's period, before whatever
+	// else happens at that time.
+	Sample(now units.Time)
+	// Finish ends the run.
+	Finish(now units.Time)
+}
+
+// Ignore ignores everything. Probes embed it and define what they watch.
+type Ignore struct{}
+
+// Depart implements Sink.
+func (Ignore) Depart(units.Time, int, *packet.Packet) {}
+
+// Arrive implements Sink.
+func (Ignore) Arrive(units.Time, int, *packet.Packet) {}
+
+// Queued implements Sink.
+func (Ignore) Queued(units.Time, int, int, *packet.Packet, mmu.Segment) {}
+
+// Marked implements Sink.
+func (Ignore) Marked(units.Time, int, *packet.Packet) {}
+
+// Drop implements Sink.
+func (Ignore) Drop(units.Time, int, *packet.Packet, Reason) {}
+
+// Blocked implements Sink.
+func (Ignore) Blocked(units.Time, int, uint8, uint8) {}
+
+// Off implements Sink.
+func (Ignore) Off(units.Time, int, uint8, uint8) {}
+
+// Paused implements Sink.
+func (Ignore) Paused(units.Time, int, uint8, uint8) {}
+
+// Flow implements Sink.
+func (Ignore) Flow(units.Time, uint32, FlowEvent) {}
+
+// Sample implements Watcher.
+func (Ignore) Sample(units.Time) {}
+
+// Finish implements Watcher.
+func (Ignore) Finish(units.Time) {}

@@ -1,0 +1,43 @@
+package probe
+
+import "github.com/xoff-net/xoff/base/units"
+
+func newThresholds(params any) (*Kind, error) {
+	s := params.(*SampleParams)
+	if err := s.check(); err != nil {
+		return nil, err
+	}
+	return &Kind{
+		Columns: []Column{
+			colPort, colClass,
+			{Name: "bytes", Doc: "occupancy of the ingress queue, as the policy measures it"},
+			{Name: "xoff_bytes", Doc: "threshold that it is held against"},
+			{Name: "off", Type: Bool, Doc: "the queue is OFF"},
+		},
+		Every: s.Every, At: Switches,
+		Watch: func(p *Place) Watcher { return &thresholds{Place: p, zeros: s.Zeros} },
+	}, nil
+}
+
+// thresholds samples lossless ingress queues.
+type thresholds struct {
+	Ignore
+	*Place
+	zeros bool
+}
+
+// Sample implements Watcher. Queues that hold nothing are left out.
+func (w *thresholds) Sample(now units.Time) {
+	v := w.Node.View()
+	w.chosen(func(port int) {
+		off := w.Node.OffClasses(port)
+		classes(w.Node.LosslessClasses(port), func(c uint8) {
+			in := v.Ingress(port, c)
+			if in.Total() == 0 && off&(1<<c) == 0 && !w.zeros {
+				return
+			}
+			q, xoff := w.Node.Level(now, port, c)
+			w.Out.Add(now, int64(port), int64(c), int64(q), int64(xoff), truth(off&(1<<c) != 0))
+		})
+	})
+}

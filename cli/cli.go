@@ -1,0 +1,161 @@
+// Package cli is the command line of xoff.
+package cli
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/signal"
+	"runtime"
+	"runtime/debug"
+	"syscall"
+
+	"github.com/fatih/color"
+	"github.com/spf13/cobra"
+
+	"github.com/xoff-net/xoff/scenario"
+)
+
+// Exit codes.
+const (
+	exitOK          = 0
+	exitFailure     = 1
+	exitInput       = 2 // a mistake in the scenario or on the command line
+	exitBroken      = 3 // a promise of the fabric was broken: lossless drop, invariant
+	exitInterrupted = 130
+)
+
+// failure is an error of a command with the exit code that it calls for. Other
+// errors come from the parser of the command line.
+type failure struct {
+	code int
+	err  error
+}
+
+func (f *failure) Error() string { return f.err.Error() }
+
+func (f *failure) Unwrap() error { return f.err }
+
+func failf(code int, format string, args ...any) error {
+	return &failure{code, fmt.Errorf(format, args...)}
+}
+
+// app is one invocation: where it writes, and the flags of every command.
+type app struct {
+	out, err io.Writer
+
+	folder  string
+	json    bool
+	quiet   bool
+	seed    uint64
+	workers int
+}
+
+// Main runs a command line and returns the exit code: the whole command, for
+// anybody's main. Schemes that were registered before are part of it.
+func Main(args []string) int { return Run(args, os.Stdout, os.Stderr) }
+
+// Run is Main with other places to write to.
+func Run(args []string, stdout, stderr io.Writer) int {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	defer stop()
+	context.AfterFunc(ctx, stop) // a second Ctrl-C ends the process at once
+	color.NoColor = !colored(stdout, os.Getenv)
+	a := &app{out: stdout, err: stderr}
+	root := a.root()
+	root.SetArgs(args)
+	root.SetOut(stdout)
+	root.SetErr(stderr)
+	err := root.ExecuteContext(ctx)
+	if err == nil {
+		return exitOK
+	}
+	fmt.Fprintf(stderr, "xoff: %v\n", err)
+	var in *scenario.InputError
+	if errors.As(err, &in) {
+		fmt.Fprint(stderr, in.Excerpt())
+	}
+	var f *failure
+	if errors.As(err, &f) {
+		return f.code
+	}
+	return exitInput
+}
+
+func (a *app) root() *cobra.Command {
+	root := &cobra.Command{
+		Use:           "xoff",
+		Short:         "Simulate lossless Ethernet (PFC, RoCE) packet by packet",
+		Long:          "xoff simulates lossless Ethernet fabrics packet by packet: shared buffers, PFC, congestion control.\nStart with `xoff demo`.",
+		SilenceErrors: true,
+		SilenceUsage:  true,
+		Args:          noSuchCommand,
+		RunE:          func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
+	}
+	f := root.PersistentFlags()
+	f.StringVarP(&a.folder, "output", "o", "", "folder for results (default results/NAME-seedSEED)")
+	f.BoolVar(&a.json, "json", false, "print JSON to standard output instead of text")
+	f.BoolVar(&a.quiet, "quiet", false, "print no text but errors; what --json prints stays")
+	f.Uint64Var(&a.seed, "seed", 0, "seed of the run (default: that of the scenario)")
+	f.IntVar(&a.workers, "workers", runtime.NumCPU(), "goroutines that simulate; results never depend on it")
+	root.AddCommand(
+		a.runCommand(), a.demoCommand(), a.sweepCommand(), a.compareCommand(), a.reportCommand(), a.reproduceCommand(),
+		a.checkCommand(), a.headroomCommand(), a.fidelityCommand(), a.benchCommand(),
+		a.initCommand(), a.listCommand(), a.schemaCommand(), a.versionCommand(),
+	)
+	a.manners(root)
+	return root
+}
+
+// version is what was built, of what and for what.
+type version struct {
+	Version string `json:"version"`
+	Go      string `json:"go"`
+	OS      string `json:"os"`
+	Arch    string `json:"arch"`
+}
+
+func (a *app) version() version {
+	v := version{"(devel)", runtime.Version(), runtime.GOOS, runtime.GOARCH}
+	if info, ok := debug.ReadBuildInfo(); ok && info.Main.Version != "" {
+		v.Version = info.Main.Version
+	}
+	return v
+}
+
+func (v version) line() string { return fmt.Sprintf("xoff %s %s %s/%s", v.Version, v.Go, v.OS, v.Arch) }
+
+func (a *app) versionCommand() *cobra.Command {
+	return &cobra.Command{
+		Use:   "version",
+		Short: "Print the version",
+		Args:  cobra.NoArgs,
+		RunE: func(*cobra.Command, []string) error {
+			v := a.version()
+			if a.json {
+				return wrap(exitFailure, a.printJSON(v))
+			}
+			_, err := fmt.Fprintln(a.out, v.line())
+			return wrap(exitFailure, err)
+		},
+	}
+}
+
+// printJSON prints the one document of a command.
+func (a *app) printJSON(v any) error {
+	e := json.NewEncoder(a.out)
+	e.SetIndent("", "  ")
+	e.SetEscapeHTML(false)
+	return e.Encode(v)
+}
+
+// wrap gives an error an exit code; nil stays nil.
+func wrap(code int, err error) error {
+	if err == nil {
+		return nil
+	}
+	return &failure{code, err}
+}

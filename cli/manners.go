@@ -1,0 +1,179 @@
+package cli
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+
+	"github.com/xoff-net/xoff/base/registry"
+	"github.com/xoff-net/xoff/internal/reproduce"
+	"github.com/xoff-net/xoff/scenario"
+)
+
+// This file is what the library of the command line leaves open: mistakes end
+// with 2 and say what is allowed, and the shell can complete values.
+
+func (a *app) manners(root *cobra.Command) {
+	root.SetFlagErrorFunc(flagError)
+	root.Version = a.version().line()
+	root.SetVersionTemplate("{{.Version}}\n")
+	root.InitDefaultCompletionCmd()
+	root.SetHelpCommand(&cobra.Command{
+		Use: "help [COMMAND]", Short: "Explain a command",
+		RunE: func(_ *cobra.Command, args []string) error {
+			cmd, rest, err := root.Find(args)
+			if err != nil || len(rest) > 0 {
+				return wrap(exitInput, registry.Unknown("command", strings.Join(args, " "), commandNames(root)))
+			}
+			return cmd.Help()
+		},
+	})
+	for _, cmd := range root.Commands() {
+		if cmd.Name() == "completion" {
+			cmd.RunE = func(cmd *cobra.Command, args []string) error {
+				if len(args) > 0 {
+					return wrap(exitInput, registry.Unknown("shell", args[0], commandNames(cmd)))
+				}
+				return cmd.Help()
+			}
+			cmd.Args = cobra.ArbitraryArgs
+		}
+		complete(cmd)
+	}
+}
+
+func commandNames(cmd *cobra.Command) []string {
+	var names []string
+	for _, c := range cmd.Commands() {
+		if !c.Hidden {
+			names = append(names, c.Name())
+		}
+	}
+	return names
+}
+
+// noSuchCommand is what is wrong with words that name no command.
+func noSuchCommand(root *cobra.Command, args []string) error {
+	if len(args) == 0 {
+		return nil
+	}
+	return wrap(exitInput, registry.Unknown("command", args[0], commandNames(root)))
+}
+
+// oneFile wants one scenario file.
+func oneFile(cmd *cobra.Command, args []string) error {
+	switch len(args) {
+	case 0:
+		return failf(exitInput, "there is no scenario to %s; allowed: xoff %s FILE (xoff demo needs none)", cmd.Name(), cmd.Name())
+	case 1:
+		return nil
+	}
+	return failf(exitInput, "%d files are too many; allowed: xoff %s FILE", len(args), cmd.Name())
+}
+
+// something demands an argument at least.
+func something(cmd *cobra.Command, args []string) error {
+	if len(args) == 0 {
+		return failf(exitInput, "there is nothing to %s; allowed: xoff %s", cmd.Name(), cmd.Use)
+	}
+	return nil
+}
+
+// flagError says what a flag takes.
+func flagError(cmd *cobra.Command, err error) error {
+	if unknown := (*pflag.NotExistError)(nil); errors.As(err, &unknown) {
+		var names []string
+		cmd.Flags().VisitAll(func(f *pflag.Flag) { names = append(names, f.Name) })
+		return failf(exitInput, "%v%s; allowed: see %s --help", err, registry.DidYouMean(unknown.GetSpecifiedName(), names), cmd.CommandPath())
+	}
+	var invalid *pflag.InvalidValueError
+	if !errors.As(err, &invalid) {
+		return err
+	}
+	allowed, ok := map[string]string{"int": "a whole number", "uint64": "a whole number, 0 or more", "bool": "true, false"}[invalid.GetFlag().Value.Type()]
+	if !ok {
+		return err
+	}
+	return failf(exitInput, "--%s is %q; allowed: %s", invalid.GetFlag().Name, invalid.GetValue(), allowed)
+}
+
+// complete lets the shell complete the values of a command.
+func complete(cmd *cobra.Command) {
+	for _, s := range scenario.Shorthands {
+		completeFlag(cmd, s.Flag, schemeNames(s.Kind()))
+	}
+	completeFlag(cmd, "invariants", []string{invariantsOff, invariantsCount, invariantsStrict})
+	completeFlag(cmd, "engine", []string{"fast", "oracle"})
+	completeFlag(cmd, "chip", chipNames())
+	completeFlag(cmd, "scale", []string{reproduce.Quick, reproduce.Full})
+	switch cmd.Name() {
+	case "run", "sweep", "check":
+		cmd.ValidArgsFunction = func(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
+			return []string{"yaml", "yml"}, cobra.ShellCompDirectiveFilterFileExt
+		}
+	case "reproduce":
+		cmd.ValidArgsFunction = func(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
+			return experimentNames(), cobra.ShellCompDirectiveNoFileComp
+		}
+	case "list":
+		cmd.ValidArgsFunction = func(_ *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
+			switch len(args) {
+			case 0:
+				return schemeNames(""), cobra.ShellCompDirectiveNoFileComp
+			case 1:
+				return schemeNames(args[0]), cobra.ShellCompDirectiveNoFileComp
+			}
+			return nil, cobra.ShellCompDirectiveNoFileComp
+		}
+	}
+}
+
+func completeFlag(cmd *cobra.Command, flag string, values []string) {
+	if cmd.Flags().Lookup(flag) == nil {
+		return
+	}
+	err := cmd.RegisterFlagCompletionFunc(flag, func(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
+		return values, cobra.ShellCompDirectiveNoFileComp
+	})
+	if err != nil {
+		panic(fmt.Sprintf("cli: %v", err)) // registered twice
+	}
+}
+
+// experimentNames lists papers and figures with their titles.
+func experimentNames() []string {
+	all, err := reproduce.Built()
+	if err != nil {
+		return nil
+	}
+	var names []string
+	for _, e := range all {
+		if paper := e.Paper.Name + "\t" + e.Paper.Title; !slices.Contains(names, paper) {
+			names = append(names, paper)
+		}
+		names = append(names, e.ID+"\t"+e.Title)
+	}
+	return names
+}
+
+// schemeNames lists the schemes of a kind, or with "" the kinds, each with its
+// line of documentation where it has one.
+func schemeNames(kind string) []string {
+	var names []string
+	for _, k := range scenario.Kinds() {
+		if kind == "" {
+			names = append(names, k.Name)
+			continue
+		}
+		for _, s := range k.Schemes {
+			if k.Name == kind {
+				names = append(names, s.Name+"\t"+s.Doc)
+			}
+		}
+	}
+	return names
+}

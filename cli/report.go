@@ -1,0 +1,253 @@
+package cli
+
+import (
+	"fmt"
+	"path/filepath"
+	"slices"
+	"strings"
+	"text/tabwriter"
+	"time"
+
+	"github.com/fatih/color"
+
+	"github.com/xoff-net/xoff/base/units"
+	"github.com/xoff-net/xoff/metrics"
+	"github.com/xoff-net/xoff/scenario"
+	"github.com/xoff-net/xoff/topo"
+)
+
+// print shows a run on standard output, as text or JSON; r is nil when the files
+// could not be written.
+func (a *app) print(b *scenario.Built, s *metrics.Summary, r *results, wall time.Duration, bySize bool) error {
+	if a.json {
+		return s.Write(a.out)
+	}
+	if a.quiet {
+		return nil
+	}
+	w := &sheet{tab: tabwriter.NewWriter(a.out, 0, 0, 2, ' ', 0)}
+	w.heading(b, s, wall)
+	w.flows(s, bySize)
+	w.network(b, s)
+	if r != nil {
+		w.files(r)
+	}
+	return w.flush()
+}
+
+// sheet is a text report. It keeps the first error. Colour only ever stands in
+// the last cell of a line: it would confuse the widths of the others.
+type sheet struct {
+	tab *tabwriter.Writer
+	err error
+}
+
+func (w *sheet) line(format string, args ...any) {
+	if _, err := fmt.Fprintf(w.tab, format+"\n", args...); err != nil && w.err == nil {
+		w.err = err
+	}
+}
+
+func (w *sheet) flush() error {
+	if err := w.tab.Flush(); err != nil && w.err == nil {
+		w.err = err
+	}
+	return w.err
+}
+
+func (w *sheet) heading(b *scenario.Built, s *metrics.Summary, wall time.Duration) {
+	c := b.Config
+	state := ""
+	if s.Partial {
+		state = color.YellowString(" (interrupted: partial results)")
+	}
+	w.line("%s, seed %d%s", color.New(color.Bold).Sprint(s.Scenario), s.Seed, state)
+	switches := fmt.Sprintf("%d switches with %s of buffer each", len(b.Spec.Switches), bufferSizes(b))
+	if len(b.Spec.Switches) == 1 {
+		switches = fmt.Sprintf("1 switch with %s of buffer", bufferSizes(b))
+	}
+	w.line("  fabric\t%s: %d hosts, %s, host links of %s", c.Topology.Name, b.Graph.Hosts, switches, hostRates(b.Graph))
+	w.line("  schemes\tflow control %s, buffer policy %s, congestion control %s, ECN %s", c.Switch.FlowControl.Name, c.Switch.Policy.Name, c.Hosts.CC.Name, c.Switch.ECN.Name)
+	w.line("  simulated\t%s, %s frame hops, in %s", human(s.End), count(s.Network.Hops), wall.Round(10*time.Millisecond))
+	w.line("")
+}
+
+// hostRates says how fast the links of the hosts are.
+func hostRates(g *topo.Graph) string {
+	rates := g.HostRates()
+	lo, hi := slices.Min(rates), slices.Max(rates)
+	if lo == hi {
+		return lo.String()
+	}
+	return fmt.Sprintf("%s to %s", lo, hi)
+}
+
+// maxDetail is how many groups by size are shown without being asked for.
+const maxDetail = 12
+
+// rowsOf counts the groups by size that have flows.
+func rowsOf(groups []metrics.Part) int {
+	n := 0
+	for _, g := range groups {
+		for _, p := range g.Sizes {
+			if p.Measured > 0 {
+				n++
+			}
+		}
+	}
+	return n
+}
+
+// sizes shows the size buckets of a group, if it has flows in more than one.
+func (w *sheet) sizes(indent string, parts []metrics.Part) {
+	if rowsOf([]metrics.Part{{Sizes: parts}}) < 2 {
+		return
+	}
+	for _, p := range parts {
+		if p.Measured > 0 {
+			w.part(indent+p.Name, &p)
+		}
+	}
+}
+
+func (w *sheet) flows(s *metrics.Summary, bySize bool) {
+	w.line("flows\tmeasured\tfinished\tFCT mean\tp50\tp99\tmax\tslowdown mean\tp50\tp95\tp99\tp99.9")
+	w.part("all", &metrics.Part{Measured: s.Flows.Measured, Finished: s.Flows.Finished, FCT: s.FCT, Slowdown: s.Slowdown})
+	w.sizes("  ", s.Sizes)
+	groups := s.Workloads
+	if s.GroupBy == "class" {
+		groups = s.Classes
+	}
+	detail := bySize || rowsOf(groups) <= maxDetail
+	for _, p := range groups {
+		if len(groups) > 1 {
+			w.part("  "+p.Name, &p)
+			if detail {
+				w.sizes("    ", p.Sizes)
+			}
+		}
+	}
+	if !detail {
+		w.line("  (by %s and size: --by-size, or summary.json)", s.GroupBy)
+	}
+	w.line("  (FCT: from the start of a flow to its last ACK; slowdown: FCT over that in an empty network)")
+	if s.Flows.Unfinished > 0 {
+		w.line("%s", color.RedString("  %d measured flows did not finish", s.Flows.Unfinished))
+	}
+	w.line("")
+}
+
+func (w *sheet) part(name string, p *metrics.Part) {
+	if p.FCT == nil {
+		w.line("%s\t%d\t%d\t-\t-\t-\t-\t-\t-\t-\t-\t-", name, p.Measured, p.Finished)
+		return
+	}
+	f, s := p.FCT, p.Slowdown
+	w.line("%s\t%d\t%d\t%s\t%s\t%s\t%s\t%.2f\t%.2f\t%.2f\t%.2f\t%.2f", name, p.Measured, p.Finished,
+		human(f.Mean), human(f.P50), human(f.P99), human(f.Max), s.Mean, s.P50, s.P95, s.P99, s.P999)
+}
+
+// drops are red when there are any.
+func drops(d *metrics.Drops) string {
+	lossless := "none of lossless classes"
+	if d.Lossless > 0 {
+		lossless = color.New(color.FgRed, color.Bold).Sprintf("%s OF LOSSLESS CLASSES", count(d.Lossless))
+	}
+	handler := ""
+	if d.Handler > 0 {
+		handler = fmt.Sprintf("%s by a deadlock handler, ", count(d.Handler))
+	}
+	text := fmt.Sprintf("%s lossy, %s by links, %s without a route, %s", count(d.Overflow), count(d.Link), count(d.NoRoute), handler)
+	if d.Overflow+d.Link+d.NoRoute+d.Handler > 0 {
+		text = color.RedString("%s", text)
+	}
+	return text + lossless
+}
+
+// depth says how far pauses spread.
+func depth(p *metrics.Pauses) string {
+	if p.MaxDepth == 0 {
+		return ""
+	}
+	deeper := uint64(0)
+	for _, n := range p.Depths[1:] {
+		deeper += n
+	}
+	return fmt.Sprintf("; %s because of another pause, chains of up to %d", count(deeper), p.MaxDepth)
+}
+
+func (w *sheet) network(b *scenario.Built, s *metrics.Summary) {
+	w.line("pauses\t%s sent, %s withdrawn, %s refreshed; queues stood still for %s in total%s", count(s.Pauses.Pauses), count(s.Pauses.Resumes), count(s.Pauses.Refreshes), human(s.Pauses.Blocked), depth(&s.Pauses))
+	w.deadlock(&s.Deadlock)
+	w.line("drops\t%s", drops(&s.Drops))
+	w.line("transport\t%s ECN marks, %s CNPs, %s packets sent again, %s timeouts", count(s.Network.Marks), count(s.Transport.CNPs), count(s.Transport.Retransmissions), count(s.Transport.Timeouts))
+	w.line("buffer\tat most %s of %s in one switch, %s of it headroom", human(s.Buffer.Peak), bufferSizes(b), human(s.Buffer.PeakHeadroom))
+	if s.Invariants.Checked {
+		state := "all held"
+		if s.Invariants.Broken > 0 {
+			state = color.RedString("broken %d times; first: %s", s.Invariants.Broken, s.Invariants.First)
+		}
+		w.line("invariants\t%s", state)
+	}
+	w.line("")
+	if t := s.PauseTrees; t != nil && t.Trees > 0 {
+		w.trees(t)
+	}
+}
+
+// deadlock says whether there was one. A run that nobody watched says nothing when
+// there is none at its end.
+func (w *sheet) deadlock(d *metrics.Deadlock) {
+	switch {
+	case d.Found == 0:
+		if d.Watched {
+			w.line("deadlock\tnone")
+		}
+		return
+	case d.Found == 1 && d.Standing == 1:
+		w.line("deadlock\t%s", color.RedString("since %s, to the end of the run: %d queues are stuck, %d hosts cannot send", human(*d.Onset), d.Queues, d.Hosts))
+	default:
+		w.line("deadlock\t%s", color.RedString("%d, the first at %s, %s in all; up to %d queues were stuck, %d hosts could not send; at the end: %s",
+			d.Found, human(*d.Onset), human(d.Stuck), d.Queues, d.Hosts, map[int]string{0: "none", 1: "one"}[d.Standing]))
+	}
+	w.line("\t%s -> back to the first", strings.Join(d.Loop, " -> "))
+}
+
+// trees shows how pauses spread.
+func (w *sheet) trees(t *metrics.PauseTrees) {
+	w.line("pause trees\t%s; the largest:", count(uint64(t.Trees)))
+	w.line("  root\tstart\tduration\tpauses\tports held\tof hosts\tdepth")
+	for _, x := range t.Largest {
+		w.line("  %s\t%s\t%s\t%d\t%d\t%d\t%d", x.Root, human(x.Start), human(x.Duration), x.Pauses, x.Ports, x.Hosts, x.Depth)
+	}
+	w.line("  the first of them:")
+	for _, text := range t.Drawn {
+		w.line("    %s", text)
+	}
+	w.line("")
+}
+
+// bufferSizes says how much buffer switches have: overrides may make them unlike.
+func bufferSizes(b *scenario.Built) string {
+	least, most := b.Spec.Switches[0].Buffer.Size, b.Spec.Switches[0].Buffer.Size
+	for _, s := range b.Spec.Switches {
+		least, most = min(least, s.Buffer.Size), max(most, s.Buffer.Size)
+	}
+	if least == most {
+		return most.String()
+	}
+	return least.String() + " to " + most.String()
+}
+
+func (w *sheet) files(r *results) {
+	w.line("files")
+	for _, f := range r.listed() {
+		w.line("  %s\t%s", filepath.Join(r.stage.Folder, f.name), f.what)
+	}
+}
+
+// human prints a time or a size with three digits.
+func human(v interface{ Human() string }) string { return v.Human() }
+
+// count prints a number with separators.
+func count(n uint64) string { return units.Thousands(n) }

@@ -1,0 +1,415 @@
+package cli
+
+import (
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"text/tabwriter"
+	"time"
+
+	"github.com/fatih/color"
+	"github.com/spf13/cobra"
+
+	"github.com/xoff-net/xoff/base/registry"
+	"github.com/xoff-net/xoff/internal/disk"
+	"github.com/xoff-net/xoff/internal/reproduce"
+	"github.com/xoff-net/xoff/internal/sweep"
+)
+
+// reproduceFlags are the flags of `xoff reproduce`.
+type reproduceFlags struct {
+	run    runFlags // with its defaults: experiments say what is run
+	from   string
+	list   bool
+	scale  string
+	save   bool
+	render bool
+	data   string
+	verify int
+	pick   string
+
+	figures figureFiles
+}
+
+// Where stored results and the documents rendered from them are.
+const reproductionFolder = "docs/reproduction"
+
+func (a *app) reproduceCommand() *cobra.Command {
+	f := &reproduceFlags{run: runFlags{invariants: invariantsOff, engine: "fast", divisor: 1}}
+	cmd := &cobra.Command{
+		Use:   "reproduce [ID...]",
+		Short: "Run figures of papers and judge their claims",
+		Long: `Runs experiments that are part of xoff, on all cores, and holds the outcome against
+what the paper says. IDs are figures (dsh/5) or papers (dsh); none means all.
+
+  xoff reproduce --list
+  xoff reproduce dsh/5 dsh/6 --scale quick
+  xoff reproduce dsh --scale paper --save     stores results for the documents
+  xoff reproduce dsh --render                 docs/reproduction/dsh.md from stored results
+
+Points that are finished are never computed twice: the same command goes on where it
+was interrupted or killed. A rebuilt xoff starts anew. With --save an interrupted run
+leaves what the documents need of its points in the folder of --data, as *.part.json:
+with them the same program goes on anywhere.`,
+		RunE: func(cmd *cobra.Command, ids []string) error {
+			if f.scale != reproduce.Quick && f.scale != reproduce.Full {
+				return wrap(exitInput, registry.Unknown("scale", f.scale, []string{reproduce.Quick, reproduce.Full}))
+			}
+			if cmd.Flags().Changed("seed") {
+				return failf(exitInput, "--seed changes nothing: experiments say which seeds they need; allowed: without")
+			}
+			if err := f.figures.check(); err != nil {
+				return err
+			}
+			all, err := f.experiments()
+			if err != nil {
+				return wrap(exitInput, err)
+			}
+			chosen, err := reproduce.Choose(all, ids)
+			if err != nil {
+				return wrap(exitInput, err)
+			}
+			switch {
+			case f.list:
+				return wrap(exitFailure, a.listExperiments(chosen))
+			case f.render:
+				return a.renderExperiments(all, chosen, f)
+			case cmd.Flags().Changed("verify"):
+				return a.verifyExperiments(cmd, chosen, f)
+			}
+			if chosen, err = reproduce.At(chosen, ids, f.scale); err != nil {
+				return wrap(exitInput, err)
+			}
+			return a.reproduce(cmd, chosen, f)
+		},
+	}
+	flags := cmd.Flags()
+	flags.StringVar(&f.from, "from", "", "folder with experiments of your own, PAPER/FIGURE.yaml, instead of those of xoff")
+	flags.BoolVar(&f.list, "list", false, "list experiments with the time that they take")
+	flags.StringVar(&f.scale, "scale", reproduce.Quick, "quick (fewer hosts, shorter), or paper (as published)")
+	flags.BoolVar(&f.save, "save", false, "store the results in the folder of --data")
+	flags.BoolVar(&f.render, "render", false, "write the documents from stored results; nothing is run")
+	flags.StringVar(&f.data, "data", filepath.Join(reproductionFolder, "data"), "folder of stored results")
+	flags.IntVar(&f.verify, "verify", 0, "run so many points of the stored results again and compare their bytes")
+	f.figures.register(cmd)
+	flags.StringVar(&f.pick, "pick", "", "text that chooses the points of --verify, such as the hash of a commit")
+	return cmd
+}
+
+// experiments reads those of xoff, or of a folder.
+func (f *reproduceFlags) experiments() ([]*reproduce.Experiment, error) {
+	if f.from == "" {
+		return reproduce.Built()
+	}
+	list, err := reproduce.Read(os.DirFS(f.from), f.from)
+	if err == nil && len(list) == 0 {
+		err = fmt.Errorf("--from: %s has no experiments; allowed: a folder with PAPER/paper.yaml and PAPER/FIGURE.yaml", f.from)
+	}
+	return list, err
+}
+
+// figureLine is an experiment in a list.
+type figureLine struct {
+	ID     string             `json:"id"`
+	Figure string             `json:"figure"`
+	Title  string             `json:"title"`
+	Claims []string           `json:"claims"`
+	Scales map[string]howLong `json:"scales"`
+}
+
+type howLong struct {
+	Points  int     `json:"points"`
+	Seconds float64 `json:"cpu_seconds"`
+}
+
+func (a *app) listExperiments(list []*reproduce.Experiment) error {
+	out := []figureLine{}
+	for _, e := range list {
+		l := figureLine{ID: e.ID, Figure: e.Figure, Title: e.Title, Claims: []string{}, Scales: map[string]howLong{}}
+		for _, c := range e.Claims {
+			l.Claims = append(l.Claims, c.ID)
+		}
+		for _, s := range []string{reproduce.Quick, reproduce.Full} {
+			if e.Has(s) {
+				n, seconds := e.Cost(s)
+				l.Scales[s] = howLong{n, seconds}
+			}
+		}
+		out = append(out, l)
+	}
+	if a.json {
+		return a.printJSON(out)
+	}
+	w := &sheet{tab: tabwriter.NewWriter(a.out, 0, 0, 2, ' ', 0)}
+	w.line("experiment\tfigure\tquick\tpaper\tclaims\ttitle")
+	for _, l := range out {
+		w.line("%s\t%s\t%s\t%s\t%d\t%s", l.ID, l.Figure, l.time(reproduce.Quick, a.workers), l.time(reproduce.Full, a.workers), len(l.Claims), l.Title)
+	}
+	w.line("")
+	w.line("times are estimates for %d idle cores; points that experiments share run once", a.workers)
+	return w.flush()
+}
+
+// time is what the list says of a scale.
+func (l *figureLine) time(scale string, workers int) string {
+	h, ok := l.Scales[scale]
+	switch {
+	case !ok:
+		return "-"
+	case h.Points == 0:
+		return "computed"
+	}
+	return fmt.Sprintf("%d runs, %s", h.Points, (time.Duration(h.Seconds/float64(workers)) * time.Second).Round(time.Second))
+}
+
+// reproduce runs experiments, judges them and writes their reports.
+func (a *app) reproduce(cmd *cobra.Command, list []*reproduce.Experiment, f *reproduceFlags) error {
+	if err := a.startRuns(); err != nil {
+		return err
+	}
+	plan, err := reproduce.NewPlan(list, f.scale)
+	if err != nil {
+		return wrap(exitInput, err)
+	}
+	folder := a.folderFor("reproduce")
+	parts := ""
+	if f.save {
+		parts = f.data
+	}
+	results, err := a.runPlan(cmd, plan, f, folder, parts)
+	if err != nil {
+		return err
+	}
+	for i, e := range list {
+		if err := saveReport(e, results[i], folder, &f.figures); err != nil {
+			return wrap(exitFailure, err)
+		}
+		if f.save && e.Simulated() {
+			if err := results[i].Finish(f.data); err != nil {
+				return wrap(exitFailure, err)
+			}
+		}
+	}
+	if err := a.printJudged(list, results, folder); err != nil {
+		return wrap(exitFailure, err)
+	}
+	return judgedError(list, results)
+}
+
+// runPlan runs the points of a plan that are neither in the folder nor, if that is
+// named, in the folder of parts, which takes what is finished when it is interrupted.
+func (a *app) runPlan(cmd *cobra.Command, plan *reproduce.Plan, f *reproduceFlags, folder, parts string) ([]*reproduce.Result, error) {
+	m := a.newMeter()
+	r := &sweep.Runner{
+		Store: sweep.Store{Folder: folder}, Workers: a.workers, Timed: f.save, Build: f.run.tryBuild, Run: f.run.point,
+		Progress: func(p sweep.Progress) {
+			m.show(func(passed time.Duration) string { return sweepLine(p, passed) })
+		},
+	}
+	if err := r.Store.Lock(); err != nil {
+		return nil, wrap(exitFailure, err)
+	}
+	defer r.Store.Close()
+	if err := plan.Prepare(cmd.Context(), r, f.run.shown()); err != nil {
+		if cmd.Context().Err() != nil {
+			return nil, failf(exitInterrupted, "interrupted before anything ran")
+		}
+		return nil, wrap(exitInput, err)
+	}
+	if parts != "" {
+		if err := plan.Continue(parts); err != nil {
+			return nil, wrap(exitInput, err)
+		}
+	}
+	m.restart()
+	rows, err := r.Sweep(cmd.Context(), plan.Points)
+	m.clear()
+	if err != nil {
+		again := "the same command goes on"
+		if parts != "" {
+			if err := plan.Keep(&r.Store, rows, parts); err != nil {
+				return nil, wrap(exitFailure, err)
+			}
+			again += ", on another machine, too, with the same program and " + filepath.Join(parts, "*.part.json")
+		}
+		return nil, sweepError(cmd.Context(), err, rows, folder, again)
+	}
+	results, err := plan.Collect(&r.Store, rows)
+	return results, wrap(exitFailure, err)
+}
+
+// saveReport writes the compact result and the report of an experiment.
+func saveReport(e *reproduce.Experiment, r *reproduce.Result, folder string, figures *figureFiles) error {
+	if err := r.Save(folder); err != nil {
+		return err
+	}
+	d, err := reproduce.Report(reproduce.Single(e, r))
+	if err != nil {
+		return err
+	}
+	path := reportFile(folder, r)
+	if err := disk.WriteFile(path, d.HTML); err != nil {
+		return err
+	}
+	_, err = figures.write(d, folder, strings.TrimSuffix(filepath.Base(path), ".html"))
+	return err
+}
+
+func reportFile(folder string, r *reproduce.Result) string {
+	return filepath.Join(folder, strings.TrimSuffix(reproduce.FileName(r.Experiment, r.Scale), ".json")+".html")
+}
+
+// judgedDocument is what --json prints about an experiment.
+type judgedDocument struct {
+	*reproduce.Result
+	Claims []*reproduce.Judged `json:"claims"`
+	Report string              `json:"report"`
+}
+
+func (a *app) printJudged(list []*reproduce.Experiment, results []*reproduce.Result, folder string) error {
+	if a.json {
+		docs := []judgedDocument{}
+		for i, e := range list {
+			docs = append(docs, judgedDocument{results[i], e.Judge(results[i]), reportFile(folder, results[i])})
+		}
+		return a.printJSON(docs)
+	}
+	if a.quiet {
+		return nil
+	}
+	for i, e := range list {
+		w := &sheet{tab: tabwriter.NewWriter(a.out, 0, 0, 2, ' ', 0)}
+		w.line("%s, %s: %s (scale %s)", color.New(color.Bold).Sprint(e.ID), e.Figure, e.Title, results[i].Scale)
+		w.line("")
+		w.table(e.Cells(results[i]))
+		w.line("")
+		w.line("claim\tpaper\there\tverdict\t")
+		for _, j := range e.Judge(results[i]) {
+			w.line("%s\t%s\t%s\t%s\t%s", j.ID, e.PaperNumber(j.Claim), j.Number(), verdictText(j), j.Claim.Text)
+		}
+		w.line("")
+		w.line("report  %s", reportFile(folder, results[i]))
+		w.line("")
+		if err := w.flush(); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func verdictText(j *reproduce.Judged) string {
+	text := string(j.Verdict)
+	if text == "" {
+		return "not run"
+	}
+	switch j.Verdict {
+	case reproduce.Reproduced:
+		text = color.GreenString(text)
+	case reproduce.NotReproduced:
+		text = color.RedString(text)
+	default:
+		text = color.YellowString(text)
+	}
+	switch {
+	case j.Surprise():
+		text += fmt.Sprintf(" (expected: %s)", j.Expected)
+	case j.Deviation != nil:
+		text += " (known)"
+	}
+	return text
+}
+
+// judgedError is the exit code: that of failed runs, or 1 for a verdict that is not
+// the one that the experiment asserts.
+func judgedError(list []*reproduce.Experiment, results []*reproduce.Result) error {
+	code, troubles := 0, []string(nil)
+	var surprises []string
+	for i, e := range list {
+		c, lines := results[i].Trouble()
+		code, troubles = max(code, c), append(troubles, lines...)
+		for _, j := range e.Judge(results[i]) {
+			if j.Surprise() {
+				surprises = append(surprises, fmt.Sprintf("%s is %s, expected: %s", j.ID, j.Verdict, j.Expected))
+			}
+		}
+	}
+	if code != 0 {
+		return failf(code, "%d points failed; the first: %s", len(troubles), troubles[0])
+	}
+	if len(surprises) > 0 {
+		return failf(exitFailure, "%d claims did not come out as the experiments say (deviations): %s", len(surprises), strings.Join(surprises, "; "))
+	}
+	return nil
+}
+
+// renderExperiments writes the documents of the papers of some experiments. A
+// document is of its whole paper, whichever figures were named.
+func (a *app) renderExperiments(all, chosen []*reproduce.Experiment, f *reproduceFlags) error {
+	folder := reproductionFolder
+	if a.folder != "" {
+		folder = a.folder
+	}
+	var papers []string
+	for _, e := range chosen {
+		if !slices.Contains(papers, e.Paper.Name) {
+			papers = append(papers, e.Paper.Name)
+		}
+	}
+	for _, name := range papers {
+		d, err := reproduce.Stored(all, name, f.data)
+		if err != nil {
+			return wrap(exitInput, err)
+		}
+		if err := disk.Prepare(folder); err != nil {
+			return wrap(exitFailure, err)
+		}
+		path := filepath.Join(folder, name+".md")
+		err = disk.WriteFile(path, func(w io.Writer) error {
+			return d.Markdown(w, func(file string, write func(io.Writer) error) error {
+				return disk.WriteFile(filepath.Join(folder, file), write)
+			})
+		})
+		if err != nil {
+			return wrap(exitFailure, err)
+		}
+		if !a.quiet {
+			fmt.Fprintln(a.out, path)
+		}
+	}
+	return nil
+}
+
+// verifyExperiments runs some stored points again.
+func (a *app) verifyExperiments(cmd *cobra.Command, list []*reproduce.Experiment, f *reproduceFlags) error {
+	if err := a.startRuns(); err != nil {
+		return err
+	}
+	if f.verify < 1 {
+		return failf(exitInput, "--verify is %d; allowed: 1 or more", f.verify)
+	}
+	checks, err := reproduce.Pick(list, f.scale, f.data, f.verify, f.pick)
+	if err != nil {
+		return wrap(exitInput, err)
+	}
+	// Points that are there already prove nothing.
+	folder := filepath.Join(a.folderFor("reproduce"), "verify")
+	if err := os.RemoveAll(folder); err != nil {
+		return wrap(exitFailure, err)
+	}
+	for _, c := range checks {
+		results, err := a.runPlan(cmd, c.Plan, f, folder, "")
+		if err != nil {
+			return err
+		}
+		if err := c.Compare(results[0]); err != nil {
+			return wrap(exitFailure, err)
+		}
+		if !a.quiet {
+			fmt.Fprintf(a.out, "%s: the same bytes\n", c)
+		}
+	}
+	return nil
+}

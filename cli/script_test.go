@@ -1,0 +1,114 @@
+package cli
+
+import (
+	"encoding/json"
+	"errors"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"testing"
+	"time"
+
+	"github.com/rogpeppe/go-internal/testscript"
+)
+
+func TestMain(m *testing.M) {
+	testscript.Main(m, map[string]func(){
+		"xoff": func() { os.Exit(Main(os.Args[1:])) },
+	})
+}
+
+// TestScripts runs the dialogues in testdata/script.
+func TestScripts(t *testing.T) {
+	testscript.Run(t, testscript.Params{
+		Dir: "testdata/script",
+		Cmds: map[string]func(ts *testscript.TestScript, neg bool, args []string){
+			"exits":     exits,
+			"interrupt": interrupt,
+			"glob":      globbed,
+			"json":      oneDocument,
+			"same":      same,
+		},
+		Setup: func(env *testscript.Env) error {
+			env.Setenv("NO_COLOR", "1")
+			data, err := os.ReadFile("testdata/busy.yaml")
+			if err != nil {
+				return err
+			}
+			if err := os.CopyFS(env.WorkDir+"/experiments", os.DirFS(toyExperiments)); err != nil {
+				return err
+			}
+			return os.WriteFile(env.WorkDir+"/busy.yaml", data, 0o644)
+		},
+	})
+}
+
+// exits CODE COMMAND... runs a command and checks its exit code.
+func exits(ts *testscript.TestScript, _ bool, args []string) {
+	want, err := strconv.Atoi(args[0])
+	ts.Check(err)
+	err = ts.Exec(args[1], args[2:]...)
+	got := 0
+	if exit := (*exec.ExitError)(nil); errors.As(err, &exit) {
+		got = exit.ExitCode()
+	} else {
+		ts.Check(err)
+	}
+	if got != want {
+		ts.Fatalf("exit code %d, want %d", got, want)
+	}
+}
+
+// interrupt CODE FILE COMMAND... starts a command, sends it SIGINT as soon as the
+// file (a pattern) exists, and checks its exit code.
+func interrupt(ts *testscript.TestScript, _ bool, args []string) {
+	want, err := strconv.Atoi(args[0])
+	ts.Check(err)
+	cmd := exec.Command(args[2], args[3:]...)
+	cmd.Dir = ts.MkAbs(".")
+	ts.Check(cmd.Start())
+	done := make(chan error, 1)
+	go func() { done <- cmd.Wait() }()
+	for sent := false; ; {
+		select {
+		case <-done:
+			if got := cmd.ProcessState.ExitCode(); got != want {
+				ts.Fatalf("exit code %d, want %d", got, want)
+			}
+			return
+		case <-time.After(10 * time.Millisecond):
+		}
+		if found, err := filepath.Glob(ts.MkAbs(args[1])); err == nil && len(found) > 0 && !sent {
+			sent = true
+			ts.Check(cmd.Process.Signal(os.Interrupt))
+		}
+	}
+}
+
+// globbed PATTERN NAME copies the one file that fits the pattern.
+func globbed(ts *testscript.TestScript, _ bool, args []string) {
+	found, err := filepath.Glob(ts.MkAbs(args[0]))
+	ts.Check(err)
+	if len(found) != 1 {
+		ts.Fatalf("%d files fit %s, want 1", len(found), args[0])
+	}
+	data, err := os.ReadFile(found[0])
+	ts.Check(err)
+	ts.Check(os.WriteFile(ts.MkAbs(args[1]), data, 0o644))
+}
+
+// oneDocument checks that the last command printed exactly one JSON document.
+func oneDocument(ts *testscript.TestScript, _ bool, _ []string) {
+	if out := ts.ReadFile("stdout"); !json.Valid([]byte(out)) {
+		ts.Fatalf("not one JSON document: %.200s", out)
+	}
+}
+
+// same FOLDER FOLDER compares all files of two folders.
+func same(ts *testscript.TestScript, _ bool, args []string) {
+	a, b := tree(ts, ts.MkAbs(args[0])), tree(ts, ts.MkAbs(args[1]))
+	if diff := differences(a, b); diff != "" {
+		ts.Fatalf("%s and %s differ: %s", args[0], args[1], diff)
+	}
+}

@@ -1,0 +1,315 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"strings"
+	"text/tabwriter"
+	"time"
+
+	"github.com/fatih/color"
+	"github.com/spf13/cobra"
+
+	"github.com/xoff-net/xoff/base/units"
+	"github.com/xoff-net/xoff/internal/sweep"
+	"github.com/xoff-net/xoff/scenario"
+)
+
+// sweepFlags are the flags of commands that run a scenario many times.
+type sweepFlags struct {
+	run     runFlags
+	vary    []string
+	seeds   string
+	metrics string
+	resume  bool
+}
+
+func (f *sweepFlags) register(cmd *cobra.Command) {
+	f.run.register(cmd)
+	registerSeeds(cmd, &f.seeds)
+	registerMetrics(cmd, &f.metrics)
+	cmd.Flags().StringArrayVar(&f.vary, "vary", nil, "values of a key: KEY=a,b,c; a value may be {...}, [...] or a range such as 0.1..0.9/0.2 (repeatable: all combinations)")
+}
+
+func registerSeeds(cmd *cobra.Command, seeds *string) {
+	cmd.Flags().StringVar(seeds, "seeds", "", "run with several seeds: how many (5: from --seed or that of the scenario on), or which (1,2,5)")
+}
+
+func registerMetrics(cmd *cobra.Command, metrics *string) {
+	cmd.Flags().StringVar(metrics, "metric", "", "columns of the table: paths in summary.json joined by commas, such as fct_ps.p99,pauses.pauses")
+}
+
+// columns are the metrics that the flag names.
+func columns(flag string) []string {
+	if flag == "" {
+		return nil
+	}
+	var list []string
+	for _, m := range strings.Split(flag, ",") {
+		list = append(list, strings.TrimSpace(m))
+	}
+	return list
+}
+
+func (a *app) sweepCommand() *cobra.Command {
+	f := &sweepFlags{}
+	cmd := &cobra.Command{
+		Use:   "sweep FILE --vary KEY=a,b,c ...",
+		Short: "Run a scenario over a grid of values and seeds",
+		Long: `Runs a scenario with every combination of the values of --vary and every seed, on
+all cores, and writes one table: sweep.csv, sweep.parquet and sweep.json. Every
+point is a results folder of its own.
+
+A sweep that was interrupted, or killed, goes on with --resume. Finished points
+are used again when scenario, program and options are the same.
+
+  xoff sweep mine.yaml --vary switch.policy.alpha=1/16,1/8,1/4 --seeds 5
+  xoff sweep mine.yaml --vary 'hosts.cc={name: dcqcn},{name: none}' --vary workload[0].load.share=0.2..0.8/0.2`,
+		Args: oneFile,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if len(f.vary) == 0 && f.seeds == "" {
+				return failf(exitInput, "nothing is varied; allowed: --vary KEY=a,b,c, --seeds N, or both")
+			}
+			t, err := a.sweep(cmd, args[0], f, "sweep")
+			if err != nil {
+				return err
+			}
+			return a.finishSweep(t, func(w *sheet) {
+				names := columns(f.metrics)
+				if names == nil {
+					names = sweep.DefaultMetrics
+				}
+				w.table(t.Cells(names))
+			})
+		},
+	}
+	f.register(cmd)
+	cmd.Flags().BoolVar(&f.resume, "resume", false, "go on with the sweep in the folder")
+	return cmd
+}
+
+// runSeeds is `xoff run --seeds`: a sweep over nothing but seeds, summed up by
+// metric.
+func (a *app) runSeeds(cmd *cobra.Command, file, seeds string, f *runFlags) error {
+	t, err := a.sweep(cmd, file, &sweepFlags{run: *f, seeds: seeds, resume: true}, "seeds")
+	if err != nil {
+		return err
+	}
+	return a.finishSweep(t, func(w *sheet) { w.table(t.Statistics()) })
+}
+
+// swept is a table and the folder it was written to.
+type swept struct {
+	*sweep.Table
+	folder string
+}
+
+// sweep runs the grid that the flags describe.
+func (a *app) sweep(cmd *cobra.Command, file string, f *sweepFlags, kind string) (*swept, error) {
+	if err := f.run.check(); err != nil {
+		return nil, err
+	}
+	if err := a.startRuns(); err != nil {
+		return nil, err
+	}
+	g, base, err := a.grid(cmd, file, f)
+	if err != nil {
+		return nil, wrap(exitInput, err)
+	}
+	m := a.newMeter()
+	folder := a.folderFor(base.Name + "-" + kind)
+	r := &sweep.Runner{
+		Store: sweep.Store{Folder: folder}, Workers: a.workers, Build: f.run.tryBuild, Run: f.run.point,
+		Progress: func(p sweep.Progress) {
+			m.show(func(passed time.Duration) string { return sweepLine(p, passed) })
+		},
+	}
+	points, err := r.Prepare(cmd.Context(), g, f.run.shown(), columns(f.metrics))
+	if err != nil {
+		if cmd.Context().Err() != nil {
+			return nil, failf(exitInterrupted, "interrupted before anything ran")
+		}
+		return nil, wrap(exitInput, err)
+	}
+	if err := r.Store.Open(g, points, f.resume); err != nil {
+		if errors.Is(err, sweep.ErrExists) {
+			return nil, wrap(exitInput, err)
+		}
+		return nil, wrap(exitFailure, err)
+	}
+	defer r.Store.Close()
+	m.restart()
+	rows, err := r.Sweep(cmd.Context(), points)
+	m.clear()
+	if err != nil {
+		return nil, sweepError(cmd.Context(), err, rows, folder, "the same command with --resume goes on")
+	}
+	t := sweep.NewTable(g, rows)
+	if err := r.Store.Save(t); err != nil {
+		return nil, wrap(exitFailure, err)
+	}
+	return &swept{t, folder}, nil
+}
+
+func sweepError(ctx context.Context, err error, rows []sweep.Row, folder, again string) error {
+	done := 0
+	for _, r := range rows {
+		if r.Summary != nil {
+			done++
+		}
+	}
+	kept := fmt.Sprintf("%d of %d points are finished and kept in %s; %s", done, len(rows), folder, again)
+	if ctx.Err() != nil {
+		return failf(exitInterrupted, "interrupted: %s", kept)
+	}
+	return failf(exitFailure, "%w; %s", err, kept)
+}
+
+// grid reads the scenario and what is varied.
+func (a *app) grid(cmd *cobra.Command, file string, f *sweepFlags) (*sweep.Grid, *scenario.Config, error) {
+	g, err := sweep.ReadGrid(file)
+	if err != nil {
+		return nil, nil, err
+	}
+	g.Set = f.run.settings()
+	for _, v := range f.vary {
+		axis, err := sweep.ParseAxis(v)
+		if err != nil {
+			return nil, nil, fmt.Errorf("--vary: %w", err)
+		}
+		g.Axes = append(g.Axes, axis)
+	}
+	base, err := g.Base()
+	if err != nil {
+		return nil, nil, err
+	}
+	first := base.Seed
+	if cmd.Flags().Changed("seed") {
+		first = a.seed
+		g.Seeds = []uint64{first}
+	}
+	if f.seeds != "" {
+		if g.Seeds, err = sweep.ParseSeeds(f.seeds, first); err != nil {
+			return nil, nil, fmt.Errorf("--seeds: %w", err)
+		}
+	}
+	return g, base, nil
+}
+
+// tryBuild builds a scenario and an engine for it, to find what is wrong.
+func (f *runFlags) tryBuild(cfg *scenario.Config) (*scenario.Built, error) {
+	built, err := f.build(cfg, nil)
+	if err != nil {
+		return nil, err
+	}
+	_, err = f.prepare(built, 1, nil)
+	return built, err
+}
+
+// shown are the options that show in results.
+func (f *runFlags) shown() string {
+	return fmt.Sprintf("csv=%t flow_trace=%t invariants=%s engine=%s", f.csv, f.flowTrace, f.invariants, f.engine)
+}
+
+// reportEvery is how often a point of a sweep reports.
+const reportEvery = lineEvery
+
+// point runs one point of a sweep and writes its results.
+func (f *runFlags) point(ctx context.Context, job *sweep.Job) (sweep.Verdict, error) {
+	cfg := job.Point.Config
+	built, err := f.build(cfg, nil)
+	if err != nil {
+		return sweep.Verdict{}, cfg.Locate(err)
+	}
+	var last time.Time
+	x, err := f.prepare(built, job.Workers, func(now units.Time, e engine) {
+		if t := time.Now(); t.Sub(last) >= reportEvery {
+			last = t
+			job.Report(shareOf(built, now), e.Totals().Hops)
+		}
+	})
+	if err != nil {
+		return sweep.Verdict{}, err
+	}
+	results, err := newResults(job.Folder)
+	if err != nil {
+		return sweep.Verdict{}, &sweep.WriteError{Err: err}
+	}
+	defer results.stage.Discard()
+	done, err := x.run(ctx, results, f.csv)
+	if err != nil || ctx.Err() != nil {
+		return sweep.Verdict{}, errors.Join(err, ctx.Err())
+	}
+	job.Report(1, done.summary.Network.Hops)
+	if done.unwritten != nil {
+		return sweep.Verdict{}, &sweep.WriteError{Err: done.unwritten}
+	}
+	return verdictOf(verdict(ctx, built, done.summary, f.invariants, job.Folder)), nil
+}
+
+func verdictOf(err error) sweep.Verdict {
+	if err == nil {
+		return sweep.Verdict{}
+	}
+	v := sweep.Verdict{Code: exitFailure, Message: err.Error()}
+	if f := (*failure)(nil); errors.As(err, &f) {
+		v.Code = f.code
+	}
+	return v
+}
+
+// finishSweep prints a sweep and turns what its points found into an exit code.
+func (a *app) finishSweep(t *swept, text func(*sheet)) error {
+	var err error
+	switch {
+	case a.json:
+		err = t.WriteJSON(a.out)
+	case !a.quiet:
+		w := &sheet{tab: tabwriter.NewWriter(a.out, 0, 0, 2, ' ', 0)}
+		w.line("%s, %d points", color.New(color.Bold).Sprint(t.Scenario), len(t.Rows))
+		w.line("")
+		text(w)
+		w.line("")
+		w.line("files")
+		sep := string(os.PathSeparator)
+		w.line("  %s\tone row per point; .parquet and .json hold the same", t.folder+sep+"sweep.csv")
+		w.line("  %s\tthe results of each point", t.folder+sep+"points"+sep)
+		err = w.flush()
+	}
+	if err != nil {
+		return wrap(exitFailure, err)
+	}
+	return a.sweepVerdict(t)
+}
+
+func (a *app) sweepVerdict(t *swept) error {
+	bad := 0
+	first := ""
+	for _, r := range t.Rows {
+		if r.Verdict.Code != 0 {
+			if bad == 0 {
+				first = r.Point.Label + ": " + r.Verdict.Message
+			}
+			bad++
+		}
+	}
+	if bad == 0 {
+		return nil
+	}
+	return failf(t.Code(), "%d of %d points failed; the first: %s", bad, len(t.Rows), first)
+}
+
+// table prints a head and lines. The last cell of a line is trouble, in red.
+func (w *sheet) table(head []string, lines [][]string) {
+	w.line("%s", strings.TrimRight(strings.Join(head, "\t"), "\t"))
+	for _, line := range lines {
+		last := len(line) - 1
+		text := strings.Join(line[:last], "\t")
+		if line[last] != "" {
+			text += "\t" + color.RedString(line[last])
+		}
+		w.line("%s", text)
+	}
+}

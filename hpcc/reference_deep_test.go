@@ -1,8 +1,0 @@
-//go:build deep
-
-package hpcc
-
-import "testing"
-
-// Web search on a leaf-spine fabric: 605 flows, with HPCC and PowerTCP.
-func TestDeepReference(t *testing.T) { agree(t, "S3") }

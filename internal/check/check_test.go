@@ -1,0 +1,427 @@
+package check
+
+import (
+	"context"
+	"reflect"
+	"strings"
+	"testing"
+
+	"github.com/xoff-net/xoff/base/units"
+	"github.com/xoff-net/xoff/examples"
+	"github.com/xoff-net/xoff/scenario"
+)
+
+// read checks a scenario given as text.
+func read(t *testing.T, text string, o Options) *Report {
+	t.Helper()
+	c, err := scenario.ParseDraft("a.yaml", []byte(text))
+	if err != nil {
+		t.Fatal(err)
+	}
+	s, err := scenario.NewSurvey(c)
+	if err != nil {
+		t.Fatal(err)
+	}
+	r, err := Run(context.Background(), s, o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return r
+}
+
+// about returns the findings of a kind.
+func about(r *Report, k Kind) []Finding {
+	var list []Finding
+	for _, f := range r.Findings {
+		if f.Kind == k {
+			list = append(list, f)
+		}
+	}
+	return list
+}
+
+// two leaves of two hosts under one spine: 100 Gbps to hosts, 400 Gbps between
+// switches, 1 us; one lossless class; frames of 1048 B.
+const small = `
+name: small
+topology:
+  name: leaf-spine
+  leaves: 2
+  spines: 1
+  hosts_per_leaf: 2
+  host_link:   {rate: 100Gbps, delay: 1us}
+  fabric_link: {rate: 400Gbps, delay: 1us}
+classes:
+  control: {ids: [0], kind: control}
+  rdma:    {ids: [3], kind: lossless}
+`
+
+// PHI* of the small fabric: 2 x 12,500 + 3 x 1048 + 64 = 28,208 B to hosts, and
+// 2 x 50,000 + 3 x 1048 + 64 = 103,208 B between switches.
+func TestHeadroom(t *testing.T) {
+	r := read(t, small+`
+switch:
+  buffer: {size: 1MiB}
+  flow_control: {name: pfc, headroom: 28207B}
+`, Options{})
+	got := about(r, OfHeadroom)
+	want := []struct {
+		where []string
+		gap   Gap
+	}{
+		{[]string{"leaf0.port0", "leaf0.port1", "leaf1.port0", "leaf1.port1"}, Gap{28207, 28208, 1, "100Gbps", "1us", "1us", "0ps", 1048}},
+		{[]string{"leaf0.port2", "leaf1.port2"}, Gap{28207, 103208, 75001, "400Gbps", "1us", "1us", "0ps", 1048}},
+		{[]string{"spine0.port0", "spine0.port1"}, Gap{28207, 103208, 75001, "400Gbps", "1us", "1us", "0ps", 1048}},
+	}
+	if len(got) != len(want) || r.Problems != len(want) {
+		t.Fatalf("%d findings: %+v", len(got), r.Findings)
+	}
+	for i, w := range want {
+		f := got[i]
+		if !reflect.DeepEqual(f.Where, w.where) || *f.Headroom != w.gap || !reflect.DeepEqual(f.Classes, []int{3}) {
+			t.Errorf("%+v %+v, want %+v", f, f.Headroom, w)
+		}
+	}
+	// What the leaf would have left: 1 MiB - 2 x 28,208 - 103,208.
+	for _, words := range []string{"leaf*.to-spine* (2 ports)", "75001 B short", `{match: "leaf*.to-spine*", flow_control: {headroom: exact}}`, "leaf0 would have 888952 B left to share"} {
+		if !strings.Contains(got[1].What+got[1].Fix, words) {
+			t.Errorf("no %q in %s %s", words, got[1].What, got[1].Fix)
+		}
+	}
+	// One byte more at the hosts, and exact elsewhere, and all is well.
+	r = read(t, small+`
+switch:
+  buffer: {size: 1MiB}
+  flow_control: {name: pfc, headroom: 28208B}
+  overrides:
+    - {match: "*.to-spine*", flow_control: {headroom: exact}}
+    - {match: "spine*.to-*", flow_control: {headroom: 103208B}}
+`, Options{})
+	if len(r.Findings) != 0 {
+		t.Errorf("%+v", r.Findings)
+	}
+	want2 := []Budget{
+		{Switches: []string{"leaf0", "leaf1"}, Size: units.MiB, Ports: 3, Headroom: 159624, Shared: 888952, Needed: 159624, Exact: 159624},
+		{Switches: []string{"spine0"}, Size: units.MiB, Ports: 2, Headroom: 206416, Shared: 842160, Needed: 206416, Exact: 206416},
+	}
+	if !reflect.DeepEqual(r.Budgets, want2) {
+		t.Errorf("budgets %+v, want %+v", r.Budgets, want2)
+	}
+}
+
+// Eq. 1 knows neither the frame that crosses the threshold nor the PAUSE frame: with
+// 307.2 ns (3840 B) of processing it is 1048 + 64 B short.
+func TestHeadroomOfEq1(t *testing.T) {
+	r := read(t, small+`
+switch:
+  flow_control: {name: pfc, headroom: eq1}
+  pfc: {processing: 307200ps}
+  overrides: [{match: "*.to-spine*", pfc: {processing: 76800ps}}, {match: "spine*.to-*", pfc: {processing: 76800ps}}]
+`, Options{})
+	got := about(r, OfHeadroom)
+	if len(got) != 3 {
+		t.Fatalf("%+v", r.Findings)
+	}
+	for _, f := range got {
+		if f.Headroom.Short != 1112 || !strings.Contains(f.What, "ns to act on a pause") {
+			t.Errorf("%s: %d B short, want 1112", f.Where, f.Headroom.Short)
+		}
+	}
+}
+
+// The pipeline of a switch delays what comes in, and not what goes to a host:
+// 2 x 12,500 + 1250 + 3 x 1048 + 64.
+func TestHeadroomWithLatency(t *testing.T) {
+	f := about(read(t, small+"switch: {latency: 100ns, flow_control: {name: pfc, headroom: 28208B}}\n", Options{}), OfHeadroom)
+	if len(f) == 0 || f[0].Headroom.Need != 29458 || !strings.Contains(f[0].What, "(100Gbps, 1us there and 1.1us back, frames") {
+		t.Errorf("%+v", f)
+	}
+}
+
+// A host that takes frames slowly pauses too.
+func TestHeadroomOfSlowHosts(t *testing.T) {
+	const slow = `
+hosts: {receive: {rate: 50Gbps, buffer: 200KB, xoff: 50KB, hosts: [host1]}}
+switch: {flow_control: {name: pfc, headroom: `
+	if f := about(read(t, small+slow+"exact}}\n", Options{}), OfHeadroom); len(f) != 0 {
+		t.Errorf("%+v", f)
+	}
+	f := about(read(t, small+slow+"20KB}}\n", Options{}), OfHeadroom)
+	if last := f[len(f)-1]; !reflect.DeepEqual(last.Where, []string{"host1.port0"}) || last.Headroom.Need != 28208 {
+		t.Errorf("%+v", last)
+	}
+}
+
+// Three ports of the leaf with 100,000 B and a private queue of 3000 B each take
+// 309,000 B; a chip of 8 ports 824,000 B.
+func TestOvercommit(t *testing.T) {
+	const flow = "flow_control: {name: pfc, headroom: 100KB}"
+	for _, c := range []struct {
+		name, sw string
+		findings []string // of leaves
+	}{
+		{"fits", "{buffer: {size: 344KB, private_per_queue: 3KB}, " + flow + "}", nil},
+		{"full", "{buffer: {size: 309KB, private_per_queue: 3KB}, " + flow + "}",
+			[]string{"leaf0 and leaf1: the buffer is promised twice: headroom (300000 B) and private segments (9000 B) of 3 ports take 309000 of 309000 B, 1 too many",
+				"a buffer of more than 309000 B, or headroom: exact, which takes 159624 B"}},
+		{"little", "{buffer: {size: 310KB, private_per_queue: 3KB}, " + flow + "}",
+			[]string{"leave 1000 of 310000 B to share (0.3 %)", "a larger buffer; xoff headroom"}},
+		{"chip", "{ports: 8, buffer: {size: 824KB, private_per_queue: 3KB}, " + flow + "}",
+			[]string{"of 8 ports take 824000 of 824000 B, 1 too many", "reserve_for: cabled"}},
+	} {
+		f := about(read(t, small+"switch: "+c.sw+"\n", Options{}), OfBuffer)
+		if c.findings == nil {
+			if len(f) != 0 {
+				t.Errorf("%s: %+v", c.name, f)
+			}
+			continue
+		}
+		if len(f) == 0 {
+			t.Errorf("%s: nothing found", c.name)
+			continue
+		}
+		for _, words := range c.findings {
+			if !strings.Contains(f[0].What+f[0].Fix, words) {
+				t.Errorf("%s: no %q in %s; %s", c.name, words, f[0].What, f[0].Fix)
+			}
+		}
+	}
+	// With two classes of 100,000 B the leaf needs 600,000 B; one fits 400,000.
+	f := about(read(t, strings.Replace(small, "[3]", "[3, 4]", 1)+"switch: {buffer: {size: 400KB}, "+flow+"}\n", Options{}), OfBuffer)
+	if len(f) == 0 || !strings.Contains(f[0].Fix, "or at most 1 lossless class") {
+		t.Errorf("%+v", f)
+	}
+}
+
+const flowsOf = `
+workload:
+  - {name: a, generator: flows, class: rdma, flows: [{from: host0, to: host3, size: 1KB, start: 0s}]}
+`
+
+func TestClasses(t *testing.T) {
+	const none = `switch: {overrides: [{match: "leaf1", flow_control: {name: none}}]}` + "\n"
+	for _, c := range []struct {
+		name, text string
+		level      Level
+		words      string
+		where      []string
+	}{
+		{"a lossy hop", small + flowsOf + none, Problem,
+			"class 3: lossless for hosts, but not on the way: flow control none at leaf1.port0 to host2, leaf1.port1 to host3 and leaf1.port2 to spine0 drops",
+			[]string{"leaf1.port0", "leaf1.port1", "leaf1.port2"}},
+		{"half a cable", small + flowsOf + none, Problem, "1 cable is lossless in one direction only: leaf1.to-spine0 drops", []string{"leaf1.to-spine0"}},
+		{"nobody pauses", small + flowsOf + "switch: {flow_control: {name: none}}\n", Problem, "flow control none on every port", nil},
+		{"IRN recovers", small + flowsOf + none + "hosts: {reliability: {name: irn}}\n", Note, "and transports recover from that", nil},
+		{"unused class", strings.Replace(small, "[3]", "[3, 5, 6]", 1) + flowsOf + "switch: {flow_control: {name: pfc, headroom: 200KB}}\n", Note,
+			"classes 5, 6: lossless, but used by no workload; headroom for that takes 1200000 B of leaf0", nil}, // 2 x 3 x 200,000
+		{"ACKs", small + flowsOf + "hosts: {ack: {class: rdma}}\n", Note, "ACKs travel in lossless class 3", nil},
+		{"go-back-n", small + "  tcp: {ids: [5], kind: lossy}\n" + strings.Replace(flowsOf, "rdma", "tcp", 1), Note, "workload a: go-back-n in lossy class 5", nil},
+		{"no marks", small + flowsOf + "switch: {ecn: {name: none}}\nhosts: {cc: {name: dcqcn}}\n", Note, "workload a: dcqcn waits for congestion marks, but 8 ports mark no frames of class 3", nil},
+		{"MTU", small + flowsOf + `switch: {overrides: [{match: "spine0", mtu: 9000B}]}` + "\n", Note, "the MTU differs at the two ends of 2 cables: leaf0.to-spine0 and leaf1.to-spine0", nil},
+	} {
+		found := false
+		for _, f := range about(read(t, c.text, Options{}), OfClasses) {
+			if strings.Contains(f.What, c.words) {
+				found = true
+				if f.Level != c.level || c.where != nil && !reflect.DeepEqual(f.Where, c.where) || f.Fix == "" {
+					t.Errorf("%s: %+v", c.name, f)
+				}
+			}
+		}
+		if !found {
+			t.Errorf("%s: no %q in %+v", c.name, c.words, read(t, c.text, Options{}).Findings)
+		}
+	}
+	if r := read(t, small+flowsOf, Options{}); len(r.Findings) != 0 {
+		t.Errorf("a sound fabric: %+v", r.Findings)
+	}
+}
+
+// Fig. 16 of the DSH paper: with the routes of the example, with plain shortest
+// paths, and with the flows of the example only.
+func TestFig16OfExample(t *testing.T) {
+	e, err := examples.Get("dsh-fig16")
+	if err != nil {
+		t.Fatal(err)
+	}
+	cycle := func(r *Report) []string {
+		var rings []string
+		for _, f := range about(r, OfCycles) {
+			if f.Level != Problem || !reflect.DeepEqual(f.Classes, []int{1, 2, 3, 4, 5, 6, 7}) {
+				t.Errorf("%+v", f)
+			}
+			for _, c := range f.Cycles {
+				rings = append(rings, ring(c, "spine0"))
+			}
+		}
+		return rings
+	}
+	const loop = "spine0 leaf1 spine1 leaf2"
+	if got, want := cycle(read(t, e.Text, Options{Failures: 1})), []string{loop}; !reflect.DeepEqual(got, want) {
+		t.Errorf("pinned routes: %v, want %v", got, want)
+	}
+	if got, want := cycle(read(t, e.Text, Options{Flows: true})), []string{loop}; !reflect.DeepEqual(got, want) {
+		t.Errorf("flows only: %v, want %v", got, want)
+	}
+	from, to := strings.Index(e.Text, "  pinned:"), strings.Index(e.Text, "hosts:\n")
+	plain := e.Text[:from] + e.Text[to:]
+	if got := cycle(read(t, plain, Options{})); len(got) != 2 || got[0] != loop && got[1] != loop {
+		t.Errorf("shortest paths: %v", got)
+	}
+	healthy := strings.Replace(plain, "down: [leaf3-spine0, leaf0-spine1]", "", 1)
+	r := read(t, healthy, Options{Failures: 1})
+	if r.Problems != 0 || r.Failures.Sets != 8 {
+		t.Errorf("healthy: %+v", r.Findings)
+	}
+	// The same failures as faults of a run.
+	r = read(t, healthy+"\nfaults: [{at: 1ms, link: leaf3-spine0, down_for: 9ms}, {at: 5ms, link: leaf0-spine1, down_for: 1ms}]\n", Options{})
+	f := about(r, OfCycles)
+	if len(f) != 1 || !strings.Contains(f[0].What, "faults last that begin at 5ms") || !reflect.DeepEqual(f[0].Links, []string{"leaf0-spine1", "leaf3-spine0"}) {
+		t.Errorf("faults: %+v", f)
+	}
+	// Two failures at once.
+	r = read(t, healthy, Options{Failures: 2})
+	f = about(r, OfFailures)
+	if len(f) != 1 || len(f[0].Failures) != 12 || r.Failures.Cyclic != 12 || r.Problems != 1 {
+		t.Errorf("two failures: %+v", f)
+	}
+}
+
+// Classes whose flows go other ways are told apart: of a ring of four, traffic to
+// the opposite switch clockwise closes a loop in class 1, and none in class 2.
+func TestFlowsByClass(t *testing.T) {
+	text := `
+name: ring
+topology: {name: ring, switches: 4, hosts_per_switch: 1}
+classes:
+  control: {ids: [0], kind: control}
+  rdma:    {ids: [1, 2], kind: lossless}
+workload:
+  - name: a
+    generator: flows
+    flows:
+`
+	for _, f := range []string{"0 2 1", "1 3 1", "2 0 1", "3 1 1", "0 2 2", "1 0 2"} {
+		w := strings.Fields(f)
+		text += "      - {from: host" + w[0] + ", to: host" + w[1] + ", class: " + w[2] + ", size: 1KB, start: 0s}\n"
+	}
+	f := about(read(t, text, Options{Flows: true}), OfCycles)
+	if len(f) != 1 || !reflect.DeepEqual(f[0].Classes, []int{1}) || len(f[0].Cycles) != 2 {
+		t.Errorf("%+v", f)
+	}
+	f = about(read(t, text, Options{}), OfCycles)
+	if len(f) != 1 || !reflect.DeepEqual(f[0].Classes, []int{1, 2}) {
+		t.Errorf("all hosts: %+v", f)
+	}
+}
+
+// What the examples of the papers are known for.
+func TestExamples(t *testing.T) {
+	cyclic := map[string]bool{"deadlock": true, "dsh-fig16": true, "roundabout-mesh": true, "roundabout-ring": true, "roundabout-torus": true}
+	for _, e := range examples.All() {
+		e, err := examples.Get(e.Name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		r := read(t, e.Text, Options{Failures: 1})
+		if got := len(about(r, OfCycles)) > 0; got != cyclic[e.Name] || (r.Problems > 0) != cyclic[e.Name] {
+			t.Errorf("%s: cycles %v, want %v; %+v", e.Name, got, cyclic[e.Name], r.Findings)
+		}
+	}
+}
+
+// What is advised is what helps: with it, nothing is short any more. PHI* is 28,208 B
+// at hosts, and 3840 B more where a pause takes the line time of that to act.
+func TestAdviceHelps(t *testing.T) {
+	const slow = "\n  pfc: {processing: 307.2ns}" // 3840 B at 100 Gbps
+	uniform := strings.Replace(small, "400Gbps", "100Gbps", 1)
+	for _, c := range []struct{ name, flow, extra, want, then string }{
+		{"static", "{name: pfc, headroom: 20KB}", "", "headroom: exact (or 28208B), for these", "{name: pfc, headroom: exact}"},
+		{"oversubscribed", "{name: oversubscribed}", "", "headroom: exact (or 28208B), ratio: 1, for these", "{name: oversubscribed, headroom: exact, ratio: 1}"},
+		{"no insurance", "{name: dsh, insurance: 0}", "", "headroom: exact (or 28208B), insurance: phi, for these", "{name: dsh, headroom: exact, insurance: phi}"},
+		{"eq. 1 in place of a measurement", "{name: adaptive, rule: eq1}", slow, "headroom: exact (or 32048B), rule: exact, for these", "{name: adaptive, headroom: exact, rule: exact}"},
+		{"ports that differ", "{name: pfc}", "\n  overrides: [{match: leaf0.port2, flow_control: {headroom: 20KB}}, {match: leaf1.port0, flow_control: {headroom: 20KB}}]",
+			"flow_control: {headroom: exact}}]; leaf0 would", "{name: pfc}"},
+		{"ports that no pattern names", "{name: pfc}", "\n  overrides: [{match: \"leaf0.port[01]\", flow_control: {headroom: 20KB}}]",
+			"headroom: exact (or 28208B) in switch.flow_control, and in switch.overrides where these say otherwise; leaf0 would", "{name: pfc}"},
+	} {
+		got := about(read(t, uniform+"switch:\n  flow_control: "+c.flow+c.extra+"\n", Options{}), OfHeadroom)
+		if len(got) == 0 || !strings.Contains(got[0].Fix, c.want) {
+			t.Errorf("%s: %+v; want %s", c.name, got, c.want)
+		}
+		if strings.HasPrefix(c.extra, "\n  over") {
+			continue
+		}
+		if then := about(read(t, uniform+"switch:\n  flow_control: "+c.then+c.extra+"\n", Options{}), OfHeadroom); len(then) != 0 {
+			t.Errorf("%s: it did not help: %+v", c.name, then)
+		}
+	}
+}
+
+// DSH sets PHI aside once per port, whatever its insurance is now: the advice counts with
+// that. 3 ports of 28,208 B are 84,624 B; 16 MiB without these are left.
+func TestAdviceForInsurance(t *testing.T) {
+	uniform := strings.Replace(small, "400Gbps", "100Gbps", 1)
+	with := func(insurance string) *Report {
+		return read(t, uniform+"switch:\n  buffer: {reserve_for: cabled}\n  flow_control: {name: dsh, insurance: "+insurance+"}\n", Options{})
+	}
+	for _, c := range []struct {
+		insurance string
+		kind      Kind
+		want      string
+	}{
+		{"0", OfHeadroom, "leaf0 would have 16692592 B left to share"}, // 16,777,216 - 84,624
+		{"100B", OfHeadroom, "leaf0 would have 16692592 B left to share"},
+		{"0", OfClasses, "headroom: exact, insurance: phi, or flow_control: {name: pfc} on every port"},
+		{"8MiB", OfBuffer, "a buffer of more than 25165824 B, or headroom: exact, insurance: phi, which takes 84624 B"},
+	} {
+		got := about(with(c.insurance), c.kind)
+		if len(got) == 0 || !strings.Contains(got[0].Fix, c.want) {
+			t.Errorf("insurance %s: %+v; want %s", c.insurance, got, c.want)
+		}
+	}
+	if got := with("phi"); got.Problems != 0 {
+		t.Errorf("the advice does not help: %+v", got.Findings)
+	}
+}
+
+func TestDot(t *testing.T) {
+	r := read(t, small, Options{})
+	var b strings.Builder
+	if err := r.WriteDot(&b); err != nil {
+		t.Fatal(err)
+	}
+	want := `digraph dependencies {
+  label="small: buffer dependencies of class 3";
+  node [shape=box, fontname="sans-serif"];
+  "leaf0 > spine0" -> "spine0 > leaf1";
+  "leaf1 > spine0" -> "spine0 > leaf0";
+}
+`
+	if b.String() != want {
+		t.Errorf("got\n%s", &b)
+	}
+	e, _ := examples.Get("dsh-fig16")
+	b.Reset()
+	if err := read(t, e.Text, Options{}).WriteDot(&b); err != nil || strings.Count(b.String(), "color=red") != 8 { // 4 channels, 4 turns
+		t.Errorf("%v\n%s", err, &b)
+	}
+	b.Reset()
+	// Of the flows of class 5, not of class 3, which has none.
+	b.Reset()
+	unused := small + "  more:    {ids: [5], kind: lossless}\nworkload: [{name: a, generator: flows, class: more, flows: [{from: host0, to: host3, size: 1KB, start: 0s}]}]\n"
+	if err := read(t, unused, Options{Flows: true}).WriteDot(&b); err != nil || !strings.Contains(b.String(), "of class 5") || !strings.Contains(b.String(), "leaf0 > spine0") {
+		t.Errorf("%v\n%s", err, b.String())
+	}
+	if err := read(t, strings.Replace(small, "lossless", "lossy", 1), Options{Failures: 1}).WriteDot(&b); err != nil || !strings.Contains(b.String(), "no lossless class") {
+		t.Errorf("%v\n%s", err, &b)
+	}
+}
+
+func TestNames(t *testing.T) {
+	for want, ids := range map[string][]uint8{"class 3": {3}, "classes 1-7": {1, 2, 3, 4, 5, 6, 7}, "classes 1, 2, 5": {1, 2, 5}, "classes 0, 2-4": {0, 2, 3, 4}} {
+		if got := classes(ids); got != want {
+			t.Errorf("%v: %q, want %q", ids, got, want)
+		}
+	}
+}

@@ -1,0 +1,165 @@
+package check
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/xoff-net/xoff/base/mmu"
+	"github.com/xoff-net/xoff/scenario"
+	"github.com/xoff-net/xoff/topo"
+)
+
+// This file is how findings name things.
+
+func losslessOf(s *scenario.Survey) uint8 {
+	mask := uint8(0)
+	for c, k := range s.Kinds {
+		if k == mmu.Lossless {
+			mask |= 1 << c
+		}
+	}
+	return mask
+}
+
+func idsOf(mask uint8) []uint8 {
+	var list []uint8
+	for c := range uint8(mmu.Classes) {
+		if mask>>c&1 != 0 {
+			list = append(list, c)
+		}
+	}
+	return list
+}
+
+// numbers are classes as JSON writes them.
+func numbers(ids []uint8) []int {
+	var list []int
+	for _, c := range ids {
+		list = append(list, int(c))
+	}
+	return list
+}
+
+// classes names classes: "class 3", "classes 1-7", "classes 1, 2, 5".
+func classes(ids []uint8) string {
+	var parts []string
+	for i := 0; i < len(ids); {
+		j := i
+		for j+1 < len(ids) && ids[j+1] == ids[j]+1 {
+			j++
+		}
+		switch {
+		case j > i+1:
+			parts = append(parts, fmt.Sprintf("%d-%d", ids[i], ids[j]))
+		case j == i+1:
+			parts = append(parts, fmt.Sprint(ids[i]), fmt.Sprint(ids[j]))
+		default:
+			parts = append(parts, fmt.Sprint(ids[i]))
+		}
+		i = j + 1
+	}
+	word := "classes "
+	if len(ids) == 1 {
+		word = "class "
+	}
+	return word + strings.Join(parts, ", ")
+}
+
+// count says how many there are.
+func count(n int, one, many string) string {
+	if n == 1 {
+		return "1 " + one
+	}
+	return fmt.Sprintf("%d %s", n, many)
+}
+
+// list joins names: a, b and c.
+func list(names []string) string {
+	if len(names) < 2 {
+		return strings.Join(names, "")
+	}
+	return strings.Join(names[:len(names)-1], ", ") + " and " + names[len(names)-1]
+}
+
+// brief names a few of many.
+func brief(names []string) string {
+	if len(names) > 4 {
+		return fmt.Sprintf("%s and %d more", strings.Join(names[:3], ", "), len(names)-3)
+	}
+	return list(names)
+}
+
+func unique(names []string) []string {
+	var out []string
+	for _, n := range names {
+		if !slices.Contains(out, n) {
+			out = append(out, n)
+		}
+	}
+	return out
+}
+
+// family is the name of nodes of a kind: leaf* of leaf12.
+func family(name string) string {
+	return strings.TrimRight(name, "0123456789_") + "*"
+}
+
+// port names a port by its number, which tells parallel cables apart.
+func (c *checker) port(p *scenario.SurveyedPort) string {
+	number, _ := c.Graph.PortNames(p.Node, p.Port, p.Peer)
+	return number
+}
+
+// toward names a port by its neighbour.
+func (c *checker) toward(p *scenario.SurveyedPort) string {
+	_, neighbour := c.Graph.PortNames(p.Node, p.Port, p.Peer)
+	return neighbour
+}
+
+// pattern returns one that means exactly the given ports of all that there are, as
+// overrides understand it; empty when a simple one does not exist.
+func (c *checker) pattern(ports []*scenario.SurveyedPort) string {
+	if len(ports) == 1 {
+		return c.port(ports[0])
+	}
+	p := family(c.Graph.Names[ports[0].Node]) + ".to-" + family(c.Graph.Names[ports[0].Peer])
+	means := 0
+	for i := range c.Switches {
+		for k := range c.Switches[i].Ports {
+			if topo.Match(p, c.toward(&c.Switches[i].Ports[k])) {
+				means++
+			}
+		}
+	}
+	for _, port := range ports {
+		if !topo.Match(p, c.toward(port)) {
+			return ""
+		}
+	}
+	if means != len(ports) {
+		return ""
+	}
+	return p
+}
+
+// ports names some ports: by a pattern where that is exact.
+func (c *checker) ports(ports []*scenario.SurveyedPort) string {
+	if p := c.pattern(ports); p != "" && len(ports) > 1 {
+		return fmt.Sprintf("%s (%d ports)", p, len(ports))
+	}
+	var names []string
+	for _, p := range ports {
+		names = append(names, fmt.Sprintf("%s to %s", c.port(p), c.Graph.Names[p.Peer]))
+	}
+	return brief(names)
+}
+
+// where lists all ports.
+func (c *checker) where(ports []*scenario.SurveyedPort) []string {
+	var names []string
+	for _, p := range ports {
+		names = append(names, c.port(p))
+	}
+	return names
+}

@@ -1,0 +1,411 @@
+package publicsim
+
+import (
+	"context"
+	_ "embed"
+	"fmt"
+	"math"
+	"slices"
+
+	"github.com/goccy/go-yaml"
+
+	"github.com/xoff-net/xoff/base/units"
+	"github.com/xoff-net/xoff/metrics"
+	"github.com/xoff-net/xoff/scenario"
+	"github.com/xoff-net/xoff/sim"
+)
+
+// Engine is an engine of the comparison.
+type Engine string
+
+// Engines. Both run in order of insertion, as ns-3 does.
+const (
+	Oracle Engine = "oracle"
+	Fast   Engine = "fast"
+)
+
+// Tolerance is how far a run may be from its reference; a zero value demands
+// nothing.
+type Tolerance struct {
+	Exact  float64 `yaml:"exact"`  // share of the flows that agree to the nanosecond, at least
+	Within float64 `yaml:"within"` // share of the flows within 1 %, at least
+	Median float64 `yaml:"median"` // of |FCT / reference - 1|, at most
+	P50    float64 `yaml:"p50"`    // difference of the median slowdown, at most
+	P95    float64 `yaml:"p95"`
+	P99    float64 `yaml:"p99"`
+	Seeds  int     `yaml:"seeds"` // runs whose medians lie in the range of the reference's random runs; where nothing is random: Exact is 1
+}
+
+//go:embed tolerances.yaml
+var tolerancesFile []byte
+
+// Tolerances returns the demands, by algorithm and engine: the same for every
+// folder.
+func Tolerances() (map[string]map[Engine]Tolerance, error) {
+	var t map[string]map[Engine]Tolerance
+	err := yaml.UnmarshalWithOptions(tolerancesFile, &t, yaml.Strict())
+	return t, err
+}
+
+// Slowdowns are completion times over those alone, by nearest rank.
+type Slowdowns struct {
+	Mean float64 `json:"mean"`
+	P50  float64 `json:"p50"`
+	P95  float64 `json:"p95"`
+	P99  float64 `json:"p99"`
+}
+
+func slowdowns(flows []Done) Slowdowns {
+	v := make([]float64, len(flows))
+	sum := 0.0
+	for i := range flows {
+		v[i] = float64(flows[i].FCT) / float64(flows[i].Alone)
+		sum += v[i]
+	}
+	if len(v) == 0 {
+		return Slowdowns{}
+	}
+	slices.Sort(v)
+	return Slowdowns{sum / float64(len(v)), metrics.NearestRank(v, 500), metrics.NearestRank(v, 950), metrics.NearestRank(v, 990)}
+}
+
+// Fidelity is one folder and algorithm, held against its reference.
+type Fidelity struct {
+	Folder    string    `json:"folder"`
+	Algorithm string    `json:"algorithm"`
+	Engine    Engine    `json:"engine"`
+	Flows     int       `json:"flows"`   // of the reference
+	Missing   int       `json:"missing"` // flows that only one side completed
+	Exact     int       `json:"exact"`
+	Within    int       `json:"within_1_percent"`
+	Median    float64   `json:"median_difference"`
+	P99       float64   `json:"p99_difference"`
+	Ours      Slowdowns `json:"ours"` // medians, if there are several seeds
+	Reference Slowdowns `json:"reference"`
+	Pauses    int       `json:"pauses"`
+	RefPauses *int      `json:"reference_pauses,omitempty"` // nil: not known
+	Seeds     int       `json:"seeds,omitempty"`            // of ours, when results depend on random numbers
+	// Low and High are the range of the reference's random runs or, when it has
+	// one only, of our seeds.
+	Low       Slowdowns `json:"low,omitzero"`
+	High      Slowdowns `json:"high,omitzero"`
+	OneRun    bool      `json:"one_run,omitempty"` // the range is that of our seeds
+	PauseLow  *int      `json:"pauses_low,omitempty"`
+	PauseHigh *int      `json:"pauses_high,omitempty"`
+	OneTrace  bool      `json:"one_trace,omitempty"` // the range of pauses is that of our seeds
+	Demands   bool      `json:"demands"`             // something is demanded of this algorithm
+	Problems  []string  `json:"problems"`            // demands that are not met
+}
+
+// Compare runs a case and holds the result against its reference.
+func (c *Case) Compare(ctx context.Context, engine Engine, tol Tolerance) (*Fidelity, error) {
+	ref := c.Ref
+	f := &Fidelity{
+		Folder: c.Folder, Algorithm: c.Algorithm, Engine: engine, Flows: len(ref.Done), Reference: slowdowns(ref.Done),
+		Demands: tol != Tolerance{}, Problems: []string{},
+	}
+	if ref.Pauses.Given {
+		f.RefPauses = &ref.Pauses.Value
+	}
+	first, err := c.run(ctx, engine, 1)
+	if err != nil {
+		return nil, err
+	}
+	f.hold(first.done, ref.Done)
+	runs := []*run{first}
+	if tol.Seeds > 0 && (ref.Random || ref.Runs == 1) {
+		if runs, err = c.seeds(ctx, engine, tol.Seeds, first); err != nil {
+			return nil, err
+		}
+	}
+	var ours []Slowdowns
+	var pauses []int
+	f.Missing += ref.Uneven
+	for i, r := range runs {
+		if i > 0 {
+			f.Missing += unmatched(r.done, ref.Done)
+		}
+		ours, pauses = append(ours, r.slowdowns(ref.Done)), append(pauses, r.pauses)
+	}
+	if len(runs) > 1 {
+		f.Seeds = len(runs)
+	}
+	if f.Seeds > 0 {
+		f.Low, f.High, f.OneRun = ref.Low, ref.High, !ref.Random
+		if f.OneRun {
+			f.Low, f.High = rangeOf(ours)
+		}
+		span := ref.Range.Value
+		if f.OneTrace = !ref.Range.Given; f.OneTrace {
+			span.Low, span.High = slices.Min(pauses), slices.Max(pauses)
+		}
+		f.PauseLow, f.PauseHigh = &span.Low, &span.High
+	}
+	f.Ours, f.Pauses = medians(ours), middle(pauses)
+	f.judge(tol)
+	return f, nil
+}
+
+// run is what counts of one simulation.
+type run struct {
+	done   []Done
+	pauses int
+}
+
+func (c *Case) run(ctx context.Context, engine Engine, seed uint64) (*run, error) {
+	r, err := c.In.simulate(ctx, c.Algorithm, engine, seed)
+	if err != nil {
+		return nil, err
+	}
+	return &run{r.Done(), countPauses(r.Pauses())}, nil
+}
+
+// alike is how many runs with different seeds show that seeds do not matter.
+const alike = 3
+
+// seeds adds runs with other seeds, unless they make no difference.
+func (c *Case) seeds(ctx context.Context, engine Engine, count int, first *run) ([]*run, error) {
+	runs := []*run{first}
+	differ := c.Ref.Random
+	for seed := 2; seed <= count; seed++ {
+		r, err := c.run(ctx, engine, uint64(seed))
+		if err != nil {
+			return nil, err
+		}
+		runs = append(runs, r)
+		if differ = differ || !slices.Equal(r.done, first.done); !differ && seed >= alike {
+			return runs[:1], nil
+		}
+	}
+	return runs, nil
+}
+
+// slowdowns relates completion times to those alone that the reference states.
+func (r *run) slowdowns(ref []Done) Slowdowns {
+	alone := make(map[[4]int]*Done, len(ref))
+	for i := range ref {
+		alone[ref[i].key()] = &ref[i]
+	}
+	list := slices.Clone(r.done)
+	for i := range list {
+		if d := alone[list[i].key()]; d != nil {
+			list[i].Alone = d.Alone
+		}
+	}
+	return slowdowns(list)
+}
+
+// simulate runs the files once.
+func (in *Input) simulate(ctx context.Context, algorithm string, engine Engine, seed uint64) (*Run, error) {
+	c, err := in.Scenario(algorithm, true)
+	if err != nil {
+		return nil, err
+	}
+	c.Seed = seed
+	r, err := in.Build(c, scenario.BuildOptions{})
+	if err != nil {
+		return nil, err
+	}
+	if engine == Oracle {
+		var e *sim.Oracle
+		if e, err = sim.NewOracle(r.Spec, sim.OracleOptions{}); err == nil {
+			_, err = e.Run(ctx)
+		}
+		return r, err
+	}
+	e, err := sim.NewFast(r.Spec, sim.Options{})
+	if err == nil {
+		_, err = e.Run(ctx)
+	}
+	return r, err
+}
+
+// key names a flow in a file of completion times.
+func (d *Done) key() [4]int { return [4]int{d.Src, d.Dst, d.SrcPort, d.DstPort} }
+
+// match calls for each flow that both sides completed: the same ends, ports, size
+// and start, which may be rounded up or down there. It returns how many flows one side only has.
+func match(ours, ref []Done, each func(our, ref *Done)) int {
+	theirs := make(map[[4]int]*Done, len(ref))
+	for i := range ref {
+		theirs[ref[i].key()] = &ref[i]
+	}
+	missing := 0
+	for i := range ours {
+		o := &ours[i]
+		r := theirs[o.key()]
+		if r == nil || r.Size != o.Size || max(r.Start-o.Start, o.Start-r.Start) >= units.Nanosecond {
+			missing++
+			continue
+		}
+		delete(theirs, o.key())
+		each(o, r)
+	}
+	return missing + len(theirs)
+}
+
+// unmatched counts the flows that one of two runs only has.
+func unmatched(a, b []Done) int { return match(a, b, func(*Done, *Done) {}) }
+
+// agreeing counts the flows that agree to the nanosecond.
+func agreeing(a, b []Done) int {
+	n := 0
+	match(a, b, func(a, b *Done) {
+		if a.FCT == b.FCT {
+			n++
+		}
+	})
+	return n
+}
+
+// hold compares flow by flow.
+func (f *Fidelity) hold(ours, ref []Done) {
+	f.Exact = agreeing(ours, ref)
+	var diffs []float64
+	f.Missing = match(ours, ref, func(o, r *Done) {
+		d := math.Abs(float64(o.FCT)/float64(r.FCT) - 1)
+		diffs = append(diffs, d)
+		if d <= 0.01 {
+			f.Within++
+		}
+	})
+	if len(diffs) > 0 {
+		slices.Sort(diffs)
+		f.Median, f.P99 = metrics.NearestRank(diffs, 500), metrics.NearestRank(diffs, 990)
+	}
+}
+
+// judge lists the demands that are not met.
+func (f *Fidelity) judge(tol Tolerance) {
+	bad := func(format string, args ...any) { f.Problems = append(f.Problems, fmt.Sprintf(format, args...)) }
+	if f.Missing > 0 {
+		bad("%d flows are complete on one side only", f.Missing)
+	}
+	if f.Seeds > 0 {
+		if f.OneRun {
+			f.judgeOne(bad, tol)
+		} else {
+			f.judgeRange(bad)
+		}
+		f.judgePauses(bad)
+		return
+	}
+	if tol.Seeds > 0 { // nothing is random here
+		tol.Exact = 1
+	}
+	n := float64(f.Flows)
+	if float64(f.Exact) < tol.Exact*n {
+		bad("%d of %d flows are exact; demanded: %.4g", f.Exact, f.Flows, tol.Exact*n)
+	}
+	if float64(f.Within) < tol.Within*n {
+		bad("%d of %d flows are within 1 %%; demanded: %.4g", f.Within, f.Flows, tol.Within*n)
+	}
+	if tol.Exact == 1 && f.RefPauses != nil && f.Pauses != *f.RefPauses {
+		bad("there are %d pauses, in the reference %d", f.Pauses, *f.RefPauses)
+	}
+	for _, d := range []struct {
+		what       string
+		got, limit float64
+	}{
+		{"median difference", f.Median, tol.Median},
+		{"slowdown p50", math.Abs(f.Ours.P50/f.Reference.P50 - 1), tol.P50},
+		{"slowdown p95", math.Abs(f.Ours.P95/f.Reference.P95 - 1), tol.P95},
+		{"slowdown p99", math.Abs(f.Ours.P99/f.Reference.P99 - 1), tol.P99},
+	} {
+		if d.limit > 0 && !(d.got <= d.limit) {
+			bad("%s differs by %.3g; demanded: at most %.3g", d.what, d.got, d.limit)
+		}
+	}
+}
+
+// judgeRange demands that medians over our seeds lie in the range of the
+// reference's runs.
+func (f *Fidelity) judgeRange(bad func(string, ...any)) {
+	for _, d := range []struct {
+		what           string
+		got, low, high float64
+	}{
+		{"slowdown mean", f.Ours.Mean, f.Low.Mean, f.High.Mean}, {"slowdown p50", f.Ours.P50, f.Low.P50, f.High.P50},
+		{"slowdown p95", f.Ours.P95, f.Low.P95, f.High.P95}, {"slowdown p99", f.Ours.P99, f.Low.P99, f.High.P99},
+	} {
+		if !(d.got >= d.low && d.got <= d.high) {
+			bad("%s is %.4g; the reference's runs have %.4g to %.4g", d.what, d.got, d.low, d.high)
+		}
+	}
+}
+
+// judgeOne demands that the only run of the reference could be one of ours: it
+// lies in the range of our seeds, which is widened by its own width on both sides
+// (of eleven equal runs, one is often the first or last) and by a tolerance.
+func (f *Fidelity) judgeOne(bad func(string, ...any), tol Tolerance) {
+	for _, d := range []struct {
+		what                 string
+		got, low, high, more float64
+	}{
+		{"slowdown mean", f.Reference.Mean, f.Low.Mean, f.High.Mean, tol.P95}, {"slowdown p50", f.Reference.P50, f.Low.P50, f.High.P50, tol.P50},
+		{"slowdown p95", f.Reference.P95, f.Low.P95, f.High.P95, tol.P95}, {"slowdown p99", f.Reference.P99, f.Low.P99, f.High.P99, tol.P99},
+	} {
+		width := d.high - d.low
+		if low, high := (d.low-width)*(1-d.more), (d.high+width)*(1+d.more); !(d.got >= low && d.got <= high) {
+			bad("%s of the reference is %.4g; our seeds allow %.4g to %.4g", d.what, d.got, low, high)
+		}
+	}
+}
+
+// judgePauses does the same for the number of pauses.
+func (f *Fidelity) judgePauses(bad func(string, ...any)) {
+	low, high := *f.PauseLow, *f.PauseHigh
+	if !f.OneTrace {
+		if f.Pauses < low || f.Pauses > high {
+			bad("there are %d pauses; the reference's runs have %d to %d", f.Pauses, low, high)
+		}
+		return
+	}
+	width := high - low + 1
+	low, high = low-width, high+width
+	if f.RefPauses != nil && (*f.RefPauses < low || *f.RefPauses > high) {
+		bad("the reference has %d pauses; our seeds allow %d to %d", *f.RefPauses, max(0, low), high)
+	}
+}
+
+// rangeOf is the range of statistics.
+func rangeOf(list []Slowdowns) (low, high Slowdowns) {
+	low, high = list[0], list[0]
+	for _, s := range list {
+		low = Slowdowns{min(low.Mean, s.Mean), min(low.P50, s.P50), min(low.P95, s.P95), min(low.P99, s.P99)}
+		high = Slowdowns{max(high.Mean, s.Mean), max(high.P50, s.P50), max(high.P95, s.P95), max(high.P99, s.P99)}
+	}
+	return low, high
+}
+
+func medians(list []Slowdowns) Slowdowns {
+	of := func(get func(Slowdowns) float64) float64 {
+		var v []float64
+		for _, s := range list {
+			v = append(v, get(s))
+		}
+		return middle(v)
+	}
+	return Slowdowns{
+		of(func(s Slowdowns) float64 { return s.Mean }), of(func(s Slowdowns) float64 { return s.P50 }),
+		of(func(s Slowdowns) float64 { return s.P95 }), of(func(s Slowdowns) float64 { return s.P99 }),
+	}
+}
+
+// middle is the median, of an even number of values the mean of the two in the
+// middle.
+func middle[T int | float64](v []T) T {
+	slices.Sort(v)
+	return (v[(len(v)-1)/2] + v[len(v)/2]) / 2
+}
+
+// countPauses counts the pauses that nodes sent.
+func countPauses(list []Pause) int {
+	n := 0
+	for _, p := range list {
+		if p.Kind == PauseSent {
+			n++
+		}
+	}
+	return n
+}

@@ -1,0 +1,185 @@
+package publicsim
+
+import (
+	"fmt"
+
+	"github.com/xoff-net/xoff/base/units"
+	"github.com/xoff-net/xoff/scenario"
+	"github.com/xoff-net/xoff/scheme/buffer"
+	"github.com/xoff-net/xoff/scheme/flowctl"
+	"github.com/xoff-net/xoff/scheme/mark"
+)
+
+// portKind is what the settings of a port depend on.
+type portKind struct {
+	rate  units.Rate
+	delay units.Time
+}
+
+// headroom of a queue, as the public simulator computes it: in whole bytes before
+// the factor.
+func (k portKind) headroom() units.Bytes {
+	return k.rate.In(k.delay) * headroomRTT
+}
+
+// switches describes memory, PFC and marking of the switches: what most have, and
+// exceptions.
+func (in *Input) switches(s scenario.Switch, compat bool) (scenario.Switch, error) {
+	ports := in.ports()
+	usual := mostOf(ports)
+	s.Ports = 0
+	s.Policy = scenario.Choice{Name: "dt", Params: &buffer.DTParams{Alpha: buffer.Ratio{Num: 1, Den: alphaDen}, AlphaLossy: buffer.Ratio{Num: 1, Den: 1}}}
+	s.FlowControl = scenario.Choice{Name: "sonic", Params: &flowctl.SONiCParams{
+		Headroom: flowctl.Headroom{Rule: flowctl.HeadroomBytes, Bytes: usual.headroom()}, Xon: xon, Offset: xonOffset,
+	}}
+	s.Scheduler = scenario.Scheduler{Strict: []string{"control"}, RR: []string{"rdma"}}
+	s.ECN.Classes, s.ECN.At = []string{"rdma"}, "dequeue"
+	var err error
+	if s.ECN.Choice, err = in.marking(usual.rate); err != nil {
+		return s, err
+	}
+	if compat {
+		s.PFC.Hold, s.PFC.Coalesce = "indefinite", false
+	}
+	sizes := make([][]units.Bytes, len(ports)) // one entry for each switch
+	for n := range ports {
+		if in.Fabric.Switch[n] {
+			sizes[n] = []units.Bytes{in.memory(ports[n])}
+		}
+	}
+	s.Buffer = scenario.Buffer{Size: mostOf(sizes), Cell: 1, ReserveFor: "cabled"}
+	for n, size := range sizes {
+		if len(size) > 0 && size[0] != s.Buffer.Size {
+			s.Overrides = append(s.Overrides, scenario.Override{Match: in.nodeName(n), Keys: scenario.Patch{{Key: "buffer", Value: scenario.Patch{{Key: "size", Value: exact(size[0])}}}}})
+		}
+	}
+	return s, in.exceptions(&s, ports, usual)
+}
+
+// exact writes a size so that it is read back as it is.
+func exact(b units.Bytes) string { return fmt.Sprintf("%dB", int64(b)) }
+
+// exceptions are the ports that are not as most are.
+func (in *Input) exceptions(s *scenario.Switch, ports [][]portKind, usual portKind) error {
+	for _, k := range kindsOf(ports) {
+		keys := scenario.Patch{}
+		if k.headroom() != usual.headroom() {
+			keys = append(keys, scenario.PatchKey{Key: "flow_control", Value: scenario.Patch{{Key: "headroom", Value: exact(k.headroom())}}})
+		}
+		if k.rate != usual.rate {
+			m, err := in.marking(k.rate)
+			if err != nil {
+				return err
+			}
+			if p, ok := m.Params.(*mark.REDParams); ok {
+				keys = append(keys, scenario.PatchKey{Key: "ecn", Value: scenario.Patch{
+					{Key: "kmin", Value: exact(p.KMin)}, {Key: "kmax", Value: exact(p.KMax)}, {Key: "pmax", Value: scenario.Plain(fmt.Sprint(p.PMax))},
+				}})
+			}
+		}
+		if len(keys) == 0 {
+			continue
+		}
+		for _, match := range in.patterns(ports, k) {
+			s.Overrides = append(s.Overrides, scenario.Override{Match: match, Keys: keys})
+		}
+	}
+	return nil
+}
+
+// patterns name the ports of a kind: all that lead to hosts together, others one by
+// one.
+func (in *Input) patterns(ports [][]portKind, k portKind) []string {
+	toHost := make([][]bool, len(ports))
+	for _, l := range in.Fabric.Links {
+		toHost[l.A] = append(toHost[l.A], !in.Fabric.Switch[l.B])
+		toHost[l.B] = append(toHost[l.B], !in.Fabric.Switch[l.A])
+	}
+	var list []string
+	together := true
+	for n := range ports {
+		for p := range ports[n] {
+			if ports[n][p] == k {
+				list = append(list, fmt.Sprintf("%s.port%d", in.nodeName(n), p))
+			}
+			together = together && (ports[n][p] == k) == toHost[n][p]
+		}
+	}
+	if together {
+		return []string{"*.to-host*"}
+	}
+	return list
+}
+
+// ports returns the ports of each switch in order.
+func (in *Input) ports() [][]portKind {
+	list := make([][]portKind, in.Fabric.Nodes)
+	for _, l := range in.Fabric.Links {
+		for _, n := range [2]int{l.A, l.B} {
+			if in.Fabric.Switch[n] {
+				list[n] = append(list[n], portKind{l.Rate, l.Delay})
+			}
+		}
+	}
+	return list
+}
+
+// kindsOf returns the different entries of lists, in the order of their first use.
+func kindsOf[T comparable](lists [][]T) []T {
+	var kinds []T
+	seen := make(map[T]bool)
+	for _, l := range lists {
+		for _, k := range l {
+			if !seen[k] {
+				seen[k] = true
+				kinds = append(kinds, k)
+			}
+		}
+	}
+	return kinds
+}
+
+// mostOf returns the entry that occurs most often, the first of several.
+func mostOf[T comparable](lists [][]T) T {
+	count := make(map[T]int)
+	for _, l := range lists {
+		for _, k := range l {
+			count[k]++
+		}
+	}
+	var most T
+	for _, k := range kindsOf(lists) {
+		if count[k] > count[most] {
+			most = k
+		}
+	}
+	return most
+}
+
+// memory of a switch: a shared pool, and headroom for every port and class beside
+// it.
+func (in *Input) memory(ports []portKind) units.Bytes {
+	size := units.Bytes(in.Settings.BufferMB) * units.MiB
+	for _, k := range ports {
+		size += k.headroom() * units.Bytes(len(in.classes()))
+	}
+	return size
+}
+
+// marking is RED for ports of a rate.
+func (in *Input) marking(rate units.Rate) (scenario.Choice, error) {
+	s := in.Settings
+	if !s.Marks || len(s.ECN) == 0 {
+		return scenario.Choice{Name: "none"}, nil
+	}
+	for _, m := range s.ECN {
+		switch {
+		case m.Rate != rate:
+		case m.Pmax == 0:
+			return scenario.Choice{}, s.wrong("PMAX_MAP", "has no probability above 0 for links of %s; allowed: one for every rate of the topology", rate)
+		default:
+			return scenario.Choice{Name: "red", Params: &mark.REDParams{KMin: m.Kmin, KMax: m.Kmax, PMax: m.Pmax}}, nil
+		}
+	}
+	return scenario.Choice{}, s.wrong("KMIN_MAP", "has no entry for links of %s; allowed: one for every rate of the topology, in KMAX_MAP and PMAX_MAP too", rate)
+}

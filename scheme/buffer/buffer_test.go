@@ -1,0 +1,159 @@
+package buffer
+
+import (
+	"testing"
+
+	"pgregory.net/rapid"
+
+	"github.com/xoff-net/xoff/base/mmu"
+	"github.com/xoff-net/xoff/base/units"
+)
+
+const (
+	lossless = 1
+	lossy    = 2
+)
+
+func newLedger() *mmu.Ledger {
+	spec := mmu.Spec{Ports: 2, Size: 40000, Shared: 32000}
+	spec.Kinds[0], spec.Kinds[lossless], spec.Kinds[lossy] = mmu.Control, mmu.Lossless, mmu.Lossy
+	return mmu.NewLedger(spec)
+}
+
+func arrival(class uint8, b units.Bytes) *mmu.Arrival {
+	kinds := [3]mmu.Kind{mmu.Control, mmu.Lossless, mmu.Lossy}
+	return &mmu.Arrival{In: 0, Out: 1, Bytes: b, Class: class, Kind: kinds[class]}
+}
+
+// alpha 1/2 for lossless ingress queues, 1/4 for lossy egress queues, 32,000 B.
+func TestDTSteps(t *testing.T) {
+	p, err := newDT(&DTParams{Alpha: Ratio{1, 2}, AlphaLossy: Ratio{1, 4}}, Env{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	l := newLedger()
+	fits := func(class uint8, b units.Bytes, want bool) {
+		t.Helper()
+		if got := p.Fits(0, l.View(), arrival(class, b)); got != want {
+			t.Errorf("class %d, %d B: fits is %v", class, b, got)
+		}
+	}
+	level := func(q, xoff units.Bytes) {
+		t.Helper()
+		if gotQ, gotX := p.Level(0, l.View(), 0, lossless); gotQ != q || gotX != xoff {
+			t.Errorf("level %d of %d, want %d of %d", gotQ, gotX, q, xoff)
+		}
+	}
+	level(0, 16000)             // 32,000 / 2
+	fits(lossless, 16000, true) // up to the threshold
+	fits(lossless, 16001, false)
+	fits(lossy, 8000, true) // 32,000 / 4
+	fits(lossy, 8001, false)
+	l.Charge(arrival(lossless, 12000), mmu.Shared) // 20,000 free
+	level(12000, 10000)
+	fits(lossless, 1, false)                   // 12,001 > 10,000
+	fits(lossy, 5000, true)                    // 20,000 / 4, its egress queue is empty
+	l.Charge(arrival(lossy, 4000), mmu.Shared) // 16,000 free
+	level(12000, 8000)
+	fits(lossy, 1, false)               // 4001 > 4000
+	l.Release(arrival(lossless, 12000)) // 28,000 free
+	level(0, 14000)
+	fits(lossy, 3000, true) // 4000 + 3000 = 28,000 / 4
+	fits(lossy, 3001, false)
+}
+
+// A queue that is alone settles at alpha B / (1 + alpha): with alpha 1/2 and
+// frames of 100 B, 10,600 of 32,000 B: 10,600 <= (32,000 - 10,500) / 2 = 10,750
+// and 10,700 > (32,000 - 10,600) / 2 = 10,700 is false, so one more, and then
+// 10,800 > (32,000 - 10,700) / 2 = 10,650.
+func TestDTSteadyState(t *testing.T) {
+	p, err := newDT(&DTParams{Alpha: Ratio{1, 2}, AlphaLossy: Ratio{1, 1}}, Env{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	l := newLedger()
+	for p.Fits(0, l.View(), arrival(lossless, 100)) {
+		l.Charge(arrival(lossless, 100), mmu.Shared)
+	}
+	if q := l.View().Used(mmu.Shared); q != 10700 {
+		t.Errorf("settles at %d B, want 10,700", q)
+	}
+}
+
+// Powers of two are shifts; other ratios divide. Both round down.
+func TestAlpha(t *testing.T) {
+	for _, c := range []struct {
+		r       Ratio
+		b, want units.Bytes
+	}{{Ratio{1, 16}, 1000, 62}, {Ratio{3, 8}, 1001, 375}, {Ratio{2, 3}, 1000, 666}, {Ratio{4, 1}, 5, 20}} {
+		a := newAlpha(c.r)
+		if got := a.of(c.b); got != c.want || c.r.Of(c.b) != c.want {
+			t.Errorf("%v of %d is %d, want %d", c.r, c.b, got, c.want)
+		}
+	}
+}
+
+func TestStaticSteps(t *testing.T) {
+	if _, err := newStatic(&StaticParams{}, Env{}); err == nil {
+		t.Error("no limit is accepted")
+	}
+	p, err := newStatic(&StaticParams{Limit: 20000}, Env{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	l := newLedger()
+	l.Charge(arrival(lossless, 19000), mmu.Shared) // 13,000 free
+	for _, c := range []struct {
+		class uint8
+		b     units.Bytes
+		want  bool
+	}{{lossless, 1000, true}, {lossless, 1001, false}, {lossy, 13000, true}, {lossy, 13001, false}} {
+		if got := p.Fits(0, l.View(), arrival(c.class, c.b)); got != c.want {
+			t.Errorf("class %d, %d B: fits is %v", c.class, c.b, got)
+		}
+	}
+	if q, xoff := p.Level(0, l.View(), 0, lossless); q != 19000 || xoff != 20000 {
+		t.Errorf("level %d of %d", q, xoff)
+	}
+}
+
+// Whoever reckons with the share of a Proportional policy gets the answers of
+// Fits: the same for lossless frames, and never more than fits for control.
+func TestShareAgreesWithFits(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		den := int64(1) << rapid.IntRange(0, 6).Draw(t, "shift")
+		p, err := newDT(&DTParams{Alpha: Ratio{rapid.Int64Range(1, den).Draw(t, "num"), den}, AlphaLossy: Ratio{1, 1}}, Env{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		num, shift, ok := p.(Proportional).Share()
+		if !ok {
+			t.Fatalf("%d/%d has no share", num, den)
+		}
+		l := newLedger()
+		for range rapid.IntRange(0, 30).Draw(t, "frames") {
+			a := arrival(uint8(rapid.IntRange(0, 2).Draw(t, "class")), units.Bytes(rapid.IntRange(1, 3000).Draw(t, "bytes")))
+			within := l.Within(a.In, a.Class, a.Bytes, num, shift)
+			if a.Kind == mmu.Lossless && within != p.Fits(0, l.View(), a) {
+				t.Fatalf("within the share: %v, fits: %v", within, !within)
+			}
+			if within && a.Bytes > l.View().SharedFree() {
+				t.Fatalf("%d B within the share, %d B free", a.Bytes, l.View().SharedFree())
+			}
+			l.Charge(a, mmu.Shared)
+		}
+	})
+}
+
+// A share above one, or one that is no binary fraction, is not offered.
+func TestShareNotOffered(t *testing.T) {
+	for _, r := range []Ratio{{2, 1}, {1, 3}, {5, 4}} {
+		p, err := newDT(&DTParams{Alpha: r, AlphaLossy: Ratio{1, 1}}, Env{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, _, ok := p.(Proportional).Share(); ok {
+			t.Errorf("%d/%d is offered", r.Num, r.Den)
+		}
+	}
+}

@@ -1,0 +1,84 @@
+// Package buffer holds the policies that share a switch's buffer: one file per
+// scheme. A policy sets thresholds; what happens above them (headroom, pauses)
+// is the business of package flowctl.
+package buffer
+
+import (
+	"github.com/xoff-net/xoff/base/mmu"
+	"github.com/xoff-net/xoff/base/registry"
+	"github.com/xoff-net/xoff/base/units"
+)
+
+// Policy decides who may use the shared segment. One instance serves one switch.
+//
+// Calls come in the order of events at that switch; now never decreases. A
+// policy reads the switch through the view and keeps no pointer into it.
+type Policy interface {
+	// Fits reports whether the shared segment takes this frame: the one
+	// admission question, asked with ingress and egress known, for lossless and
+	// lossy frames. A refused lossy frame is dropped; a refused lossless frame is
+	// offered to the headroom.
+	Fits(now units.Time, v mmu.View, a *mmu.Arrival) bool
+	// Level returns the occupancy of a lossless ingress queue as this policy
+	// measures it and the threshold it is held against, Xoff.
+	Level(now units.Time, v mmu.View, port int, class uint8) (q, xoff units.Bytes)
+}
+
+// Counting is a policy that can hold a lossless frame against the threshold as it
+// will be once the frame is counted, which is lower.
+type Counting interface {
+	FitsCounted(v mmu.View, a *mmu.Arrival) bool
+}
+
+// Observer is a policy that follows every stored frame. Frames that pass
+// straight through an idle port are reported too, both calls at the same time.
+type Observer interface {
+	Enqueued(now units.Time, v mmu.View, a *mmu.Arrival)
+	Dequeued(now units.Time, v mmu.View, a *mmu.Arrival)
+}
+
+// PauseObserver is a policy that wants to know which egress queues are paused.
+type PauseObserver interface {
+	EgressPaused(now units.Time, port int, class uint8, on bool)
+}
+
+// Waker is a policy with a timer. Wake is called at the time that NextWake
+// returned; NextWake is asked again after every Wake and once at the start.
+type Waker interface {
+	NextWake() units.Time
+	Wake(now units.Time, v mmu.View)
+}
+
+// Proportional is a policy that takes every lossless frame as long as its ingress
+// queue stays within a fixed share, num / 2^shift and at most all, of the free
+// part of the shared segment; Level returns the same share. The switch, or flow
+// control, then sees for itself that a frame fits, and asks only when it does not.
+type Proportional interface {
+	Share() (num int64, shift uint8, ok bool)
+}
+
+// Pairs is a policy that reads View.Pair.
+type Pairs interface{ NeedsPairs() }
+
+// Env is what a policy may know about its switch when it is built.
+type Env struct {
+	View  mmu.View
+	Rates []units.Rate // of each port; 0 where nothing is connected
+}
+
+// New builds a policy from its parameters.
+type New = func(params any, env Env) (Policy, error)
+
+// Policies is the table of all policies.
+var Policies = registry.NewTable("policy",
+	registry.Entry[New]{
+		Name: "dt", Doc: "Dynamic Threshold: alpha times the free shared buffer",
+		Paper: "Choudhury and Hahne 1998; DSH eq. 2", Promises: registry.Bounded,
+		Params: func() any { return &DTParams{Alpha: Ratio{1, 16}, AlphaLossy: Ratio{1, 1}} }, New: newDT,
+	},
+	registry.Entry[New]{
+		Name: "static", Doc: "a fixed share of the shared buffer for every queue",
+		Promises: registry.Bounded,
+		Params:   func() any { return &StaticParams{Limit: 100 * units.KB} }, New: newStatic,
+	},
+)

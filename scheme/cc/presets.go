@@ -1,0 +1,59 @@
+package cc
+
+import (
+	"fmt"
+	"sort"
+	"strings"
+
+	"github.com/xoff-net/xoff/base/registry"
+)
+
+// presets are the published parameter sets of an algorithm, by name. Each has
+// its name in its own Preset field.
+type presets[P any] map[string]P
+
+// params returns a copy of a set that exists.
+func (s presets[P]) params(name string) *P {
+	p := s[name]
+	return &p
+}
+
+// apply fills p with the set of that name.
+func (s presets[P]) apply(p *P, name string) error {
+	set, ok := s[name]
+	if !ok {
+		return registry.Unknown("preset", name, s.names())
+	}
+	*p = set
+	return nil
+}
+
+func (s presets[P]) names() []string {
+	var names []string
+	for n := range s {
+		names = append(names, n)
+	}
+	sort.Strings(names)
+	return names
+}
+
+// positive demands more than nothing of a parameter.
+func positive[T interface {
+	~int64
+	fmt.Stringer
+}](key string, v T) error {
+	if v > 0 {
+		return nil
+	}
+	return fmt.Errorf("%s is %s; allowed: more than %s", key, v, T(0))
+}
+
+// oneOf returns the place of a word among those that a parameter allows.
+func oneOf(key, word string, allowed ...string) (int, error) {
+	for i, a := range allowed {
+		if a == word {
+			return i, nil
+		}
+	}
+	return 0, fmt.Errorf("%s is %q; allowed: %s", key, word, strings.Join(allowed, ", "))
+}

@@ -1,0 +1,126 @@
+// Package deadlock holds handlers of PFC deadlock: what detects a loop of paused
+// queues and what breaks it. One file per scheme.
+package deadlock
+
+import (
+	"math/rand/v2"
+
+	"github.com/xoff-net/xoff/base/mmu"
+	"github.com/xoff-net/xoff/base/packet"
+	"github.com/xoff-net/xoff/base/registry"
+	"github.com/xoff-net/xoff/base/units"
+)
+
+// Handler watches one switch. Calls come in the order of events; now never
+// decreases. A handler acts only through the Switch it was built with.
+type Handler interface {
+	// Blocked: the peer of an egress changed which classes may be sent, also
+	// while the handler overrides it.
+	Blocked(now units.Time, port int, from, to uint8)
+	// Paused: an ingress changed what it asks its upstream to hold.
+	Paused(now units.Time, port int, from, to uint8)
+	// OnPFC sees each PFC frame before it leaves and may append a header.
+	OnPFC(now units.Time, port int, f *packet.Packet, ext packet.Ext) packet.Ext
+	// Control takes a Loop frame, or the header that rode on a PFC frame.
+	Control(now units.Time, port int, f *packet.Packet, ext packet.Ext)
+	// Wake is called at the time given to Switch.WakeAt.
+	Wake(now units.Time)
+}
+
+// Verdict is what a Hook wants done with a frame.
+type Verdict uint8
+
+// Verdicts.
+const (
+	Normal  Verdict = iota
+	DropIt          // give the frame up; counted as the handler's
+	Aside           // arrivals: wait in the side FIFO of the egress queue
+	InLoop          // arrivals: store in the reserve, ahead of thresholds
+	HoldOff         // departures: leave it at the head, send nothing of this class now
+)
+
+// Hook is a handler that looks at single frames, on the queues it armed.
+type Hook interface {
+	// Arriving is asked for each frame of an armed ingress queue before it is
+	// stored. It may change the egress and set packet flags.
+	Arriving(now units.Time, p *packet.Packet, out *int) Verdict
+	// Departing is asked for each frame of an armed egress queue before it
+	// leaves; Departed follows when it has left.
+	Departing(now units.Time, port int, p *packet.Packet) Verdict
+	Departed(now units.Time, port int, p *packet.Packet)
+}
+
+// Gate says how an egress class treats its pause.
+type Gate uint8
+
+// Modes of a gate.
+const (
+	Obey Gate = iota // as the flow control says
+	Open             // send in spite of a pause; counted as forced
+	Shut             // send nothing
+)
+
+// Switch is what a handler may see and do.
+type Switch interface {
+	View() mmu.View
+	Ports() int
+	// Node is the number of the switch, unlike that of every other: what a
+	// header that travels from switch to switch calls it.
+	Node() uint16
+	Rand() *rand.PCG
+	Rate(port int) units.Rate
+
+	// BlockedClasses and PausedClasses return the current masks of a port.
+	BlockedClasses(port int) uint8
+	PausedClasses(port int) uint8
+	// Head returns the frame at the head of an egress queue, nil when empty.
+	Head(port int, class uint8) *packet.Packet
+
+	// WakeAt arms the handler's timer, strictly after now; Never disarms it.
+	WakeAt(at units.Time)
+	// Send emits a Loop frame to the peer of a port, ahead of all data.
+	Send(now units.Time, port int, f *packet.Packet, ext packet.Ext)
+
+	// ArmIngress and ArmEgress choose the classes for which the Hook is asked.
+	ArmIngress(port int, mask uint8)
+	ArmEgress(port int, mask uint8)
+	// SetGate overrides the pause of an egress class. A frame is forced out only
+	// when the rest of the budget covers it (negative: no bound). The port is
+	// served anew, so it also ends a HoldOff.
+	SetGate(now units.Time, port int, class uint8, g Gate, budget units.Bytes)
+	// InsertHead stores a frame at the head of an egress queue, charged to
+	// ingress port in. It reports whether the buffer had room.
+	InsertHead(now units.Time, in, out int, p *packet.Packet) bool
+	// Splice appends the side FIFO of an egress queue to it.
+	Splice(now units.Time, port int, class uint8)
+	// HoldResume keeps RESUMEs of these classes from leaving; what was held is
+	// sent when the hold ends.
+	HoldResume(now units.Time, port int, mask uint8)
+	// DropWhere gives up the queued frames that match; it returns how many.
+	DropWhere(now units.Time, port int, class uint8, match func(*packet.Packet) bool) int
+	// Requeue moves the queued frames that match to another egress.
+	Requeue(now units.Time, port int, class uint8, to int, match func(*packet.Packet) bool) int
+	// SetRoute overrides the egress of a destination; -1 removes it.
+	SetRoute(dst uint16, port int)
+
+	// SetAside, GiveBack, SetOrder and ResizeShared act on the ledger (see
+	// mmu.Ledger).
+	SetAside(b units.Bytes, from mmu.Segment) bool
+	GiveBack(b units.Bytes)
+	SetOrder(port int, class uint8, o mmu.Order)
+	ResizeShared(b units.Bytes)
+}
+
+// Pairs is a handler that reads View.Pair.
+type Pairs interface{ NeedsPairs() }
+
+// New builds the handler of one switch; it may return nil for "none".
+type New = func(params any, s Switch) (Handler, error)
+
+// Handlers is the table of all handlers.
+var Handlers = registry.NewTable("deadlock",
+	registry.Entry[New]{
+		Name: "none", Doc: "no deadlock handling", Promises: registry.Lossless | registry.InOrder,
+		New: func(any, Switch) (Handler, error) { return nil, nil },
+	},
+)

@@ -1,0 +1,228 @@
+package flowctl
+
+import (
+	"fmt"
+
+	"github.com/xoff-net/xoff/base/mmu"
+	"github.com/xoff-net/xoff/base/packet"
+	"github.com/xoff-net/xoff/base/units"
+)
+
+// AdaptiveParams are the parameters of Adaptive PFC Headroom.
+type AdaptiveParams struct {
+	Headroom Headroom    `yaml:"headroom" doc:"of each lossless queue until the delay of its link is known, and the most that it gets after: exact, eq1 (DSH eq. 1), or a size"`
+	Rule     string      `yaml:"rule" allowed:"exact,eq1" doc:"what follows from the measured delay: exact (all that can be in flight), or DSH eq. 1"`
+	Delta    units.Bytes `yaml:"delta" doc:"a queue is resumed this far below its threshold"`
+}
+
+// Adaptive is SIH whose ports measure the delay of their links when they come up, and
+// give what they do not need of the configured headroom to the shared segment (IEEE
+// 802.1Qdt; DSH section V-B).
+//
+// The exchange is one of real control frames: the receiver sends a Feedback frame with
+// the time at which it leaves; the peer's gate returns that time and how long it held
+// the frame. What is left of the round trip, without the line time of both frames, is
+// the delay of both directions. A peer that runs another scheme does not answer; its
+// port keeps the configured headroom and asks again, ever less often.
+type Adaptive struct {
+	perQueue
+	sih  SIH
+	rule Headroom
+}
+
+func newAdaptive(params any) (Scheme, error) {
+	p := params.(*AdaptiveParams)
+	s := &Adaptive{sih: SIH{params: SIHParams{Headroom: p.Headroom, Delta: p.Delta}}}
+	switch {
+	case p.Delta < 0:
+		return nil, fmt.Errorf("delta is %s; allowed: 0B or more", p.Delta)
+	case p.Rule == "eq1":
+		s.rule.Rule = HeadroomEq1
+	case p.Rule != "exact":
+		return nil, fmt.Errorf("rule cannot be %q; allowed: exact, eq1", p.Rule)
+	}
+	return s, nil
+}
+
+// Reserve implements Scheme: before anything is measured.
+func (s *Adaptive) Reserve(p *PortSpec) units.Bytes { return s.sih.Reserve(p) }
+
+// QueueHeadroom implements Sized: what the rule leaves once the delay is known. A
+// measurement is exact to what it measures, both directions together.
+func (s *Adaptive) QueueHeadroom(p *PortSpec) units.Bytes {
+	return min(s.sih.QueueHeadroom(p), s.measured(*p, p.DelayIn+p.DelayOut))
+}
+
+// measured is the headroom of a queue by the delay of both directions.
+func (s *Adaptive) measured(spec PortSpec, both units.Time) units.Bytes {
+	spec.DelayIn, spec.DelayOut = both/2, both-both/2
+	return s.rule.Of(&spec)
+}
+
+// Enough implements Sized.
+func (s *Adaptive) Enough() string {
+	if s.rule.Rule == HeadroomExact {
+		return headroomExact
+	}
+	return headroomExact + ", rule: exact"
+}
+
+// Gate implements Scheme.
+func (s *Adaptive) Gate(p Port) Gate { return &adaptiveGate{PauseGate: NewPauseGate(p)} }
+
+// Receiver implements Scheme.
+func (s *Adaptive) Receiver(p Port) Receiver {
+	timers := &twoTimers{Port: p, pause: units.Never, own: units.Never}
+	r := &adaptiveReceiver{sihReceiver: s.sih.receiver(timers), timers: timers, scheme: s}
+	r.ask(0)
+	return r
+}
+
+// firstRetry is how long the first answer may take before it is asked for again.
+const firstRetry = units.Millisecond
+
+type adaptiveReceiver struct {
+	sihReceiver
+	timers *twoTimers
+	scheme *Adaptive
+	asking bool        // a frame is to be sent
+	wait   units.Time  // for the answer to it
+	next   units.Bytes // headroom that was measured and cannot be set yet; 0: none
+}
+
+// ask asks for the delay of the link.
+func (r *adaptiveReceiver) ask(now units.Time) {
+	r.asking, r.wait = true, max(firstRetry, 2*r.wait)
+	r.port.Request(now)
+}
+
+// Frame implements Receiver: pauses go first.
+func (r *adaptiveReceiver) Frame(now units.Time, f *packet.Packet, ext packet.Ext) (packet.Ext, bool) {
+	ext, ok := r.sihReceiver.Frame(now, f, ext)
+	if ok || !r.asking {
+		return ext, ok
+	}
+	r.asking = false
+	*f = packet.Packet{Size: uint16(packet.PFCSize), Meta: packet.MakeMeta(packet.Feedback, 0)}
+	r.timers.set(now + r.wait)
+	return append(ext, uint64(now)), true
+}
+
+// Control implements Receiver: the answer.
+func (r *adaptiveReceiver) Control(now units.Time, f *packet.Packet, ext packet.Ext) {
+	if f.Kind() != packet.Request || len(ext) != 2 {
+		return
+	}
+	r.timers.set(units.Never)
+	spec := r.port.Spec()
+	line := spec.TxTime(spec.Rate, packet.PFCSize+spec.WireOverhead)
+	both := now - units.Time(ext[0]) - units.Time(ext[1]) - 2*line
+	r.next = min(r.headroom, r.scheme.measured(*spec, both))
+	r.settle()
+}
+
+// settle sets the headroom that was measured, unless a queue still holds more.
+func (r *adaptiveReceiver) settle() {
+	if r.next == 0 {
+		return
+	}
+	for c := range uint8(mmu.Classes) {
+		if r.view.In(r.index, c, mmu.Headroom) > r.next {
+			return
+		}
+	}
+	r.headroom, r.next = r.next, 0
+	r.port.Reserve(r.port.Spec().queues() * r.headroom)
+}
+
+// Released implements Receiver.
+func (r *adaptiveReceiver) Released(now units.Time, a *mmu.Arrival) {
+	r.sihReceiver.Released(now, a)
+	r.settle()
+}
+
+// Wake implements Receiver.
+func (r *adaptiveReceiver) Wake(now units.Time) {
+	pause, own := r.timers.due(now)
+	if pause {
+		r.sihReceiver.Wake(now)
+	}
+	if own {
+		r.ask(now)
+	}
+}
+
+// Reset implements Receiver: a new link, a new delay. It can only be shorter than the
+// last one: what was given away is not taken back.
+func (r *adaptiveReceiver) Reset(now units.Time, up bool) {
+	r.sihReceiver.Reset(now, up)
+	r.asking, r.wait = false, 0
+	r.timers.set(units.Never)
+	if up {
+		r.ask(now)
+	}
+}
+
+// twoTimers makes two timers of one: that of the pauses, which believe to have the port
+// for themselves, and another.
+type twoTimers struct {
+	Port
+	pause, own units.Time
+}
+
+// WakeAt implements Port.
+func (t *twoTimers) WakeAt(at units.Time) {
+	t.pause = at
+	t.Port.WakeAt(min(t.pause, t.own))
+}
+
+func (t *twoTimers) set(own units.Time) {
+	t.own = own
+	t.Port.WakeAt(min(t.pause, t.own))
+}
+
+// due tells which timers have come up and disarms them.
+func (t *twoTimers) due(now units.Time) (pause, own bool) {
+	if pause = t.pause <= now; pause {
+		t.pause = units.Never
+	}
+	if own = t.own <= now; own {
+		t.own = units.Never
+	}
+	t.Port.WakeAt(min(t.pause, t.own))
+	return pause, own
+}
+
+// adaptiveGate answers questions for the delay.
+type adaptiveGate struct {
+	*PauseGate
+	asked   bool
+	sent    uint64     // when the question left
+	arrived units.Time // and came
+}
+
+// Control implements Gate.
+func (g *adaptiveGate) Control(now units.Time, f *packet.Packet, ext packet.Ext) {
+	if f.Kind() == packet.Feedback && len(ext) == 1 {
+		g.asked, g.sent, g.arrived = true, ext[0], now
+		g.port.Request(now)
+		return
+	}
+	g.PauseGate.Control(now, f, ext)
+}
+
+// Frame implements Gate.
+func (g *adaptiveGate) Frame(now units.Time, f *packet.Packet, ext packet.Ext) (packet.Ext, bool) {
+	if !g.asked {
+		return ext, false
+	}
+	g.asked = false
+	*f = packet.Packet{Size: uint16(packet.PFCSize), Meta: packet.MakeMeta(packet.Request, 0)}
+	return append(ext, g.sent, uint64(now-g.arrived)), true
+}
+
+// Reset implements Gate.
+func (g *adaptiveGate) Reset(now units.Time, up bool) {
+	g.asked = false
+	g.PauseGate.Reset(now, up)
+}

@@ -1,0 +1,311 @@
+package flowctl
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/xoff-net/xoff/base/mmu"
+	"github.com/xoff-net/xoff/base/units"
+	"github.com/xoff-net/xoff/scheme/buffer"
+)
+
+// dshBench is a DSH receiver on a port of two lossless classes at 100 Gbps: PHI 10,000 B,
+// hence D = 800 ns, and T = 6000 B for ever, hence X_poff = 12,000 B.
+type dshBench struct {
+	*fakePort
+	*dshReceiver
+	t *testing.T
+}
+
+func newDSHBench(t *testing.T, change func(*DSHParams)) *dshBench {
+	t.Helper()
+	spec := mmu.Spec{Ports: 2, Size: 100_000, Shared: 40_000}
+	spec.Kinds[1], spec.Kinds[2] = mmu.Lossless, mmu.Lossless
+	p := &fakePort{spec: PortSpec{Rate: 100 * units.Gbps, Lossless: 0b110, PFC: PFCSpec{Quanta: 1000}}, ledger: mmu.NewLedger(spec), wake: units.Never}
+	static, err := buffer.Policies.Get("static")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if p.policy, err = static.New(&buffer.StaticParams{Limit: 6000}, buffer.Env{View: p.View()}); err != nil {
+		t.Fatal(err)
+	}
+	params := defaultDSH().(*DSHParams)
+	params.Headroom = Headroom{Rule: HeadroomBytes, Bytes: 10_000}
+	if change != nil {
+		change(params)
+	}
+	s, err := newDSH(params)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return &dshBench{p, s.Receiver(p).(*dshReceiver), t}
+}
+
+// arrive takes a frame in, as a node does.
+func (b *dshBench) arrive(at units.Time, class uint8, bytes units.Bytes, segment mmu.Segment, paused uint8) {
+	b.t.Helper()
+	a := &mmu.Arrival{Class: class, Bytes: bytes, Kind: mmu.Lossless, Out: 1}
+	s, told := mmu.Shared, !(b.Brief() && b.Arrived(at*ns, class, bytes))
+	if told {
+		s = b.Place(at*ns, a)
+	}
+	if s != mmu.Drop {
+		b.ledger.Charge(a, s)
+		if told {
+			b.Charged(at*ns, a, s)
+		}
+	}
+	if s != segment || b.Paused() != paused {
+		b.t.Errorf("%d ns, class %d: placed in %s, paused %03b; want %s, %03b", at, class, s, b.Paused(), segment, paused)
+	}
+}
+
+// leave lets a frame go.
+func (b *dshBench) leave(at units.Time, class uint8, bytes units.Bytes, paused uint8) {
+	b.t.Helper()
+	a := &mmu.Arrival{Class: class, Bytes: bytes, Kind: mmu.Lossless, Out: 1}
+	b.ledger.Release(a)
+	b.Released(at*ns, a)
+	if b.Paused() != paused {
+		b.t.Errorf("%d ns, class %d leaves: paused %03b, want %03b", at, class, b.Paused(), paused)
+	}
+}
+
+// levels checks phi^, X_qoff and the states of a queue.
+func (b *dshBench) levels(at units.Time, class uint8, want Levels) {
+	b.t.Helper()
+	if got := b.Levels(at*ns, class); got != want {
+		b.t.Errorf("%d ns, class %d: %+v, want %+v", at, class, got, want)
+	}
+}
+
+// Steps 1 to 7 in the order in which they matter: the queue is paused ahead of T by
+// phi^, then the port by its insurance; each comes back by its own rule.
+func TestDSHByHand(t *testing.T) {
+	b := newDSHBench(t, nil)
+	b.arrive(0, 1, 1000, mmu.Shared, 0)    // no gradient yet: phi^ 0, X_qoff 6000
+	b.arrive(1000, 1, 1000, mmu.Shared, 0) // g 1 B/ns: phi^ 1000, X_qoff 5000, shared 2000
+	b.levels(1000, 1, Levels{Estimate: 1000, Tau: 1000, Queue: 5000, Port: 12_000})
+	b.arrive(2000, 1, 1000, mmu.Shared, 0)     // phi^ 1550 (see TestEstimatesByHand), X_qoff 4450, shared 3000
+	b.arrive(4000, 1, 1000, mmu.Shared, 0)     // phi^ 1312.5: X_qoff 4687, shared 4000
+	b.arrive(6000, 1, 1000, mmu.Shared, 0b010) // g 0.5: avg 0.464844, dev 0.234375: 1.402344 x 800 = 1122; shared 5000 > 4878
+	b.levels(6000, 1, Levels{Estimate: 1122, Tau: 1122, Queue: 4878, Port: 12_000, QueueOff: true})
+	wantFrames(t, "queue OFF", says(&b.PauseSender, 6000*ns), [2]uint8{0b010, 0b010})
+
+	b.arrive(6100, 2, 1000, mmu.Shared, 0b010) // class 2 is as new: X_qoff 6000
+	b.arrive(6180, 2, 1000, mmu.Shared, 0b110) // g 12.5: phi^ 10,000, X_qoff max(0, -4000) = 0 < 2000
+	b.levels(6180, 2, Levels{Estimate: 10_000, Tau: 10_000, Queue: 0, Port: 12_000, QueueOff: true})
+	wantFrames(t, "both queues OFF", says(&b.PauseSender, 6180*ns), [2]uint8{0b110, 0b110})
+	for i := range units.Time(5) {
+		b.arrive(6260+80*i, 2, 1000, mmu.Shared, 0b110) // in flight: the port holds 5000 + 2000 + 5000 = 12,000
+	}
+	b.arrive(6660, 2, 1000, mmu.Headroom, 0b110) // 12,000 + 1000 > 12,000: insurance, the port is OFF
+	b.levels(6660, 2, Levels{Estimate: 10_000, Tau: 10_000, Queue: 0, Port: 12_000, QueueOff: true, PortOff: true})
+	if frames := says(&b.PauseSender, 6660*ns); len(frames) != 0 {
+		t.Errorf("the upstream knew it all, but is told %03b", frames)
+	}
+
+	// Class 1 falls to 4000 < 4878 and is ON, but the port is OFF.
+	b.leave(7000, 1, 1000, 0b110)
+	b.levels(7000, 1, Levels{Estimate: 1122, Tau: 1122, Queue: 4878, Port: 12_000, PortOff: true})
+	// The insurance is given back first: it is empty, and 11,000 B are below X_poff.
+	// The RESUME enables class 1 only: queue 2 holds 7000 > 0.
+	b.leave(7100, 2, 1000, 0b100)
+	wantFrames(t, "port ON", says(&b.PauseSender, 7100*ns), [2]uint8{0b110, 0b100})
+	for i := range units.Time(6) {
+		b.leave(7200+80*i, 2, 1000, 0b100) // never below X_qoff = 0
+	}
+	b.leave(7700, 2, 1000, 0) // holds nothing: ON all the same (step 5)
+	wantFrames(t, "queue ON", says(&b.PauseSender, 7700*ns), [2]uint8{0b100, 0})
+}
+
+// delta_q and delta_p: 2000 B each. A queue of 5000 B against X_qoff = 4878 resumes
+// below 2878, the port below 10,000 B.
+func TestDSHDeltas(t *testing.T) {
+	b := newDSHBench(t, func(p *DSHParams) { p.DeltaQueue, p.DeltaPort = 2000, 2000 })
+	for _, at := range []units.Time{0, 1000, 2000, 4000} {
+		b.arrive(at, 1, 1000, mmu.Shared, 0)
+	}
+	b.arrive(6000, 1, 1000, mmu.Shared, 0b010)
+	b.leave(7000, 1, 1000, 0b010) // 4000
+	b.leave(7000, 1, 1000, 0b010) // 3000
+	b.leave(7000, 1, 1000, 0)     // 2000 < 2878
+
+	// Far apart, so that phi^ stays small: 1000 B in 100 us are g 0.01.
+	b = newDSHBench(t, func(p *DSHParams) { p.DeltaPort = 2000 })
+	for i := range units.Time(6) {
+		b.arrive(100_000*i, 1, 1000, mmu.Shared, uint8(i/5)<<1) // 6000 > 6000 - phi^: OFF at the sixth
+		b.arrive(100_000*i+50_000, 2, 1000, mmu.Shared, uint8(i/5)*0b110)
+	}
+	b.arrive(600_000, 1, 1000, mmu.Headroom, 0b110)
+	b.leave(600_100, 1, 1000, 0b110) // insurance empty, 12,000 B
+	b.leave(600_200, 1, 1000, 0b110) // queue 1 is ON, the port holds 11,000
+	b.leave(600_300, 1, 1000, 0b110) // 10,000: not below
+	b.leave(600_400, 1, 1000, 0b100) // 9000
+	b.leave(600_500, 2, 1000, 0)     // queue 2: 5000 < 6000 - phi^
+}
+
+// The same with tables, phi^ of TestEstimatesByHand where gradients are alike. A frame
+// counts in the length of its queue at once: 1000 B in 1000 ns are g 1.
+func TestDSHTablesByHand(t *testing.T) {
+	b := newDSHBench(t, func(p *DSHParams) { p.Estimator = "table" })
+	b.arrive(0, 1, 1000, mmu.Shared, 0)
+	b.arrive(1000, 1, 1000, mmu.Shared, 0) // 4 steps of 312.5
+	b.levels(1000, 1, Levels{Estimate: 1250, Tau: 1250, Queue: 4750, Port: 12_000})
+	b.arrive(2000, 1, 1000, mmu.Shared, 0) // 5 steps
+	b.levels(2000, 1, Levels{Estimate: 1562, Tau: 1562, Queue: 4438, Port: 12_000})
+	b.arrive(4000, 1, 1000, mmu.Shared, 0) // g 0.5: 5 steps
+	// g 0.5: 1000 B in 2000 ns are 8394; avg 7606 + (8394-7606)/4 = 7803, dev 4983 +
+	// (788-4983)/4 = 3934; 7803 + 4 x 3934 = 23,539 are 4 steps. 5000 > 4750.
+	b.arrive(6000, 1, 1000, mmu.Shared, 0b010)
+	b.levels(6000, 1, Levels{Estimate: 1250, Tau: 1250, Queue: 4750, Port: 12_000, QueueOff: true})
+	b.leave(7000, 1, 1000, 0) // 4000 < 4750
+}
+
+// Algorithm 4: after 10 ms of one queue only, tau is 0; a frame of another queue, or a
+// window that is not over yet, brings phi^ back.
+func TestDSHSingleQueue(t *testing.T) {
+	for _, estimator := range []string{"ideal", "table"} {
+		testDSHSingleQueue(newDSHBench(t, func(p *DSHParams) { p.Estimator = estimator }))
+	}
+}
+
+func testDSHSingleQueue(b *dshBench) {
+	b.t.Helper()
+	const ms = 1_000_000 // ns
+	b.arrive(0, 1, 100, mmu.Shared, 0)
+	b.arrive(10*ms, 1, 100, mmu.Shared, 0)
+	b.arrive(10*ms+8, 1, 100, mmu.Shared, 0) // g 12.5: phi^ 10,000, but tau 0
+	b.levels(10*ms+8, 1, Levels{Estimate: 10_000, Queue: 6000, Port: 12_000})
+	b.arrive(10*ms+16, 2, 100, mmu.Shared, 0) // another queue
+	b.leave(10*ms+20, 1, 100, 0b010)          // 200 > max(0, 6000 - 10,000)
+	b.arrive(10*ms+24, 1, 100, mmu.Shared, 0b010)
+	b.arrive(20*ms+24, 1, 100, mmu.Shared, 0b010) // 10 ms since, not more
+	b.arrive(20*ms+25, 1, 100, mmu.Shared, 0)     // more
+}
+
+// shared_headroom: false. A queue takes T = 6000 B and no more, whatever the port holds;
+// the rest goes to the insurance, which pauses the port.
+func TestDSHWithoutSharedHeadroom(t *testing.T) {
+	b := newDSHBench(t, func(p *DSHParams) { p.SharedHeadroom = false })
+	for i := range units.Time(6) {
+		b.arrive(80*i, 1, 1000, mmu.Shared, 0) // phi^ is 10,000, tau 0: 6000 B are not above X_qoff
+	}
+	b.arrive(480, 1, 1000, mmu.Headroom, 0b110)
+	b.arrive(560, 2, 1000, mmu.Shared, 0b110)
+	b.leave(600, 1, 1000, 0) // insurance empty, 7000 < 12,000; queue 1 was never OFF
+}
+
+// insurance: 0. What the shared segment refuses is lost, and pauses the port.
+func TestDSHWithoutInsurance(t *testing.T) {
+	b := newDSHBench(t, func(p *DSHParams) { p.Insurance = Insurance{} })
+	for i := range units.Time(6) {
+		b.arrive(100_000*i, 1, 1000, mmu.Shared, uint8(i/5)<<1)
+		b.arrive(100_000*i+50_000, 2, 1000, mmu.Shared, uint8(i/5)*0b110)
+	}
+	b.leave(550_000, 1, 1000, 0b100) // 5000 B each: below 6000 - phi^
+	b.leave(550_000, 2, 1000, 0)
+	b.arrive(600_000, 1, 2500, mmu.Drop, 0b110) // 10,000 + 2500 > 12,000
+	b.leave(600_100, 1, 1000, 0)                // 9000 < 12,000
+	for range 4 {
+		b.leave(600_200, 1, 1000, 0)
+	}
+	for range 5 {
+		b.leave(600_200, 2, 1000, 0)
+	}
+	b.arrive(700_000, 1, 12_500, mmu.Drop, 0) // nothing is held that could turn the port ON again
+}
+
+// An insurance that takes no frame is as none.
+func TestDSHWithTooLittleInsurance(t *testing.T) {
+	b := newDSHBench(t, func(p *DSHParams) { p.Insurance = Insurance{Bytes: 100} })
+	b.arrive(0, 1, 1000, mmu.Shared, 0)
+	b.arrive(100_000, 2, 11_500, mmu.Drop, 0b110) // 1000 + 11,500 > 12,000
+	b.leave(100_100, 1, 1000, 0)
+	b.arrive(200_000, 2, 12_500, mmu.Drop, 0)
+}
+
+// Private comes first and counts in the length of a queue, but not against thresholds.
+func TestDSHPrivate(t *testing.T) {
+	spec := mmu.Spec{Ports: 2, Size: 100_000, Shared: 40_000, Private: 3000}
+	spec.Kinds[1], spec.Kinds[2] = mmu.Lossless, mmu.Lossless
+	b := newDSHBench(t, nil)
+	b.ledger = mmu.NewLedger(spec)
+	b.in, b.private = b.ledger.View().Port(b.Index()), 3000
+	for i := range units.Time(3) {
+		b.arrive(80*i, 1, 1000, mmu.Private, 0)
+	}
+	b.levels(240, 1, Levels{Estimate: 10_000, Tau: 10_000, Queue: 0, Port: 12_000}) // 0 B are not above 0
+	b.arrive(240, 1, 1000, mmu.Shared, 0b010)
+	b.leave(300, 1, 1000, 0) // shared first
+}
+
+// A reserve that a deadlock handler set aside keeps queue and port OFF.
+func TestDSHReserve(t *testing.T) {
+	b := newDSHBench(t, nil)
+	b.arrive(0, 1, 1000, mmu.Shared, 0)
+	b.arrive(80, 1, 1000, mmu.Shared, 0b010)
+	b.ledger.SetAside(500, mmu.Headroom)
+	a := &mmu.Arrival{Class: 1, Bytes: 500, Kind: mmu.Lossless, Out: 1}
+	b.ledger.Charge(a, mmu.Reserve)
+	b.Charged(100*ns, a, mmu.Reserve)
+	b.leave(200, 1, 500, 0b010) // the reserve
+	b.leave(300, 1, 1000, 0b010)
+	b.leave(400, 1, 1000, 0)
+}
+
+func TestDSHParams(t *testing.T) {
+	for about, change := range map[string]func(*DSHParams){
+		"delta_q is":       func(p *DSHParams) { p.DeltaQueue = -1 },
+		"delta_p is":       func(p *DSHParams) { p.DeltaPort = -1 },
+		"window_length is": func(p *DSHParams) { p.Window = -1 },
+		"estimator cannot": func(p *DSHParams) { p.Estimator = "perfect" },
+		"w_g is above":     func(p *DSHParams) { p.Gradient = buffer.Ratio{Num: 2, Den: 1} },
+		"w_v is above":     func(p *DSHParams) { p.Deviation = buffer.Ratio{Num: 2, Den: 1} },
+		"power of two":     func(p *DSHParams) { p.Estimator, p.K = "table", buffer.Ratio{Num: 3, Den: 1} },
+	} {
+		p := defaultDSH().(*DSHParams)
+		change(p)
+		if _, err := newDSH(p); err == nil || !strings.Contains(err.Error(), about) {
+			t.Errorf("%q expected, got %v", about, err)
+		}
+	}
+	for text, want := range map[string]string{"phi": "phi", "0": "0B", "0B": "0B", "60000B": "60000B", "half": "", "-1B": ""} {
+		var i Insurance
+		if err := i.UnmarshalText([]byte(text)); (err == nil) != (want != "") {
+			t.Errorf("%q: %v", text, err)
+		} else if got, _ := i.MarshalText(); err == nil && string(got) != want && i.Bytes != 60000 {
+			t.Errorf("%q is written as %q, want %q", text, got, want)
+		}
+	}
+}
+
+// The insurance is PHI once per port (eq. 9), SIH's headroom once per queue (eq. 3):
+// 60,000 B x 32 against 60,000 B x 32 x 7.
+func TestReservations(t *testing.T) {
+	port := &PortSpec{Rate: 100 * units.Gbps, Lossless: 0b11111110}
+	phi := Headroom{Rule: HeadroomBytes, Bytes: 60_000}
+	dsh := defaultDSH().(*DSHParams)
+	dsh.Headroom = phi
+	for name, c := range map[string]struct {
+		params any
+		want   units.Bytes // of 32 ports
+	}{
+		"pfc":            {&SIHParams{Headroom: phi}, 13_440_000}, // 12.8 MiB
+		"adaptive":       {&AdaptiveParams{Headroom: phi, Rule: "exact"}, 13_440_000},
+		"oversubscribed": {&OversubscribedParams{Headroom: phi, Ratio: buffer.Ratio{Num: 4, Den: 5}, Limit: "pool"}, 10_752_000}, // 0.8 of it
+		"dsh":            {dsh, 1_920_000},
+	} {
+		e, err := Schemes.Get(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		s, err := e.New(c.params)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := 32 * s.Reserve(port); got != c.want {
+			t.Errorf("32 ports of %s reserve %d B, want %d", name, got, c.want)
+		}
+	}
+}

@@ -1,0 +1,267 @@
+// Package flowctl holds hop-by-hop flow control: what a port tells its upstream
+// so that nothing is lost, and what the upstream makes of it. One file per
+// scheme.
+//
+// A scheme has two ends on every hop. The Receiver sits where frames arrive and
+// decides where a lossless frame is stored and what the upstream should do. The
+// Gate sits where frames leave and decides what may be sent now. Switch ports
+// and NIC ports have both; each port chooses its scheme.
+package flowctl
+
+import (
+	"math/bits"
+
+	"github.com/xoff-net/xoff/base/mmu"
+	"github.com/xoff-net/xoff/base/packet"
+	"github.com/xoff-net/xoff/base/registry"
+	"github.com/xoff-net/xoff/base/units"
+	"github.com/xoff-net/xoff/scheme/buffer"
+)
+
+// Receiver is the end at which frames arrive. Calls come in the order of events
+// at the node; now never decreases. None of them may keep a pointer it is given.
+type Receiver interface {
+	// Place decides where a lossless frame goes: Private, Shared, Headroom,
+	// Reserve, or Drop. The node charges exactly what Place returns.
+	Place(now units.Time, a *mmu.Arrival) mmu.Segment
+	// Charged follows the charge of a lossless frame, with the counters as they
+	// are after it (not called for a dropped frame).
+	Charged(now units.Time, a *mmu.Arrival, s mmu.Segment)
+	// Released follows the release of a lossless frame that had come in here.
+	Released(now units.Time, a *mmu.Arrival)
+	// Control takes a Request frame from the peer's gate.
+	Control(now units.Time, f *packet.Packet, ext packet.Ext)
+	// Frame builds the next control frame for the peer from the state of this
+	// moment, called when the wire is free after Port.Request. It returns false
+	// when there is nothing (more) to say. Words appended to ext travel along.
+	Frame(now units.Time, f *packet.Packet, ext packet.Ext) (packet.Ext, bool)
+	// Wake is called at the time given to Port.WakeAt.
+	Wake(now units.Time)
+	// Reset follows a change of the link, down or up: the peer forgot what it
+	// was told.
+	Reset(now units.Time, up bool)
+}
+
+// Passing is a receiver that only looks at what is stored. It is still asked to
+// Place every frame, but one that the private or shared segment would take and
+// that passes straight through an idle port is neither charged nor reported.
+type Passing interface{ Passing() }
+
+// Sharing is a receiver that gives every frame to the shared segment that the
+// policy takes, and to which it makes no difference that one was stored there, or
+// that one left a queue that is ON and below its threshold. It is Pausing, too.
+type Sharing interface{ Sharing() bool }
+
+// Brief is a receiver that sees every frame, but can be brief about most, if Brief says
+// so. Arrived may then come before Place; it returns true when the shared segment takes
+// the frame and nothing changes by that: then neither Place nor Charged is called for it.
+// Place alone does the same, at greater length.
+type Brief interface {
+	Brief() bool
+	Arrived(now units.Time, class uint8, b units.Bytes) bool
+}
+
+// Steady is a Pausing receiver of two levels to which it makes no difference that a
+// frame left while its queue and the port are ON, the queue stays margin below the
+// policy's threshold T, and all queues of the port together hold no more than levels T.
+type Steady interface {
+	Steady() (margin units.Bytes, levels int64)
+}
+
+// Pausing is a receiver whose queues are ON or OFF. Paused returns the classes
+// that are OFF; each change comes with a Port.Request.
+type Pausing interface{ Paused() uint8 }
+
+// Leveled is a receiver that pauses at two levels, queue and port.
+type Leveled interface {
+	Levels(now units.Time, class uint8) Levels
+}
+
+// Levels are the thresholds of such a queue and its port, and their states.
+type Levels struct {
+	Estimate          units.Bytes // headroom that the queue is thought to need
+	Tau               units.Bytes // of that, what it gets
+	Queue, Port       units.Bytes // what they are held against
+	QueueOff, PortOff bool
+}
+
+// Gate is the end from which frames leave.
+type Gate interface {
+	// Control takes a PFC or Feedback frame from the peer's receiver.
+	Control(now units.Time, f *packet.Packet, ext packet.Ext)
+	// Frame is as for Receiver; it speaks to the peer's receiver.
+	Frame(now units.Time, f *packet.Packet, ext packet.Ext) (packet.Ext, bool)
+	// Wake is called at the time given to Port.WakeAt.
+	Wake(now units.Time)
+	// Reset follows a change of the link, down or up.
+	Reset(now units.Time, up bool)
+}
+
+// Meter is a gate that counts bytes (credits, tokens). The node asks it for each
+// frame of a class in the metered mask (Port.Meter) that is about to leave.
+type Meter interface {
+	// May reports whether the class may send that many bytes now. A class that
+	// may not is skipped until the gate calls Port.Kick.
+	May(now units.Time, class uint8, b units.Bytes) bool
+	// Sent follows the start of a transmission.
+	Sent(now units.Time, class uint8, b units.Bytes)
+}
+
+// Port is what an end may see and do at its node. Each end has its own.
+type Port interface {
+	Index() int
+	Spec() *PortSpec
+	View() mmu.View
+	Policy() buffer.Policy
+	// Waiting returns the bytes that wait to leave by this port. A NIC makes a
+	// frame when it leaves: there it is one MTU for a class that has anything.
+	Waiting(class uint8) units.Bytes
+	// Request asks for Frame as soon as the wire is free: after the frame that
+	// is being sent and before everything else.
+	Request(now units.Time)
+	// WakeAt arms the timer of this end, strictly after now; units.Never
+	// disarms it. There is one timer per end, the last call counts.
+	WakeAt(at units.Time)
+	// Block sets the classes that may not leave (gate only).
+	Block(now units.Time, mask uint8)
+	// Meter sets the classes for which the gate's May is asked (gate only).
+	Meter(mask uint8)
+	// Reserve changes what the port takes from the shared segment of a switch, to at
+	// most what Scheme.Reserve said (receiver only).
+	Reserve(b units.Bytes)
+	// Pool returns what the ports of Pooling schemes hold in headroom at this node, and
+	// what they reserved together.
+	Pool() (held, size units.Bytes)
+	// Kick tells the node that something may have become sendable (gate only).
+	Kick(now units.Time)
+	// Relay sends a control frame out of another port of the node (SWING).
+	Relay(now units.Time, port int, f *packet.Packet, ext packet.Ext)
+}
+
+// PortSpec is what is known about a port and its cable when it is built.
+type PortSpec struct {
+	Rate         units.Rate
+	DelayIn      units.Time  // from the peer's last bit to here, pipeline included
+	DelayOut     units.Time  // from here to the peer
+	MTU          units.Bytes // largest frame that arrives
+	MTUOut       units.Bytes // largest frame that leaves, if larger than MTU
+	MinFrame     units.Bytes // smallest frame of a lossless class
+	WireOverhead units.Bytes // preamble and gap, per frame
+	Cell         units.Bytes
+	Lossless     uint8 // mask of lossless classes
+	PFC          PFCSpec
+	Peer         *PFCSpec // how the other end speaks PFC; nil: alike
+	Host         bool     // a NIC port
+	// Excused is the time from which a dropped lossless frame breaks no promise:
+	// the scheme makes none, or the link has begun to lose what tells the peer to
+	// stop. 0: never.
+	Excused units.Time
+	// Tick cuts the times that frames take to whole multiples, as simulators do that
+	// count in nanoseconds; 0: exact.
+	Tick units.Time
+	// EveryEnd makes the end of every frame an event, as in ns-3: a frame that
+	// arrives at that very moment, but before that event, waits for it.
+	EveryEnd bool
+}
+
+// TxTime is how long bytes take at a rate, in whole ticks of the port.
+func (p *PortSpec) TxTime(r units.Rate, b units.Bytes) units.Time { return TxTime(r, b, p.Tick) }
+
+// TxTime is how long bytes take at a rate, in whole ticks; see PortSpec.Tick.
+func TxTime(r units.Rate, b units.Bytes, tick units.Time) units.Time {
+	if tick <= 1 {
+		return r.TxTime(b)
+	}
+	t := r.TxTimeDown(b)
+	return t - t%tick
+}
+
+// queues returns the number of lossless classes.
+func (p *PortSpec) queues() units.Bytes { return units.Bytes(bits.OnesCount8(p.Lossless)) }
+
+// peer returns how the other end speaks PFC.
+func (p *PortSpec) peer() *PFCSpec {
+	if p.Peer != nil {
+		return p.Peer
+	}
+	return &p.PFC
+}
+
+// Scheme builds the ends of the ports of one node.
+type Scheme interface {
+	// Reserve returns the bytes that this port takes from the shared segment.
+	Reserve(p *PortSpec) units.Bytes
+	Receiver(p Port) Receiver
+	Gate(p Port) Gate
+}
+
+// Conditional is a scheme whose parameters decide which promises of its registry entry
+// it keeps.
+type Conditional interface {
+	Keeps(promised registry.Promise) registry.Promise
+}
+
+// Pooling is a scheme whose ports may share what they reserved with each other.
+type Pooling interface{ Pooling() bool }
+
+// Pools reports whether a scheme does so.
+func Pools(s Scheme) bool {
+	p, ok := s.(Pooling)
+	return ok && p.Pooling()
+}
+
+// Dialect is a scheme whose ends understand only their own kind: both ports of a
+// link must run a scheme of the same dialect. A scheme that is none pauses with
+// PFC frames and obeys them (PauseGate), as every port can.
+type Dialect interface{ Dialect() string }
+
+// PFCDialect is what every scheme speaks that is not a Dialect.
+const PFCDialect = "PFC"
+
+// DialectOf returns what the ends of a scheme speak.
+func DialectOf(s Scheme) string {
+	if d, ok := s.(Dialect); ok {
+		return d.Dialect()
+	}
+	return PFCDialect
+}
+
+// New builds a scheme from its parameters.
+type New = func(params any) (Scheme, error)
+
+// Schemes is the table of all flow-control schemes.
+var Schemes = registry.NewTable("flow_control",
+	registry.Entry[New]{
+		Name: "pfc", Doc: "PFC with static, independent headroom per queue (SIH)",
+		Paper: "IEEE 802.1Qbb; DSH section II", Promises: registry.Lossless | registry.InOrder | registry.Bounded,
+		Params: func() any { return &SIHParams{Headroom: Headroom{Rule: HeadroomExact}} }, New: newSIH,
+	},
+	registry.Entry[New]{
+		Name: "sonic", Doc: "PFC with static headroom, admission and resume rule as in SONiC and the public simulators",
+		Paper: "Reverie section 2.2.1", Promises: registry.Lossless | registry.InOrder | registry.Bounded,
+		Params: func() any {
+			return &SONiCParams{Headroom: Headroom{Rule: HeadroomExact}, Xon: 1248, Offset: 2496}
+		}, New: newSONiC,
+	},
+	registry.Entry[New]{
+		Name: "adaptive", Doc: "PFC with static headroom per queue, sized by the measured delay of each link",
+		Paper: "IEEE 802.1Qdt; DSH section V-B", Promises: registry.Lossless | registry.InOrder | registry.Bounded,
+		Params: func() any { return &AdaptiveParams{Headroom: Headroom{Rule: HeadroomExact}, Rule: "exact"} }, New: newAdaptive,
+	},
+	registry.Entry[New]{
+		Name: "oversubscribed", Doc: "PFC with less headroom than can be needed: what does not fit is dropped",
+		Paper: "Bai et al., NSDI 2023; DSH sections III-C, V-B", Promises: registry.InOrder | registry.Bounded,
+		Params: func() any {
+			return &OversubscribedParams{Headroom: Headroom{Rule: HeadroomExact}, Ratio: buffer.Ratio{Num: 4, Den: 5}, Limit: "per_queue"}
+		}, New: newOversubscribed,
+	},
+	registry.Entry[New]{
+		Name: "dsh", Doc: "Dynamic and Shared Headroom: an insurance per port, pauses of queues and of ports",
+		Paper: "DSH section IV", Promises: registry.Lossless | registry.InOrder | registry.Bounded,
+		Params: defaultDSH, New: newDSH,
+	},
+	registry.Entry[New]{
+		Name: "none", Doc: "no flow control: a lossless class has no headroom and is never paused",
+		Promises: registry.InOrder, New: newNone,
+	},
+)

@@ -1,0 +1,214 @@
+package flowctl
+
+import (
+	"math/bits"
+
+	"github.com/xoff-net/xoff/base/mmu"
+	"github.com/xoff-net/xoff/base/packet"
+	"github.com/xoff-net/xoff/base/units"
+)
+
+// PFCSpec is how a port speaks IEEE 802.1Qbb.
+type PFCSpec struct {
+	Quanta     uint16     // pause time of a frame that is sent
+	Indefinite bool       // a pause that is sent holds until it is withdrawn, as in the papers' simple on/off model
+	Processing units.Time // from the arrival of a frame to its effect
+	Ordered    bool       // every change is sent, in order (Roundabout); see pauseFrames
+	Size       uint16     // of a frame that is sent; 0: as the standard says
+}
+
+// PauseGate is the sender's half of PFC: it holds back what the peer has paused,
+// until the peer resumes it or the pause expires. Every scheme that speaks PFC
+// uses it.
+type PauseGate struct {
+	port    Port
+	until   [mmu.Classes]units.Time // of a class in paused: when it expires
+	paused  uint8
+	pending []pendingPause // frames whose processing is not over, in order
+}
+
+type pendingPause struct {
+	at     units.Time
+	enable uint8
+	pause  uint8
+	quanta uint16
+}
+
+// NewPauseGate returns a gate on which nothing is paused.
+func NewPauseGate(p Port) *PauseGate { return &PauseGate{port: p} }
+
+// Control implements Gate.
+func (g *PauseGate) Control(now units.Time, f *packet.Packet, _ packet.Ext) {
+	if f.Kind() != packet.PFC {
+		return
+	}
+	enable, pause, quanta := f.PFC()
+	delay := g.port.Spec().PFC.Processing
+	if delay == 0 {
+		g.apply(now, enable, pause, quanta)
+		return
+	}
+	g.pending = append(g.pending, pendingPause{now + delay, enable, pause, quanta})
+	g.arm()
+}
+
+func (g *PauseGate) apply(now units.Time, enable, pause uint8, quanta uint16) {
+	spec := g.port.Spec()
+	end := units.Never
+	if !spec.peer().Indefinite {
+		end = now + packet.Quanta(quanta, spec.Rate)
+	}
+	if quanta == 0 {
+		pause = 0
+	}
+	g.paused = g.paused&^enable | pause
+	for m := pause; m != 0; m &= m - 1 {
+		g.until[bits.TrailingZeros8(m)] = end
+	}
+	g.port.Block(now, g.paused)
+	g.arm()
+}
+
+func (g *PauseGate) arm() {
+	next := units.Never
+	for m := g.paused; m != 0; m &= m - 1 {
+		next = min(next, g.until[bits.TrailingZeros8(m)])
+	}
+	if len(g.pending) > 0 {
+		next = min(next, g.pending[0].at)
+	}
+	g.port.WakeAt(next)
+}
+
+// Frame implements Gate: a pause gate says nothing.
+func (g *PauseGate) Frame(_ units.Time, _ *packet.Packet, ext packet.Ext) (packet.Ext, bool) {
+	return ext, false
+}
+
+// Wake implements Gate: frames take effect, pauses expire.
+func (g *PauseGate) Wake(now units.Time) {
+	for len(g.pending) > 0 && g.pending[0].at <= now {
+		p := g.pending[0]
+		g.pending = append(g.pending[:0], g.pending[1:]...)
+		g.apply(now, p.enable, p.pause, p.quanta)
+	}
+	expired := uint8(0)
+	for m := g.paused; m != 0; m &= m - 1 {
+		if c := bits.TrailingZeros8(m); g.until[c] <= now {
+			expired |= 1 << c
+		}
+	}
+	if expired != 0 {
+		g.paused &^= expired
+		g.port.Block(now, g.paused)
+	}
+	g.arm()
+}
+
+// Reset implements Gate: a link that changed state has no pauses.
+func (g *PauseGate) Reset(now units.Time, _ bool) {
+	g.paused, g.pending = 0, g.pending[:0]
+	g.port.Block(now, 0)
+	g.arm()
+}
+
+// PauseSender is the receiver's half of PFC: it tells the peer which classes to
+// hold, keeps the pause alive while it is wanted, and withdraws it. A frame is
+// built from the state at the moment it leaves, so a change of mind before that
+// costs nothing. Receivers embed it and call Want.
+type PauseSender struct {
+	want    uint8 // classes that the queues want paused
+	storm   uint8 // classes that are paused whatever the queues want
+	told    uint8 // classes that the last frame paused
+	refresh uint8 // classes whose pause must be repeated
+	port    Port
+	changes []uint8 // PFCSpec.Ordered: values of want not yet sent
+}
+
+// NewPauseSender returns a sender that has paused nothing.
+func NewPauseSender(p Port) PauseSender { return PauseSender{port: p} }
+
+// Paused returns the classes that the queues want paused.
+func (s *PauseSender) Paused() uint8 { return s.want }
+
+// holds reports whether the peer is to hold a class, with no RESUME of it waiting
+// to be sent.
+func (s *PauseSender) holds(class uint8) bool {
+	all := s.want
+	for _, c := range s.changes {
+		all &= c
+	}
+	return all&(1<<class) != 0
+}
+
+// Want sets the classes that the queues want paused.
+func (s *PauseSender) Want(now units.Time, mask uint8) { s.set(now, mask, s.storm) }
+
+// Storm sets the classes that are paused on top of that: a stuck host.
+func (s *PauseSender) Storm(now units.Time, mask uint8) { s.set(now, s.want, mask) }
+
+func (s *PauseSender) set(now units.Time, want, storm uint8) {
+	before, queues := s.want|s.storm, s.want
+	s.want, s.storm = want, storm
+	if want|storm == before && want == queues {
+		return
+	}
+	if spec := s.port.Spec(); spec.PFC.Ordered && want|storm != before {
+		if len(s.changes) == spec.pauseFrames() {
+			s.changes = s.changes[:len(s.changes)-1]
+		}
+		s.changes = append(s.changes, want|storm)
+	}
+	// Also when only the queues changed and a storm goes on: probes learn of OFF
+	// queues from requests.
+	s.port.Request(now)
+}
+
+// Frame implements Receiver.
+func (s *PauseSender) Frame(now units.Time, f *packet.Packet, ext packet.Ext) (packet.Ext, bool) {
+	want := s.want | s.storm
+	for len(s.changes) > 0 {
+		want = s.changes[0]
+		s.changes = append(s.changes[:0], s.changes[1:]...)
+		if want != s.told {
+			break // after a Reset the first change may be no news to the peer
+		}
+	}
+	if want^s.told|s.refresh&want == 0 {
+		return ext, false
+	}
+	spec := s.port.Spec()
+	// A frame that changes one class repeats the pause of the others: they share
+	// one refresh timer.
+	f.SetPFC(want|s.told, want, spec.PFC.Quanta)
+	if spec.PFC.Size != 0 {
+		f.Size = spec.PFC.Size
+	}
+	s.told, s.refresh = want, 0
+	if want == 0 || spec.PFC.Indefinite {
+		s.port.WakeAt(units.Never)
+	} else {
+		s.port.WakeAt(now + max(1, packet.Quanta(spec.PFC.Quanta, spec.Rate)/2))
+	}
+	return ext, true
+}
+
+// Control implements Receiver: PFC has no frames in that direction.
+func (s *PauseSender) Control(units.Time, *packet.Packet, packet.Ext) {}
+
+// Wake implements Receiver: half of the pause time is over. What was told is due
+// even if a RESUME of it is on its way out: if that is called off before it
+// leaves, the pause must be repeated all the same.
+func (s *PauseSender) Wake(now units.Time) {
+	s.refresh = s.told
+	s.port.Request(now)
+}
+
+// Reset implements Receiver: the peer forgot what it was told.
+func (s *PauseSender) Reset(now units.Time, up bool) {
+	s.told, s.refresh, s.changes = 0, 0, s.changes[:0]
+	s.port.WakeAt(units.Never)
+	if up && s.want|s.storm != 0 {
+		s.port.Request(now)
+	}
+}

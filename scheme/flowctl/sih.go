@@ -1,0 +1,151 @@
+package flowctl
+
+import (
+	"fmt"
+
+	"github.com/xoff-net/xoff/base/mmu"
+	"github.com/xoff-net/xoff/base/units"
+	"github.com/xoff-net/xoff/scheme/buffer"
+)
+
+// SIHParams are the parameters of PFC with static, independent headroom.
+type SIHParams struct {
+	Headroom Headroom    `yaml:"headroom" doc:"of each lossless queue: exact (all that can be in flight), eq1 (DSH eq. 1), or a size"`
+	Delta    units.Bytes `yaml:"delta" doc:"a queue is resumed this far below its threshold"`
+}
+
+// SIH is PFC as switches run it today: each lossless ingress queue owns its
+// headroom, sized for the worst case (DSH section II).
+type SIH struct {
+	perQueue
+	params SIHParams
+}
+
+func newSIH(params any) (Scheme, error) {
+	p := params.(*SIHParams)
+	if p.Delta < 0 {
+		return nil, fmt.Errorf("delta is %s; allowed: 0B or more", p.Delta)
+	}
+	return &SIH{params: *p}, nil
+}
+
+// Reserve implements Scheme: every lossless queue of the port has its own.
+func (s *SIH) Reserve(p *PortSpec) units.Bytes {
+	return p.queues() * s.params.Headroom.Of(p)
+}
+
+// QueueHeadroom implements Sized.
+func (s *SIH) QueueHeadroom(p *PortSpec) units.Bytes { return s.params.Headroom.Of(p) }
+
+// Enough implements Sized.
+func (s *SIH) Enough() string { return headroomExact }
+
+// Gate implements Scheme.
+func (s *SIH) Gate(p Port) Gate { return NewPauseGate(p) }
+
+// Receiver implements Scheme.
+func (s *SIH) Receiver(p Port) Receiver {
+	r := s.receiver(p)
+	return &r
+}
+
+func (s *SIH) receiver(p Port) sihReceiver {
+	return sihReceiver{
+		PauseSender: NewPauseSender(p), view: p.View(), policy: p.Policy(), index: p.Index(),
+		private: p.View().PrivateSize(), headroom: s.params.Headroom.Of(p.Spec()), delta: s.params.Delta,
+	}
+}
+
+type sihReceiver struct {
+	// What every frame needs, within a cache line.
+	view     mmu.View
+	policy   buffer.Policy
+	index    int
+	private  units.Bytes
+	headroom units.Bytes // PHI
+	PauseSender
+	delta units.Bytes
+	quiet
+}
+
+// Place is DSH Algorithm 1: private, shared, headroom, drop.
+func (r *sihReceiver) Place(now units.Time, a *mmu.Arrival) mmu.Segment {
+	if r.private > 0 && r.view.In(r.index, a.Class, mmu.Private)+a.Bytes <= r.private {
+		return mmu.Private
+	}
+	if r.policy.Fits(now, r.view, a) {
+		return mmu.Shared
+	}
+	if r.view.In(r.index, a.Class, mmu.Headroom)+a.Bytes <= r.headroom {
+		return mmu.Headroom
+	}
+	return r.refuse(now, a.Class)
+}
+
+// refuse drops a frame. Nobody charges it, so its queue turns OFF here, unless it holds
+// nothing that would turn it ON again.
+func (r *sihReceiver) refuse(now units.Time, class uint8) mmu.Segment {
+	if in := r.view.Ingress(r.index, class); in.Total() > 0 {
+		r.off(now, class)
+	}
+	return mmu.Drop
+}
+
+// Passing implements Passing: thresholds are held against stored bytes.
+func (r *sihReceiver) Passing() {}
+
+// Sharing implements Sharing: a private segment would come first.
+func (r *sihReceiver) Sharing() bool { return r.private == 0 }
+
+// Charged implements Receiver: the state machine of DSH Fig. 3, ON to OFF. A
+// frame that the shared segment took was below T(t) when it came, so only the
+// headroom says OFF here.
+func (r *sihReceiver) Charged(now units.Time, a *mmu.Arrival, s mmu.Segment) {
+	if s == mmu.Headroom {
+		r.off(now, a.Class)
+	}
+}
+
+func (r *sihReceiver) off(now units.Time, class uint8) {
+	if bit := uint8(1) << class; r.want&bit == 0 {
+		r.Want(now, r.want|bit)
+	}
+}
+
+// Released implements Receiver: OFF to ON, or ON to OFF when the threshold fell
+// below the queue while others grew.
+func (r *sihReceiver) Released(now units.Time, a *mmu.Arrival) {
+	q, xoff := r.policy.Level(now, r.view, r.index, a.Class)
+	bit := uint8(1) << a.Class
+	if r.want&bit == 0 {
+		if q > xoff {
+			r.quiet[a.Class&7] = now
+			r.Want(now, r.want|bit)
+		}
+		return
+	}
+	r.quiet[a.Class&7] = now
+	in := r.view.Ingress(r.index, a.Class)
+	if r.goesOn(&in, q, xoff) {
+		r.Want(now, r.want&^bit)
+	}
+}
+
+// goesOn reports whether a queue that is OFF turns ON. A reserve may stand in for
+// headroom, which must be free again before that.
+func (r *sihReceiver) goesOn(in *mmu.Ingress, q, xoff units.Bytes) bool {
+	return in.Headroom|in.Reserve == 0 && q < max(0, xoff-r.delta) || in.Total() == 0
+}
+
+// Resumes implements Resuming.
+func (r *sihReceiver) Resumes(now units.Time, rest *Rest) bool {
+	if !r.holds(rest.Class) {
+		return true
+	}
+	if rest.Moves&(1<<rest.Class) == 0 {
+		return false
+	}
+	q, xoff := r.policy.Level(now, rest.View, r.index, rest.Class)
+	in := rest.View.Ingress(r.index, rest.Class)
+	return r.goesOn(&in, q, xoff)
+}

@@ -1,0 +1,76 @@
+package mark
+
+import (
+	"fmt"
+	"math/rand/v2"
+
+	"github.com/xoff-net/xoff/base/units"
+)
+
+// REDParams are the parameters of RED on the instantaneous queue.
+type REDParams struct {
+	KMin units.Bytes `yaml:"kmin" doc:"queue up to which no frame is marked"`
+	KMax units.Bytes `yaml:"kmax" doc:"queue above which every frame is"`
+	PMax float64     `yaml:"pmax" doc:"probability at kmax"`
+	Per  units.Rate  `yaml:"per" doc:"rate for which kmin and kmax are stated; 0bps: do not scale"`
+}
+
+// Stated makes thresholds that a scenario gives count as they stand, whatever
+// the rate of the port, unless it gives per as well.
+func (p *REDParams) Stated(key string) {
+	if key == "kmin" || key == "kmax" {
+		p.Per = 0
+	}
+}
+
+// one is the fixed-point 1 of probabilities: 31 bits, so that the product with
+// a queue length of 32 bits fits.
+const one = 1 << 31
+
+// maxQueue is the longest queue for which that product fits.
+const maxQueue = 4 * units.GiB
+
+type red struct {
+	kmin, kmax units.Bytes
+	pmax       uint64 // times one
+}
+
+func newRED(params any, rate units.Rate) (Marker, error) {
+	p := params.(*REDParams)
+	if err := checkThreshold("kmin", p.KMin); err != nil {
+		return nil, err
+	}
+	if err := checkThreshold("kmax", p.KMax); err != nil {
+		return nil, err
+	}
+	if p.KMin > p.KMax {
+		return nil, fmt.Errorf("kmin %s is above kmax %s; allowed: kmin at most kmax", p.KMin, p.KMax)
+	}
+	if !(p.PMax > 0 && p.PMax <= 1) {
+		return nil, fmt.Errorf("pmax is %v; allowed: more than 0, at most 1", p.PMax)
+	}
+	if p.Per < 0 || p.Per != 0 && p.Per < units.Mbps {
+		return nil, fmt.Errorf("per is %s; allowed: 0bps (no scaling) or at least 1Mbps", p.Per)
+	}
+	kmin, kmax := scale(p.KMin, p.Per, rate), scale(p.KMax, p.Per, rate)
+	if kmax > maxQueue {
+		return nil, fmt.Errorf("kmax %s for %s is %s at %s; allowed: at most %s", p.KMax, p.Per, kmax, rate, maxQueue)
+	}
+	return &red{kmin: kmin, kmax: kmax, pmax: uint64(p.PMax * one)}, nil
+}
+
+// Floor implements Marker.
+func (m *red) Floor() units.Bytes { return m.kmin }
+
+// Mark implements Marker. The comparison is in integers: p < pmax (q - kmin) /
+// (kmax - kmin) with p uniform in [0, 1).
+func (m *red) Mark(q units.Bytes, r *rand.PCG) bool {
+	if q <= m.kmin {
+		return false
+	}
+	if q > m.kmax {
+		return true
+	}
+	p := r.Uint64() >> 33
+	return p*uint64(m.kmax-m.kmin) < m.pmax*uint64(q-m.kmin)
+}

@@ -1,0 +1,46 @@
+package route
+
+import "github.com/xoff-net/xoff/base/packet"
+
+// ecmp spreads flows over equal-cost paths by a hash that differs from switch
+// to switch, so that choices at successive hops are independent.
+type ecmp struct {
+	table *Table
+	seed  uint32
+}
+
+func newECMP(t *Table, seed uint64) Router { return &ecmp{table: t, seed: uint32(seed ^ seed>>32)} }
+
+// Replace implements Router.
+func (r *ecmp) Replace(t *Table) { r.table = t }
+
+// Route implements Router.
+func (r *ecmp) Route(p *packet.Packet) int {
+	if p.Flags&packet.Pinned != 0 {
+		if port, ok := r.table.pinned(p); ok {
+			return port
+		}
+	}
+	t := r.table
+	if int(p.Dst) >= len(t.To) {
+		return -1
+	}
+	h := t.Sets[t.To[p.Dst]]
+	if h.Len == 0 {
+		return -1
+	}
+	// The upper half of a 32 x 32 bit product maps the hash to the ports without
+	// a division. A single port takes the same way: whether there is one or many
+	// alternates from frame to frame, and a wrong guess costs more than the
+	// product.
+	return int(t.Ports[h.At+uint32(uint64(Mix(p.Hash^r.seed))*uint64(h.Len)>>32)])
+}
+
+// Mix scrambles a 32-bit value (the finalizer of MurmurHash3).
+func Mix(h uint32) uint32 {
+	h ^= h >> 16
+	h *= 0x85ebca6b
+	h ^= h >> 13
+	h *= 0xc2b2ae35
+	return h ^ h>>16
+}

@@ -1,0 +1,30 @@
+package sched
+
+import (
+	"math/bits"
+
+	"github.com/xoff-net/xoff/base/units"
+)
+
+// rr is round robin by frames.
+type rr struct {
+	strict uint8
+	next   uint8
+}
+
+func newRR(p Params) Scheduler { return &rr{strict: p.Strict} }
+
+// Pick implements Scheduler.
+func (s *rr) Pick(eligible uint8) int {
+	if m := eligible & s.strict; m != 0 {
+		return bits.TrailingZeros8(m)
+	}
+	return after(eligible, s.next)
+}
+
+// Sent implements Scheduler.
+func (s *rr) Sent(class int, _ units.Bytes, _ bool) {
+	if s.strict&(1<<class) == 0 {
+		s.next = uint8(class+1) & 7
+	}
+}
