@@ -60,14 +60,14 @@ func (a *app) check(cmd *cobra.Command, file string, f *checkFlags) error {
 	if f.failures < 0 {
 		return failf(exitInput, "--failures is %d; allowed: 0 or more", f.failures)
 	}
-	cfg, err := scenario.ReadDraft(file, f.settings()...)
+	cfg, err := scenario.ReadFile(file, f.settings()...)
 	if err != nil {
 		return wrap(exitInput, err)
 	}
 	if cmd.Flags().Changed("seed") {
 		cfg.Seed = a.seed
 	}
-	survey, err := scenario.NewSurvey(cfg)
+	survey, err := check.NewSurvey(cfg)
 	if err != nil {
 		return wrap(exitInput, err)
 	}

@@ -8,6 +8,7 @@ import (
 
 	"github.com/xoff-net/xoff/metrics"
 	"github.com/xoff-net/xoff/scenario"
+	"github.com/xoff-net/xoff/scenario/build"
 	"github.com/xoff-net/xoff/workload"
 )
 
@@ -24,7 +25,7 @@ func (a *app) demoCommand() *cobra.Command {
 			if err := f.check(); err != nil {
 				return err
 			}
-			cfg, err := scenario.Parse("demo.yaml", demoScenario, f.settings()...)
+			cfg, err := build.Parse("demo.yaml", demoScenario, f.settings()...)
 			if err != nil {
 				return wrap(exitInput, err)
 			}

@@ -16,6 +16,7 @@ import (
 
 	"github.com/xoff-net/xoff/internal/publicsim"
 	"github.com/xoff-net/xoff/scenario"
+	"github.com/xoff-net/xoff/scenario/build"
 )
 
 // hpccFlags are the flags of runs of files of the public simulators.
@@ -82,7 +83,7 @@ func (a *app) runHPCC(cmd *cobra.Command, f *runFlags, h *hpccFlags) error {
 	if cmd.Flags().Changed("seed") {
 		cfg.Seed = a.seed
 	}
-	run, err := in.Build(cfg, scenario.BuildOptions{Invariants: f.invariants != invariantsOff})
+	run, err := in.Build(cfg, build.Options{Invariants: f.invariants != invariantsOff})
 	if err != nil {
 		return wrap(exitInput, cfg.Locate(err))
 	}

@@ -6,11 +6,11 @@ import (
 
 	"github.com/xoff-net/xoff/base/units"
 	"github.com/xoff-net/xoff/internal/sweep"
-	"github.com/xoff-net/xoff/scenario"
+	"github.com/xoff-net/xoff/scenario/build"
 )
 
 // shareOf estimates how much of a run is done, from what ends it.
-func shareOf(b *scenario.Built, now units.Time) float64 {
+func shareOf(b *build.Built, now units.Time) float64 {
 	run := &b.Config.Run
 	if run.Stop.When == "time" {
 		return float64(now) / float64(run.Stop.AtMost)

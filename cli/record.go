@@ -12,7 +12,7 @@ import (
 	"github.com/xoff-net/xoff/internal/disk"
 	"github.com/xoff-net/xoff/internal/trace"
 	"github.com/xoff-net/xoff/metrics"
-	"github.com/xoff-net/xoff/scenario"
+	"github.com/xoff-net/xoff/scenario/build"
 )
 
 // recorder writes what is recorded while a run goes: the series of probes, and
@@ -157,7 +157,7 @@ func (t *tracing) sink() func(node int) probe.Sink {
 }
 
 // bind tells the trace about the run.
-func (t *tracing) bind(b *scenario.Built) error {
+func (t *tracing) bind(b *build.Built) error {
 	if t.Tracer == nil {
 		return nil
 	}

@@ -12,13 +12,13 @@ import (
 
 	"github.com/xoff-net/xoff/base/units"
 	"github.com/xoff-net/xoff/metrics"
-	"github.com/xoff-net/xoff/scenario"
+	"github.com/xoff-net/xoff/scenario/build"
 	"github.com/xoff-net/xoff/topo"
 )
 
 // print shows a run on standard output, as text or JSON; r is nil when the files
 // could not be written.
-func (a *app) print(b *scenario.Built, s *metrics.Summary, r *results, wall time.Duration, bySize bool) error {
+func (a *app) print(b *build.Built, s *metrics.Summary, r *results, wall time.Duration, bySize bool) error {
 	if a.json {
 		return s.Write(a.out)
 	}
@@ -55,7 +55,7 @@ func (w *sheet) flush() error {
 	return w.err
 }
 
-func (w *sheet) heading(b *scenario.Built, s *metrics.Summary, wall time.Duration) {
+func (w *sheet) heading(b *build.Built, s *metrics.Summary, wall time.Duration) {
 	c := b.Config
 	state := ""
 	if s.Partial {
@@ -176,7 +176,7 @@ func depth(p *metrics.Pauses) string {
 	return fmt.Sprintf("; %s because of another pause, chains of up to %d", count(deeper), p.MaxDepth)
 }
 
-func (w *sheet) network(b *scenario.Built, s *metrics.Summary) {
+func (w *sheet) network(b *build.Built, s *metrics.Summary) {
 	w.line("pauses\t%s sent, %s withdrawn, %s refreshed; queues stood still for %s in total%s", count(s.Pauses.Pauses), count(s.Pauses.Resumes), count(s.Pauses.Refreshes), human(s.Pauses.Blocked), depth(&s.Pauses))
 	w.deadlock(&s.Deadlock)
 	w.line("drops\t%s", drops(&s.Drops))
@@ -228,7 +228,7 @@ func (w *sheet) trees(t *metrics.PauseTrees) {
 }
 
 // bufferSizes says how much buffer switches have: overrides may make them unlike.
-func bufferSizes(b *scenario.Built) string {
+func bufferSizes(b *build.Built) string {
 	least, most := b.Spec.Switches[0].Buffer.Size, b.Spec.Switches[0].Buffer.Size
 	for _, s := range b.Spec.Switches {
 		least, most = min(least, s.Buffer.Size), max(most, s.Buffer.Size)

@@ -11,6 +11,7 @@ import (
 	"github.com/xoff-net/xoff/internal/runreport"
 	"github.com/xoff-net/xoff/metrics"
 	"github.com/xoff-net/xoff/scenario"
+	"github.com/xoff-net/xoff/scenario/build"
 )
 
 // results is the folder of a run. A second run in the same folder replaces the
@@ -111,12 +112,12 @@ func (r *results) inputs(cfg *scenario.Config) error {
 func (r *results) commit() error { return r.stage.Commit() }
 
 // trace writes the flows of a run, and the scenario that replays them.
-func (r *results) trace(b *scenario.Built) error {
+func (r *results) trace(b *build.Built) error {
 	replay, err := b.Replay()
 	if err != nil {
 		return err
 	}
-	if err := r.file(scenario.TraceFile, "the flows that were offered, with their dependencies", b.WriteTrace); err != nil {
+	if err := r.file(build.TraceFile, "the flows that were offered, with their dependencies", b.WriteTrace); err != nil {
 		return err
 	}
 	return r.file("scenario.replay.yaml", "runs these flows again with `xoff run`", func(w io.Writer) error {

@@ -15,6 +15,7 @@ import (
 	"github.com/xoff-net/xoff/internal/hugepage"
 	"github.com/xoff-net/xoff/metrics"
 	"github.com/xoff-net/xoff/scenario"
+	"github.com/xoff-net/xoff/scenario/build"
 	"github.com/xoff-net/xoff/sim"
 )
 
@@ -152,7 +153,7 @@ func (a *app) runCommand() *cobra.Command {
 				}
 				return a.runSeeds(cmd, args[0], seeds, f)
 			}
-			cfg, err := scenario.ReadFile(args[0], f.settings()...)
+			cfg, err := build.ReadFile(args[0], f.settings()...)
 			if err != nil {
 				return wrap(exitInput, err)
 			}
@@ -199,7 +200,7 @@ func (a *app) simulate(cmd *cobra.Command, cfg *scenario.Config, f *runFlags) (*
 
 // execute runs what was built, writes its results and what else there is to write,
 // and prints them.
-func (a *app) execute(cmd *cobra.Command, built *scenario.Built, tracer *tracing, f *runFlags, also func(*results) error) (*finished, error) {
+func (a *app) execute(cmd *cobra.Command, built *build.Built, tracer *tracing, f *runFlags, also func(*results) error) (*finished, error) {
 	cfg := built.Config
 	m := a.newMeter()
 	x, err := f.prepare(built, a.workers, func(now units.Time, e engine) {
@@ -276,13 +277,13 @@ func (a *app) folderFor(name string) string {
 }
 
 // build makes a scenario ready to run.
-func (f *runFlags) build(cfg *scenario.Config, sink func(node int) probe.Sink) (*scenario.Built, error) {
-	return scenario.Build(cfg, scenario.BuildOptions{Invariants: f.invariants != invariantsOff, Sink: sink})
+func (f *runFlags) build(cfg *scenario.Config, sink func(node int) probe.Sink) (*build.Built, error) {
+	return build.New(cfg, build.Options{Invariants: f.invariants != invariantsOff, Sink: sink})
 }
 
 // execution is a run that is ready to start.
 type execution struct {
-	built  *scenario.Built
+	built  *build.Built
 	engine engine
 	strict bool
 	trace  bool                 // write the flows
@@ -294,7 +295,7 @@ type execution struct {
 
 // prepare wires a run. The hook is called from time to time while the engine
 // stands still.
-func (f *runFlags) prepare(built *scenario.Built, workers int, hook func(units.Time, engine)) (*execution, error) {
+func (f *runFlags) prepare(built *build.Built, workers int, hook func(units.Time, engine)) (*execution, error) {
 	x := &execution{built: built, strict: f.invariants == invariantsStrict, trace: f.flowTrace || built.Config.Output.FlowTrace, hook: hook}
 	if x.trace {
 		if err := built.Config.Traceable(); err != nil {
@@ -365,7 +366,7 @@ func newEngine(spec *sim.Spec, f *runFlags, workers int, progress func(units.Tim
 }
 
 // verdict turns what the run found into an exit code.
-func verdict(ctx context.Context, built *scenario.Built, s *metrics.Summary, invariants, folder string) error {
+func verdict(ctx context.Context, built *build.Built, s *metrics.Summary, invariants, folder string) error {
 	if ctx.Err() != nil {
 		return failf(exitInterrupted, "interrupted at %s of simulated time; partial results are in %s", human(s.End), folder)
 	}

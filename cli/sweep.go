@@ -15,6 +15,7 @@ import (
 	"github.com/xoff-net/xoff/base/units"
 	"github.com/xoff-net/xoff/internal/sweep"
 	"github.com/xoff-net/xoff/scenario"
+	"github.com/xoff-net/xoff/scenario/build"
 )
 
 // sweepFlags are the flags of commands that run a scenario many times.
@@ -199,7 +200,7 @@ func (a *app) grid(cmd *cobra.Command, file string, f *sweepFlags) (*sweep.Grid,
 }
 
 // tryBuild builds a scenario and an engine for it, to find what is wrong.
-func (f *runFlags) tryBuild(cfg *scenario.Config) (*scenario.Built, error) {
+func (f *runFlags) tryBuild(cfg *scenario.Config) (*build.Built, error) {
 	built, err := f.build(cfg, nil)
 	if err != nil {
 		return nil, err

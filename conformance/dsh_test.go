@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/xoff-net/xoff/base/link"
 	"github.com/xoff-net/xoff/base/mmu"
 	"github.com/xoff-net/xoff/base/probe"
 	"github.com/xoff-net/xoff/base/units"
@@ -81,10 +82,10 @@ func (d *adversary) settings() {
 		n.Kinds[7] = mmu.Lossy
 		n.Timeout = units.Millisecond
 	}
-	alpha := pickOf(d, buffer.Ratio{Num: 1, Den: 16}, buffer.Ratio{Num: 1, Den: 4}, buffer.Ratio{Num: 1, Den: 1}, buffer.Ratio{Num: 2, Den: 3}, buffer.Ratio{Num: 8, Den: 1})
+	alpha := pickOf(d, units.Ratio{Num: 1, Den: 16}, units.Ratio{Num: 1, Den: 4}, units.Ratio{Num: 1, Den: 1}, units.Ratio{Num: 2, Den: 3}, units.Ratio{Num: 8, Den: 1})
 	dt := must(buffer.Policies.Get("dt"))
 	n.Policy = func(_ int, e buffer.Env) (buffer.Policy, error) {
-		return dt.New(&buffer.DTParams{Alpha: alpha, AlphaLossy: buffer.Ratio{Num: 1, Den: 1}}, e)
+		return dt.New(&buffer.DTParams{Alpha: alpha, AlphaLossy: units.Ratio{Num: 1, Den: 1}}, e)
 	}
 	d.params = *must(flowctl.Schemes.Get("dsh")).Params().(*flowctl.DSHParams)
 	d.params.Estimator = pickOf(d, "ideal", "table")
@@ -148,7 +149,7 @@ func (d *adversary) traffic() {
 			if node != victim {
 				return dataplane.ReceiveSpec{}
 			}
-			return dataplane.ReceiveSpec{Stuck: []dataplane.Interval{{From: from, To: to}, {From: to + 5*units.Microsecond, To: to + 40*units.Microsecond}}}
+			return dataplane.ReceiveSpec{Stuck: []units.Interval{{From: from, To: to}, {From: to + 5*units.Microsecond, To: to + 40*units.Microsecond}}}
 		}
 	}
 }
@@ -263,14 +264,14 @@ func TestDSHMutantsAreCaught(t *testing.T) {
 // shortInsurance has an insurance that lacks one full frame.
 type shortInsurance struct{ p flowctl.DSHParams }
 
-func (s *shortInsurance) dsh(p *flowctl.PortSpec) flowctl.Scheme {
+func (s *shortInsurance) dsh(p *link.Port) flowctl.Scheme {
 	params := s.p
-	params.Insurance = flowctl.Insurance{Bytes: flowctl.Exact(p) - p.MTU}
+	params.Insurance = flowctl.Insurance{Bytes: link.Exact(p) - p.MTU}
 	return must(must(flowctl.Schemes.Get("dsh")).New(&params))
 }
 
-func (s *shortInsurance) Reserve(p *flowctl.PortSpec) units.Bytes { return s.dsh(p).Reserve(p) }
-func (s *shortInsurance) Gate(p flowctl.Port) flowctl.Gate        { return flowctl.NewPauseGate(p) }
+func (s *shortInsurance) Reserve(p *link.Port) units.Bytes { return s.dsh(p).Reserve(p) }
+func (s *shortInsurance) Gate(p flowctl.Port) flowctl.Gate { return flowctl.NewPauseGate(p) }
 func (s *shortInsurance) Receiver(p flowctl.Port) flowctl.Receiver {
 	return s.dsh(p.Spec()).Receiver(p)
 }

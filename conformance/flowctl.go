@@ -160,7 +160,7 @@ func flowCases() []flowCase {
 					if node != fastReceiver {
 						return dataplane.ReceiveSpec{}
 					}
-					return dataplane.ReceiveSpec{Stuck: []dataplane.Interval{{From: 5 * units.Microsecond, To: 400 * units.Microsecond}}}
+					return dataplane.ReceiveSpec{Stuck: []units.Interval{{From: 5 * units.Microsecond, To: 400 * units.Microsecond}}}
 				}
 			}
 			change(n)
@@ -204,7 +204,7 @@ func hostCases() []flowCase {
 	}
 	return []flowCase{
 		{name: "slow host", network: receiver(dataplane.ReceiveSpec{Rate: 20 * units.Gbps, Buffer: 2 * units.MiB, Xoff: 30 * units.KB})},
-		{name: "stuck host", network: receiver(dataplane.ReceiveSpec{Stuck: []dataplane.Interval{{From: 5 * units.Microsecond, To: 300 * units.Microsecond}}})},
+		{name: "stuck host", network: receiver(dataplane.ReceiveSpec{Stuck: []units.Interval{{From: 5 * units.Microsecond, To: 300 * units.Microsecond}}})},
 	}
 }
 
@@ -216,7 +216,7 @@ func resets(t testing.TB, e registry.Entry[flowctl.New]) {
 	watch := &flowWatch{}
 	n := NewNetwork(dumbbell())
 	n.Flows, n.Until, n.PFC.Indefinite = burst(40, 0), 200*units.Millisecond, true
-	n.Down = map[int][]dataplane.Interval{trunk: {{From: 40 * units.Microsecond, To: units.Millisecond}}}
+	n.Down = map[int][]units.Interval{trunk: {{From: 40 * units.Microsecond, To: units.Millisecond}}}
 	if e.Promises&registry.Lossless == 0 {
 		n.Shared = 32 * units.MiB
 	}

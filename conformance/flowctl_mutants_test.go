@@ -4,6 +4,7 @@ import (
 	"math/rand/v2"
 	"testing"
 
+	"github.com/xoff-net/xoff/base/link"
 	"github.com/xoff-net/xoff/base/mmu"
 	"github.com/xoff-net/xoff/base/registry"
 	"github.com/xoff-net/xoff/base/units"
@@ -27,12 +28,12 @@ func newPFC(p *flowctl.SIHParams) flowctl.Scheme {
 // mutant is PFC with some calls replaced.
 type mutant struct {
 	flowctl.Scheme
-	reserve  func(*flowctl.PortSpec) units.Bytes
+	reserve  func(*link.Port) units.Bytes
 	receiver func(flowctl.Port, flowctl.Receiver) flowctl.Receiver
 	gate     func(flowctl.Port, flowctl.Gate) flowctl.Gate
 }
 
-func (m *mutant) Reserve(p *flowctl.PortSpec) units.Bytes {
+func (m *mutant) Reserve(p *link.Port) units.Bytes {
 	if m.reserve != nil {
 		return m.reserve(p)
 	}
@@ -95,7 +96,7 @@ func (deafGate) Reset(units.Time, bool) {}
 
 func TestFlowControlRejects(t *testing.T) {
 	all := registry.Lossless | registry.InOrder | registry.Bounded
-	small := &flowctl.SIHParams{Headroom: flowctl.Headroom{Rule: flowctl.HeadroomBytes, Bytes: 53208 - 1048}}
+	small := &flowctl.SIHParams{Headroom: link.Headroom{Rule: link.RuleBytes, Bytes: 53208 - 1048}}
 	for _, c := range []struct {
 		name, about string
 		promises    registry.Promise
@@ -110,7 +111,7 @@ func TestFlowControlRejects(t *testing.T) {
 			s := flowctl.NewPauseSender(p)
 			return moody{&s}
 		}}},
-		{"more headroom used than reserved", "bounded", all, &mutant{Scheme: newPFC(&flowctl.SIHParams{}), reserve: func(*flowctl.PortSpec) units.Bytes { return 2000 }}},
+		{"more headroom used than reserved", "bounded", all, &mutant{Scheme: newPFC(&flowctl.SIHParams{}), reserve: func(*link.Port) units.Bytes { return 2000 }}},
 		{"a gate that outlives its link", "did not finish", all, &mutant{Scheme: newPFC(&flowctl.SIHParams{}), gate: func(_ flowctl.Port, g flowctl.Gate) flowctl.Gate { return deafGate{g} }}},
 	} {
 		t.Run(c.name, func(t *testing.T) {

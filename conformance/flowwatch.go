@@ -1,6 +1,7 @@
 package conformance
 
 import (
+	"github.com/xoff-net/xoff/base/link"
 	"github.com/xoff-net/xoff/base/mmu"
 	"github.com/xoff-net/xoff/base/packet"
 	"github.com/xoff-net/xoff/base/units"
@@ -35,7 +36,7 @@ type hostScheme struct{ watchedScheme }
 
 func (hostScheme) HostReceiver() {}
 
-func (s watchedScheme) Reserve(p *flowctl.PortSpec) units.Bytes {
+func (s watchedScheme) Reserve(p *link.Port) units.Bytes {
 	b := s.s.Reserve(p)
 	if b < 0 {
 		s.w.add("reserve of a port is %d B", b)

@@ -6,6 +6,7 @@ import (
 	"hash/fnv"
 	"runtime"
 
+	"github.com/xoff-net/xoff/base/link"
 	"github.com/xoff-net/xoff/base/mmu"
 	"github.com/xoff-net/xoff/base/packet"
 	"github.com/xoff-net/xoff/base/probe"
@@ -33,17 +34,17 @@ type Network struct {
 	Private  units.Bytes
 	Cell     units.Bytes
 	Overhead units.Bytes
-	PFC      flowctl.PFCSpec
+	PFC      link.PFC
 
 	Flow      func(node, port int) flowctl.Scheme
 	Policy    func(node int, e buffer.Env) (buffer.Policy, error)
-	Scheduler func() sched.Scheduler
+	Scheduler func() (sched.Scheduler, error)
 	Marker    func(units.Rate) (mark.Marker, error)
-	Router    route.New
+	Router    func(route.Env) (route.Router, error)
 	Deadlock  func(node int, s deadlock.Switch) (deadlock.Handler, error)
 	Control   cc.Factory
 	Receive   func(node int) dataplane.ReceiveSpec
-	Down      map[int][]dataplane.Interval // by index of the link
+	Down      map[int][]units.Interval // by index of the link
 
 	Flows   []dataplane.Flow // Transport 0 sends frames of 1048 B, 1 of 64 B
 	Timeout units.Time       // of go-back-N
@@ -63,7 +64,7 @@ const (
 // NewNetwork returns a network of seven lossless classes under class 0 for
 // control, with PFC, Dynamic Threshold, DWRR, no marks and no congestion control.
 func NewNetwork(g *topo.Graph) *Network {
-	n := &Network{Graph: g, Shared: 150 * units.KB, Private: 1500, PFC: flowctl.PFCSpec{Quanta: 65535}, Timeout: 4 * units.Millisecond, Until: 20 * units.Millisecond}
+	n := &Network{Graph: g, Shared: 150 * units.KB, Private: 1500, PFC: link.PFC{Quanta: 65535}, Timeout: 4 * units.Millisecond, Until: 20 * units.Millisecond}
 	n.Kinds[0] = mmu.Control
 	for c := 1; c < mmu.Classes; c++ {
 		n.Kinds[c] = mmu.Lossless
@@ -72,13 +73,14 @@ func NewNetwork(g *topo.Graph) *Network {
 	n.Flow = func(int, int) flowctl.Scheme { return pfc }
 	dt := must(buffer.Policies.Get("dt"))
 	n.Policy = func(_ int, e buffer.Env) (buffer.Policy, error) {
-		return dt.New(&buffer.DTParams{Alpha: buffer.Ratio{Num: 1, Den: 8}, AlphaLossy: buffer.Ratio{Num: 1, Den: 1}}, e)
+		return dt.New(&buffer.DTParams{Alpha: units.Ratio{Num: 1, Den: 8}, AlphaLossy: units.Ratio{Num: 1, Den: 1}}, e)
 	}
 	dwrr := must(sched.Schedulers.Get("dwrr"))
-	n.Scheduler = func() sched.Scheduler { return dwrr.New(SchedulerParams()) }
+	n.Scheduler = func() (sched.Scheduler, error) { return dwrr.New(dwrr.Params(), SchedulerEnv()) }
 	none := must(mark.Markers.Get("none"))
 	n.Marker = func(r units.Rate) (mark.Marker, error) { return none.New(nil, r) }
-	n.Router = must(route.Routers.Get("ecmp")).New
+	ecmp := must(route.Routers.Get("ecmp"))
+	n.Router = func(e route.Env) (route.Router, error) { return ecmp.New(nil, e) }
 	n.Control = must(must(cc.Algorithms.Get("none")).New(nil))
 	n.Receive = func(int) dataplane.ReceiveSpec { return dataplane.ReceiveSpec{} }
 	return n
@@ -92,14 +94,8 @@ func must[V any](v V, err error) V {
 	return v
 }
 
-// SchedulerParams are class 0 first, then the others by equal quanta.
-func SchedulerParams() sched.Params {
-	p := sched.Params{Strict: 1}
-	for c := range p.Quantum {
-		p.Quantum[c] = 1600
-	}
-	return p
-}
+// SchedulerEnv has class 0 first, then the others.
+func SchedulerEnv() sched.Env { return sched.Env{Strict: 1, Served: 0xfe, Rate: 100 * units.Gbps} }
 
 // lossless returns the mask of lossless classes.
 func (n *Network) lossless() uint8 {
@@ -112,15 +108,15 @@ func (n *Network) lossless() uint8 {
 	return mask
 }
 
-func (n *Network) portSpec(l topo.Link, node int) flowctl.PortSpec {
-	return flowctl.PortSpec{
+func (n *Network) portSpec(l topo.Link, node int) link.Port {
+	return link.Port{
 		Rate: l.Rate, DelayIn: l.Delay, DelayOut: l.Delay, MTU: bigPayload + header, MinFrame: header + 1,
 		WireOverhead: n.Overhead, Cell: n.Cell, Lossless: n.lossless(), PFC: n.PFC, Host: node < n.Graph.Hosts,
 	}
 }
 
-func (n *Network) ports(node int) []flowctl.PortSpec {
-	ports := make([]flowctl.PortSpec, n.Graph.Ports()[node])
+func (n *Network) ports(node int) []link.Port {
+	ports := make([]link.Port, n.Graph.Ports()[node])
 	for _, l := range n.Graph.Links {
 		if l.A == node {
 			ports[l.PortA] = n.portSpec(l, node)
@@ -248,7 +244,7 @@ func (n *Network) host(node int, flows *dataplane.Flows) *dataplane.NICSpec {
 	small := way
 	small.Payload = smallPayload
 	h := &dataplane.NICSpec{
-		Name: n.Graph.Names[node], Node: uint16(node), Port: n.ports(node)[0], Flow: n.Flow(node, 0), Scheduler: n.Scheduler(),
+		Name: n.Graph.Names[node], Node: uint16(node), Port: n.ports(node)[0], Flow: n.Flow(node, 0), Scheduler: must(n.Scheduler()),
 		Kinds: n.Kinds, Transports: []dataplane.Transport{way, small}, BaseRTT: 10 * units.Microsecond, Receive: n.Receive(node), Flows: flows,
 	}
 	for i := range flows.Flow {
@@ -262,7 +258,7 @@ func (n *Network) host(node int, flows *dataplane.Flows) *dataplane.NICSpec {
 func (n *Network) sw(node int, table *route.Table, out *Result) *dataplane.SwitchSpec {
 	s := &dataplane.SwitchSpec{
 		Name: n.Graph.Names[node], Node: uint16(node), Buffer: mmu.Spec{Private: n.Private, Cell: n.Cell, Kinds: n.Kinds}, Ports: n.ports(node),
-		Scheduler: func(int) sched.Scheduler { return n.Scheduler() }, Router: n.Router(table, uint64(node)), Seed: uint64(node),
+		Scheduler: func(int) (sched.Scheduler, error) { return n.Scheduler() }, Router: n.Router, Routes: table, RouteSeed: uint64(node), Seed: uint64(node),
 	}
 	s.Policy = func(e buffer.Env) (buffer.Policy, error) {
 		out.Views = append(out.Views, e.View)

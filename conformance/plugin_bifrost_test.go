@@ -3,11 +3,12 @@ package conformance_test
 import (
 	"testing"
 
+	"github.com/xoff-net/xoff/base/link"
 	"github.com/xoff-net/xoff/base/mmu"
 	"github.com/xoff-net/xoff/base/packet"
 	"github.com/xoff-net/xoff/base/registry"
 	"github.com/xoff-net/xoff/base/units"
-	"github.com/xoff-net/xoff/scenario"
+	"github.com/xoff-net/xoff/scenario/build"
 	"github.com/xoff-net/xoff/scheme/flowctl"
 	"github.com/xoff-net/xoff/topo"
 	"github.com/xoff-net/xoff/workload"
@@ -31,12 +32,12 @@ var bifrostEntry = registry.Entry[flowctl.New]{
 
 // window is the number of slots whose grants may still be on their way: a round
 // trip, the slot in which they are used, and a frame ahead of the feedback.
-func (s bifrost) window(p *flowctl.PortSpec) int {
+func (s bifrost) window(p *link.Port) int {
 	return int((p.DelayIn+p.DelayOut+2*p.Rate.TxTime(p.MTU+p.WireOverhead)+s.Slot-1)/s.Slot) + 2
 }
 
 // perByte is what a byte on the wire can cost in a buffer of cells.
-func perByte(p *flowctl.PortSpec) units.Bytes {
+func perByte(p *link.Port) units.Bytes {
 	if p.Cell <= 1 {
 		return 1
 	}
@@ -45,7 +46,7 @@ func perByte(p *flowctl.PortSpec) units.Bytes {
 }
 
 // Reserve implements flowctl.Scheme: H, for all classes together.
-func (s bifrost) Reserve(p *flowctl.PortSpec) units.Bytes {
+func (s bifrost) Reserve(p *link.Port) units.Bytes {
 	return perByte(p) * (units.Bytes(s.window(p)+2)*p.Rate.In(s.Slot) + 4*p.MTU)
 }
 
@@ -206,7 +207,7 @@ func TestBifrostEndToEnd(t *testing.T) {
 	burst := cfg.Workload[0].Params.(*workload.Incast)
 	burst.Senders, burst.Size = 7, units.MB // three of them beside the receiver
 	granted := uint64(0)
-	total := runScenario(t, cfg, func(b *scenario.Built) { granted = longHaul(b, 100*units.Microsecond, 10*units.Microsecond) })
+	total := runScenario(t, cfg, func(b *build.Built) { granted = longHaul(b, 100*units.Microsecond, 10*units.Microsecond) })
 	if total.Pauses == 0 {
 		t.Error("no pause on the short links")
 	}
@@ -223,7 +224,7 @@ func TestBifrostEndToEnd(t *testing.T) {
 // longHaul stretches the cable between the second leaf and the spine and puts
 // slotted tokens on both of its ends. It returns a lower bound of the frames that
 // one slot each must give.
-func longHaul(b *scenario.Built, delay, slot units.Time) uint64 {
+func longHaul(b *build.Built, delay, slot units.Time) uint64 {
 	hosts := len(b.Spec.Hosts)
 	scheme := bifrost{bifrostParams{Slot: slot}}
 	c := &b.Spec.Cables[len(b.Spec.Cables)-1]

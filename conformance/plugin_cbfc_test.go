@@ -3,6 +3,7 @@ package conformance_test
 import (
 	"testing"
 
+	"github.com/xoff-net/xoff/base/link"
 	"github.com/xoff-net/xoff/base/mmu"
 	"github.com/xoff-net/xoff/base/packet"
 	"github.com/xoff-net/xoff/base/registry"
@@ -31,7 +32,7 @@ const block units.Bytes = 64
 
 // blocks is what a frame costs. Both ends round to cells first, since a receiver
 // is told of cells only.
-func blocks(p *flowctl.PortSpec, b units.Bytes) uint64 {
+func blocks(p *link.Port, b units.Bytes) uint64 {
 	if p.Cell > 1 {
 		b = (b + p.Cell - 1) / p.Cell * p.Cell
 	}
@@ -43,12 +44,12 @@ func (cbfc) HostReceiver() {}
 
 // lane is what each class of a port owns: a round trip and two periods, in whole
 // blocks.
-func (s cbfc) lane(p *flowctl.PortSpec) units.Bytes {
+func (s cbfc) lane(p *link.Port) units.Bytes {
 	return (p.Rate.In(p.DelayIn+p.DelayOut+2*s.Period) + 4*p.MTU) / block * block
 }
 
 // Reserve implements flowctl.Scheme.
-func (s cbfc) Reserve(p *flowctl.PortSpec) units.Bytes {
+func (s cbfc) Reserve(p *link.Port) units.Bytes {
 	n := units.Bytes(0)
 	for m := p.Lossless; m != 0; m &= m - 1 {
 		n++

@@ -4,6 +4,7 @@ import (
 	"math/bits"
 	"testing"
 
+	"github.com/xoff-net/xoff/base/link"
 	"github.com/xoff-net/xoff/base/mmu"
 	"github.com/xoff-net/xoff/base/registry"
 	"github.com/xoff-net/xoff/base/units"
@@ -22,8 +23,8 @@ var dshEntry = registry.Entry[flowctl.New]{
 }
 
 // Reserve implements flowctl.Scheme: the insurance, once per port.
-func (dsh) Reserve(p *flowctl.PortSpec) units.Bytes {
-	return flowctl.Headroom{Rule: flowctl.HeadroomExact}.Of(p)
+func (dsh) Reserve(p *link.Port) units.Bytes {
+	return link.Headroom{Rule: link.RuleExact}.Of(p)
 }
 
 // Gate implements flowctl.Scheme: over plain PFC the upstream sees the union of

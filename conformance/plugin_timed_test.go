@@ -60,7 +60,7 @@ func TestTimersComeInTime(t *testing.T) {
 		if node != 2 {
 			return dataplane.ReceiveSpec{}
 		}
-		return dataplane.ReceiveSpec{Stuck: []dataplane.Interval{{From: 5 * units.Microsecond, To: 200 * units.Microsecond}}}
+		return dataplane.ReceiveSpec{Stuck: []units.Interval{{From: 5 * units.Microsecond, To: 200 * units.Microsecond}}}
 	}
 	n.Flows = []dataplane.Flow{{Size: units.MB, Src: 0, Dst: 2, Class: 1}, {Start: 100 * units.Microsecond, Size: units.MB, Src: 0, Dst: 1, Class: 1}}
 	if r := n.Run(); r.Err != nil || len(r.Broken) != 0 || r.Unfinished() != 0 || r.Totals.Pauses == 0 {

@@ -9,6 +9,7 @@ import (
 	"github.com/xoff-net/xoff/base/units"
 	"github.com/xoff-net/xoff/conformance"
 	"github.com/xoff-net/xoff/scenario"
+	"github.com/xoff-net/xoff/scenario/build"
 	"github.com/xoff-net/xoff/scheme/buffer"
 	"github.com/xoff-net/xoff/scheme/deadlock"
 	"github.com/xoff-net/xoff/scheme/flowctl"
@@ -38,7 +39,7 @@ func incast(t *testing.T) *scenario.Config {
 	tree.Leaves, tree.Spines, tree.HostsPerLeaf = 3, 2, 4
 	cfg.Hosts.CC.Name, cfg.Hosts.CC.Params = "none", nil
 	cfg.Switch.ECN.Name, cfg.Switch.ECN.Params = "none", nil
-	cfg.Switch.Policy.Params.(*buffer.DTParams).Alpha = buffer.Ratio{Num: 1, Den: 64}
+	cfg.Switch.Policy.Params.(*buffer.DTParams).Alpha = units.Ratio{Num: 1, Den: 64}
 	cfg.Run.Arrivals = 50 * units.Microsecond
 	cfg.Run.Stop = scenario.Stop{When: "all_flows_done", AtMost: 50 * units.Millisecond}
 	cfg.Workload = []scenario.Workload{
@@ -51,9 +52,9 @@ func incast(t *testing.T) *scenario.Config {
 // runScenario builds a scenario with invariants strict, lets patch change what a
 // scenario file cannot say yet, runs it and demands that every flow ends without
 // loss and in order.
-func runScenario(t *testing.T, cfg *scenario.Config, patch func(*scenario.Built)) sim.Totals {
+func runScenario(t *testing.T, cfg *scenario.Config, patch func(*build.Built)) sim.Totals {
 	t.Helper()
-	b, err := scenario.Build(cfg, scenario.BuildOptions{Invariants: true})
+	b, err := build.New(cfg, build.Options{Invariants: true})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -3,6 +3,7 @@ package conformance
 import (
 	"testing"
 
+	"github.com/xoff-net/xoff/base/mmu"
 	"github.com/xoff-net/xoff/base/packet"
 	"github.com/xoff-net/xoff/base/registry"
 	"github.com/xoff-net/xoff/base/units"
@@ -19,52 +20,106 @@ func routeTable() *route.Table {
 	return t
 }
 
+// routeEnv is that of a switch of eight ports in which nothing waits.
+func routeEnv(table *route.Table) route.Env {
+	rates := make([]units.Rate, 8)
+	for i := range rates {
+		rates[i] = 100 * units.Gbps
+	}
+	return route.NewEnv(table, mmu.NewLedger(mmu.Spec{Ports: len(rates)}).View(), rates, 5)
+}
+
 // Router checks a router: only ports of the table, pinned flows where they are
 // pinned, -1 for what cannot be reached, one port per flow where order is
-// promised, the same choices from the same seed, no allocations.
+// promised, and per flowlet where that is, the same choices from the same seed, no
+// allocations; in a network nothing is lost and everything arrives.
 func Router(t testing.TB, e registry.Entry[route.New]) {
 	t.Helper()
-	table := routeTable()
-	a, b := e.New(table, 5), e.New(table, 5)
-	first := make(map[uint32]int)
-	for i := range uint32(3000) {
-		flow := i % 97
+	build := func(env route.Env) (route.Router, error) { return e.New(defaults(e.Params), env) }
+	a, err := build(routeEnv(routeTable()))
+	if err != nil {
+		t.Errorf("%s: %v", e.Name, err)
+		return
+	}
+	if !portsOfTable(t, e, a, must(build(routeEnv(routeTable())))) {
+		return
+	}
+	pinned(t, e, a)
+	p := packet.Packet{Hash: 9, Dst: 2}
+	now := units.Second
+	if n := testing.AllocsPerRun(100, func() {
+		now += units.Millisecond
+		a.Route(now, 0, &p)
+	}); n != 0 {
+		t.Errorf("%s: %v allocations per packet", e.Name, n)
+	}
+	replaced(t, e, must(build(routeEnv(routeTable()))))
+	host := topo.Cable{Rate: 100 * units.Gbps, Delay: units.Microsecond}
+	name := e.Name + "/network"
+	n := NewNetwork(topo.LeafSpine(2, 3, 3, host, host))
+	n.Flows, n.Until, n.Router = burst(40, 0), 400*units.Millisecond, build
+	order := e.Promises&registry.InOrder != 0
+	judge(t, name, same(t, name, n), wants{lossless: true, inOrder: order, finish: true})
+}
+
+// portsOfTable sends packets of many flows, some in bursts with gaps between them,
+// through two routers.
+func portsOfTable(t testing.TB, e registry.Entry[route.New], a, b route.Router) bool {
+	t.Helper()
+	gap := units.Time(0)
+	if e.Promises&registry.Flowlets != 0 {
+		g, ok := a.(route.Gapped)
+		if !ok {
+			t.Errorf("%s: promises order within flowlets, but does not say what ends one: it is no route.Gapped", e.Name)
+			return false
+		}
+		gap = g.Gap()
+	}
+	table, flows := routeTable(), uint32(97)
+	last := make(map[uint32]struct {
+		at   units.Time
+		port int
+	})
+	moved, now := 0, units.Time(0)
+	for i := range uint32(6000) {
+		flow := route.Mix(i) % flows
+		now += gap / 3000 * units.Time(route.Mix(i^7)%100)
 		p := packet.Packet{Flow: flow + 100, Seq: i, Hash: route.Mix(flow), Dst: uint16(flow % 5), Meta: packet.MakeMeta(packet.Data, 1)}
-		port := a.Route(&p)
-		if other := b.Route(&p); other != port {
+		port := a.Route(now, int(i%8), &p)
+		if other := b.Route(now, int(i%8), &p); other != port {
 			t.Errorf("%s: two routers of the same seed choose %d and %d", e.Name, port, other)
-			return
+			return false
 		}
 		if p.Dst >= 3 {
 			if port != -1 {
 				t.Errorf("%s: host %d cannot be reached, routed to port %d", e.Name, p.Dst, port)
-				return
+				return false
 			}
 			continue
 		}
 		if !contains(table.Set(p.Dst), port) {
 			t.Errorf("%s: port %d is no way to host %d", e.Name, port, p.Dst)
-			return
+			return false
 		}
-		if was, ok := first[flow]; !ok {
-			first[flow] = port
-		} else if was != port && e.Promises&registry.InOrder != 0 {
-			t.Errorf("%s: in-order: flow %d takes ports %d and %d", e.Name, flow, was, port)
-			return
+		was, before := last[flow]
+		if before && was.port != port {
+			moved++
+			switch {
+			case e.Promises&registry.InOrder != 0:
+				t.Errorf("%s: in-order: flow %d takes ports %d and %d", e.Name, flow, was.port, port)
+				return false
+			case e.Promises&registry.Flowlets != 0 && now-was.at <= gap:
+				t.Errorf("%s: flow %d moves from port %d to %d within a flowlet, after %s of %s", e.Name, flow, was.port, port, now-was.at, gap)
+				return false
+			}
 		}
+		was.at, was.port = now, port
+		last[flow] = was
 	}
-	pinned(t, e, a)
-	p := packet.Packet{Hash: 9, Dst: 2}
-	if n := testing.AllocsPerRun(100, func() { a.Route(&p) }); n != 0 {
-		t.Errorf("%s: %v allocations per packet", e.Name, n)
+	if e.Promises&registry.Flowlets != 0 && moved == 0 {
+		t.Errorf("%s: no flow ever moved: the test says nothing about flowlets", e.Name)
 	}
-	replaced(t, e)
-	host := topo.Cable{Rate: 100 * units.Gbps, Delay: units.Microsecond}
-	name := e.Name + "/network"
-	n := NewNetwork(topo.LeafSpine(2, 3, 3, host, host))
-	n.Flows, n.Until, n.Router = burst(40, 0), 400*units.Millisecond, e.New
-	order := e.Promises&registry.InOrder != 0
-	judge(t, name, same(t, name, n), wants{lossless: true, inOrder: order, finish: true})
+	return true
 }
 
 func pinned(t testing.TB, e registry.Entry[route.New], r route.Router) {
@@ -79,32 +134,37 @@ func pinned(t testing.TB, e registry.Entry[route.New], r route.Router) {
 		{packet.Data, 0, []uint16{4}},
 	} {
 		p := packet.Packet{Flow: 7, Dst: 0, Meta: packet.MakeMeta(c.kind, 0), Flags: c.flags}
-		if port := r.Route(&p); !contains(c.want, port) {
+		if port := r.Route(units.Second, 0, &p); !contains(c.want, port) {
 			t.Errorf("%s: a %s frame of flow 7 with flags %b goes to port %d, not %v", e.Name, c.kind, c.flags, port, c.want)
 		}
 	}
 	p := packet.Packet{Flow: 8, Dst: 0, Flags: packet.Pinned}
-	if port := r.Route(&p); port != 4 {
+	if port := r.Route(units.Second, 0, &p); port != 4 {
 		t.Errorf("%s: a pinned flow without a pin here goes to port %d, not 4", e.Name, port)
 	}
 }
 
 // replaced: after new tables a router stays within the new ones, or, if it never
 // learns, within the old ones; it mixes nothing.
-func replaced(t testing.TB, e registry.Entry[route.New]) {
+func replaced(t testing.TB, e registry.Entry[route.New], r route.Router) {
 	t.Helper()
 	old := routeTable()
 	next := route.NewTable(4)
-	one := next.Add(9)
+	one := next.Add(7)
 	next.To = []uint16{one, one, one, one}
-	r := e.New(old, 5)
+	const tries = 100
+	send := func(i uint32) int {
+		p := packet.Packet{Flow: i, Hash: route.Mix(i), Dst: 2}
+		return r.Route(0, 0, &p)
+	}
+	for i := range uint32(tries) {
+		send(i) // choices that must not outlive their table
+	}
 	r.Replace(next)
 	fresh := 0
-	const tries = 100
 	for i := range uint32(tries) {
-		p := packet.Packet{Flow: i, Hash: route.Mix(i), Dst: 2}
-		port := r.Route(&p)
-		if port == 9 {
+		port := send(i)
+		if port == 7 {
 			fresh++
 		} else if !contains(old.Set(2), port) {
 			t.Errorf("%s: port %d is in neither table", e.Name, port)

@@ -13,17 +13,38 @@ import (
 // Scheduler checks an egress scheduler: only eligible classes are picked, strict
 // ones first, two instances agree, a Pick that is not followed by a Sent does no
 // harm, nothing is allocated, and byte shares follow the quanta where promised,
-// also around pauses.
-func Scheduler(t testing.TB, e registry.Entry[sched.New]) {
+// also around pauses. It is built with its default parameters, and with others that
+// the caller adds.
+func Scheduler(t testing.TB, e registry.Entry[sched.New], also ...any) {
 	t.Helper()
-	if !eligibleOnly(t, e) {
+	for _, params := range append([]any{defaults(e.Params)}, also...) {
+		scheduler(t, e, func() (sched.Scheduler, error) { return e.New(params, SchedulerEnv()) })
+	}
+}
+
+// defaults returns the parameters of an entry, nil when it has none.
+func defaults(params func() any) any {
+	if params == nil {
+		return nil
+	}
+	return params()
+}
+
+func scheduler(t testing.TB, e registry.Entry[sched.New], build func() (sched.Scheduler, error)) {
+	t.Helper()
+	s, err := build()
+	if err != nil {
+		t.Errorf("%s: %v", e.Name, err)
+		return
+	}
+	if !eligibleOnly(t, e.Name, must(build()), must(build())) {
 		return
 	}
 	if e.Promises&registry.Proportion != 0 {
-		shares(t, e, false)
-		shares(t, e, true)
+		for _, pauses := range []bool{false, true} {
+			shares(t, e.Name, must(build()), pauses)
+		}
 	}
-	s := e.New(SchedulerParams())
 	if n := testing.AllocsPerRun(100, func() {
 		c := s.Pick(0xff)
 		s.Sent(c, 1048, false)
@@ -32,18 +53,16 @@ func Scheduler(t testing.TB, e registry.Entry[sched.New]) {
 	}
 	name := e.Name + "/network"
 	n := NewNetwork(dumbbell())
-	n.Flows = burst(40, 0)
-	n.Scheduler = func() sched.Scheduler { return e.New(SchedulerParams()) }
+	n.Flows, n.Scheduler = burst(40, 0), build
 	judge(t, name, same(t, name, n), wants{lossless: true, inOrder: e.Promises&registry.InOrder != 0, finish: true})
 }
 
 const mtu = 1500
 
-func eligibleOnly(t testing.TB, e registry.Entry[sched.New]) bool {
+func eligibleOnly(t testing.TB, name string, a, b sched.Scheduler) bool {
 	t.Helper()
 	r := rand.New(rand.NewPCG(1, 2))
-	p := SchedulerParams()
-	a, b := e.New(p), e.New(p)
+	first := SchedulerEnv().Strict
 	for i := range 5000 {
 		mask := uint8(r.Uint32())
 		if mask == 0 {
@@ -51,15 +70,15 @@ func eligibleOnly(t testing.TB, e registry.Entry[sched.New]) bool {
 		}
 		c := a.Pick(mask)
 		if c < 0 || c >= mmu.Classes || mask&(1<<c) == 0 {
-			t.Errorf("%s: picks class %d of %08b", e.Name, c, mask)
+			t.Errorf("%s: picks class %d of %08b", name, c, mask)
 			return false
 		}
-		if mask&p.Strict != 0 && p.Strict&(1<<c) == 0 {
-			t.Errorf("%s: picks class %d of %08b although a strict one waits", e.Name, c, mask)
+		if mask&first != 0 && first&(1<<c) == 0 {
+			t.Errorf("%s: picks class %d of %08b although a strict one waits", name, c, mask)
 			return false
 		}
 		if other := b.Pick(mask); other != c {
-			t.Errorf("%s: two instances pick %d and %d of %08b", e.Name, c, other, mask)
+			t.Errorf("%s: two instances pick %d and %d of %08b", name, c, other, mask)
 			return false
 		}
 		if r.Uint32()%8 == 0 {
@@ -72,17 +91,21 @@ func eligibleOnly(t testing.TB, e registry.Entry[sched.New]) bool {
 	return true
 }
 
-// shares serves four backlogged classes with different quanta. At any time the
+// shares serves four backlogged classes. At any time the
 // rounds that two of them have had, bytes over quantum, differ by at most one and
 // a frame of each: a turn under way, and what the last frame overdrew. With
 // pauses, one class is away for a while and must neither lose nor gain by it.
-func shares(t testing.TB, e registry.Entry[sched.New], pauses bool) {
+func shares(t testing.TB, name string, s sched.Scheduler, pauses bool) {
 	t.Helper()
-	p := SchedulerParams()
-	quanta := [...]units.Bytes{1: 1600, 2: 3200, 3: 4800, 4: 1600}
-	copy(p.Quantum[:], quanta[:])
-	p.Quantum[0] = 1600
-	s := e.New(p)
+	weights, ok := s.(sched.Weighted)
+	if !ok {
+		t.Errorf("%s: promises shares, but does not say which: it is no sched.Weighted", name)
+		return
+	}
+	var quanta [5]units.Bytes
+	for c := range quanta {
+		quanta[c] = weights.Quantum(c)
+	}
 	r := rand.New(rand.NewPCG(3, 4))
 	var rounds [5]float64 // since the last change of what is eligible
 	eligible := uint8(0b11110)
@@ -107,7 +130,7 @@ func shares(t testing.TB, e registry.Entry[sched.New], pauses bool) {
 					slack++ // the turn that the change cut in two
 				}
 				if d := rounds[x] - rounds[y]; d > slack {
-					t.Errorf("%s: proportional: after %d frames class %d is %.2f rounds ahead of class %d (pauses: %v)", e.Name, i, x, d, y, pauses)
+					t.Errorf("%s: proportional: after %d frames class %d is %.2f rounds ahead of class %d (pauses: %v)", name, i, x, d, y, pauses)
 					return
 				}
 			}

@@ -19,6 +19,7 @@ type pickFunc func(eligible uint8) int
 
 func (f pickFunc) Pick(eligible uint8) int     { return f(eligible) }
 func (f pickFunc) Sent(int, units.Bytes, bool) {}
+func (f pickFunc) Quantum(int) units.Bytes     { return 1600 }
 
 var garbage *[4]int
 
@@ -44,7 +45,7 @@ func TestSchedulerRejects(t *testing.T) {
 		{"allocates", "allocations", func(m uint8) int { garbage = new([4]int); return bits.TrailingZeros8(m) }},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			e := registry.Entry[sched.New]{Name: "mutant", Promises: registry.Proportion | registry.InOrder, New: func(sched.Params) sched.Scheduler { return c.pick }}
+			e := registry.Entry[sched.New]{Name: "mutant", Promises: registry.Proportion | registry.InOrder, New: func(any, sched.Env) (sched.Scheduler, error) { return c.pick, nil }}
 			mustReject(t, c.about, func(tb testing.TB) { conformance.Scheduler(tb, e) })
 		})
 	}
@@ -85,7 +86,7 @@ type badRouter struct {
 
 func (r *badRouter) Replace(t *route.Table) { r.sound.Replace(t) }
 
-func (r *badRouter) Route(p *packet.Packet) int {
+func (r *badRouter) Route(now units.Time, in int, p *packet.Packet) int {
 	switch {
 	case r.how == "unreachable" && (p.Dst == 3 || p.Dst == 4):
 		return 0
@@ -98,11 +99,11 @@ func (r *badRouter) Route(p *packet.Packet) int {
 	case r.how == "pins":
 		q := *p
 		q.Flags &^= packet.Pinned
-		return r.sound.Route(&q)
+		return r.sound.Route(now, in, &q)
 	case r.how == "allocates":
 		garbage = new([4]int)
 	}
-	return r.sound.Route(p)
+	return r.sound.Route(now, in, p)
 }
 
 func TestRouterRejects(t *testing.T) {
@@ -114,9 +115,50 @@ func TestRouterRejects(t *testing.T) {
 		{"unreachable", "cannot be reached"}, {"outside", "is no way to"}, {"sprays", "in-order"}, {"pins", "of flow 7"}, {"allocates", "allocations"},
 	} {
 		t.Run(c.how, func(t *testing.T) {
-			e := registry.Entry[route.New]{Name: "mutant", Promises: registry.InOrder, New: func(tab *route.Table, seed uint64) route.Router {
-				return &badRouter{table: tab, sound: sound.New(tab, seed), how: c.how}
+			e := registry.Entry[route.New]{Name: "mutant", Promises: registry.InOrder, New: func(_ any, env route.Env) (route.Router, error) {
+				r, err := sound.New(nil, env)
+				return &badRouter{table: env.Table, sound: r, how: c.how}, err
 			}}
+			mustReject(t, c.about, func(tb testing.TB) { conformance.Router(tb, e) })
+		})
+	}
+}
+
+// badFlowlets is a router per flowlet with one mistake.
+type badFlowlets struct {
+	route.Router
+	gap  units.Time
+	told units.Time // what it says about its gap
+}
+
+func (r *badFlowlets) Gap() units.Time { return r.told }
+
+// Flowlets that end too early, never, or when other tables come too late.
+func TestFlowletsReject(t *testing.T) {
+	sound, err := route.Routers.Get("flowlet")
+	if err != nil {
+		t.Fatal(err)
+	}
+	us := units.Microsecond
+	for _, c := range []struct {
+		name, about string
+		build       route.New
+	}{
+		{"shorter gap than it says", "within a flowlet", func(_ any, env route.Env) (route.Router, error) {
+			r, err := sound.New(&route.FlowletParams{Gap: us, Entries: 64}, env)
+			return &badFlowlets{Router: r, told: 50 * us}, err
+		}},
+		{"one path for ever", "no flow ever moved", func(_ any, env route.Env) (route.Router, error) {
+			r, err := sound.New(&route.FlowletParams{Gap: units.Second, Entries: 64}, env)
+			return &badFlowlets{Router: r, told: us}, err
+		}},
+		{"no gap", "route.Gapped", func(_ any, env route.Env) (route.Router, error) {
+			r, err := sound.New(&route.FlowletParams{Gap: us, Entries: 64}, env)
+			return struct{ route.Router }{r}, err
+		}},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			e := registry.Entry[route.New]{Name: "mutant", Promises: registry.Flowlets, New: c.build}
 			mustReject(t, c.about, func(tb testing.TB) { conformance.Router(tb, e) })
 		})
 	}

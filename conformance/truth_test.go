@@ -62,7 +62,7 @@ func TestDeadlockByPortPause(t *testing.T) {
 		if err != nil {
 			return nil, err
 		}
-		return dt.New(&buffer.DTParams{Alpha: buffer.Ratio{Num: 1, Den: 8}, AlphaLossy: buffer.Ratio{Num: 1, Den: 1}}, e)
+		return dt.New(&buffer.DTParams{Alpha: units.Ratio{Num: 1, Den: 8}, AlphaLossy: units.Ratio{Num: 1, Den: 1}}, e)
 	}
 	for i := range n.Flows {
 		n.Flows[i].Class = uint8(1 + i%2)

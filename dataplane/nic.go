@@ -1,6 +1,7 @@
 package dataplane
 
 import (
+	"github.com/xoff-net/xoff/base/link"
 	"github.com/xoff-net/xoff/base/mmu"
 	"github.com/xoff-net/xoff/base/packet"
 	"github.com/xoff-net/xoff/base/probe"
@@ -94,7 +95,7 @@ const (
 type NICSpec struct {
 	Name       string
 	Node       uint16
-	Port       flowctl.PortSpec
+	Port       link.Port
 	Flow       flowctl.Scheme
 	Scheduler  sched.Scheduler
 	Kinds      [mmu.Classes]mmu.Kind
@@ -159,7 +160,7 @@ type wire struct {
 
 // spacing is how long a frame takes at a rate.
 func (w *wire) spacing(r units.Rate, size uint16) units.Time {
-	return flowctl.TxTime(r, units.Bytes(size)+w.overhead, w.tick)
+	return link.TxTime(r, units.Bytes(size)+w.overhead, w.tick)
 }
 
 // NICStats counts what happened at a host.

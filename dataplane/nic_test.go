@@ -16,7 +16,7 @@ import (
 func TestTimeoutShrinksWithProgress(t *testing.T) {
 	n := conformance.NewNetwork(topo.OneSwitch(2, topo.Cable{Rate: 100 * units.Gbps, Delay: units.Microsecond}))
 	n.Flows = []dataplane.Flow{{Size: 30 * units.KB, Src: 0, Dst: 1, Class: 1}}
-	n.Down = map[int][]dataplane.Interval{0: {{From: 1, To: 20 * units.Millisecond}, {From: 28005 * units.Microsecond, To: 28500 * units.Microsecond}}}
+	n.Down = map[int][]units.Interval{0: {{From: 1, To: 20 * units.Millisecond}, {From: 28005 * units.Microsecond, To: 28500 * units.Microsecond}}}
 	n.Until = 100 * units.Millisecond
 	r := n.Run()
 	if r.Unfinished() != 0 || len(r.Broken) != 0 || r.Totals.Timeouts != 4 {

@@ -12,6 +12,7 @@ import (
 	"math/bits"
 	"unsafe"
 
+	"github.com/xoff-net/xoff/base/link"
 	"github.com/xoff-net/xoff/base/mmu"
 	"github.com/xoff-net/xoff/base/packet"
 	"github.com/xoff-net/xoff/base/probe"
@@ -68,7 +69,7 @@ type port struct {
 	recv     flowctl.Receiver
 	gate     flowctl.Gate
 	meter    flowctl.Meter
-	spec     flowctl.PortSpec
+	spec     link.Port
 	reserved units.Bytes // headroom set aside by the flow control
 	pools    bool        // it is shared with other ports
 	loop     []loopFrame // control frames pushed by a handler or relayed
@@ -174,7 +175,7 @@ type node struct {
 }
 
 // initPort wires a port to its flow control.
-func (n *node) initPort(i int, spec flowctl.PortSpec, scheme flowctl.Scheme) {
+func (n *node) initPort(i int, spec link.Port, scheme flowctl.Scheme) {
 	p := &n.ports[i]
 	p.index, p.spec, p.overhead = uint16(i), spec, uint16(spec.WireOverhead)
 	if b, whole := spec.Rate.PerByte(); whole && spec.Tick <= 1 {
@@ -200,10 +201,10 @@ type end struct {
 	bits uint8
 }
 
-func (e *end) Index() int              { return int(e.p.index) }
-func (e *end) Spec() *flowctl.PortSpec { return &e.p.spec }
-func (e *end) View() mmu.View          { return e.n.view }
-func (e *end) Policy() buffer.Policy   { return e.n.policy }
+func (e *end) Index() int            { return int(e.p.index) }
+func (e *end) Spec() *link.Port      { return &e.p.spec }
+func (e *end) View() mmu.View        { return e.n.view }
+func (e *end) Policy() buffer.Policy { return e.n.policy }
 
 func (e *end) Waiting(class uint8) units.Bytes {
 	if !e.p.spec.Host {

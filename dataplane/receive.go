@@ -13,14 +13,11 @@ import (
 // ReceiveSpec describes the receive side of a NIC. The zero value takes every
 // frame at once, as a healthy NIC does.
 type ReceiveSpec struct {
-	Rate   units.Rate  // at which the host takes frames; 0: at once
-	Buffer units.Bytes // where they wait meanwhile
-	Xoff   units.Bytes // per class: pause above it
-	Stuck  []Interval  // the host takes nothing and pauses every lossless class
+	Rate   units.Rate       // at which the host takes frames; 0: at once
+	Buffer units.Bytes      // where they wait meanwhile
+	Xoff   units.Bytes      // per class: pause above it
+	Stuck  []units.Interval // the host takes nothing and pauses every lossless class
 }
-
-// Interval is a span of time, the end excluded.
-type Interval struct{ From, To units.Time }
 
 // layout is the receive buffer as a one-port switch: a static limit per class,
 // the rest is headroom.

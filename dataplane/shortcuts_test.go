@@ -44,7 +44,7 @@ func (s steadyScheme) Receiver(p flowctl.Port) flowctl.Receiver {
 // 13,000 B of 20,000, so that with alpha 1 T is 7000 B.
 func TestSteadyReceiver(t *testing.T) {
 	dt := get(buffer.Policies.Get("dt"))
-	one := buffer.Ratio{Num: 1, Den: 1}
+	one := units.Ratio{Num: 1, Den: 1}
 	for _, c := range []struct {
 		name string
 		r    steady

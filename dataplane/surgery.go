@@ -105,11 +105,11 @@ type overrides struct {
 }
 
 // Route implements route.Router.
-func (o *overrides) Route(p *packet.Packet) int {
+func (o *overrides) Route(now units.Time, in int, p *packet.Packet) int {
 	if port, ok := o.ports[p.Dst]; ok {
 		return port
 	}
-	return o.Router.Route(p)
+	return o.Router.Route(now, in, p)
 }
 
 // SetAside implements deadlock.Switch.

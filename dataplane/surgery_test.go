@@ -4,6 +4,7 @@ import (
 	"reflect"
 	"testing"
 
+	"github.com/xoff-net/xoff/base/link"
 	"github.com/xoff-net/xoff/base/mmu"
 	"github.com/xoff-net/xoff/base/packet"
 	"github.com/xoff-net/xoff/base/probe"
@@ -106,7 +107,7 @@ func newBenchWith(t *testing.T, flow func(port int, pfc flowctl.Scheme) flowctl.
 		b.txAt[i] = units.Never
 	}
 	scheme := get(flowctl.Schemes.Get("pfc"))
-	pfc, err := scheme.New(&flowctl.SIHParams{Headroom: flowctl.Headroom{Rule: flowctl.HeadroomBytes, Bytes: 4000}})
+	pfc, err := scheme.New(&flowctl.SIHParams{Headroom: link.Headroom{Rule: link.RuleBytes, Bytes: 4000}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -115,15 +116,17 @@ func newBenchWith(t *testing.T, flow func(port int, pfc flowctl.Scheme) flowctl.
 	table.To = []uint16{table.Add(0), table.Add(1), table.Add(2), table.Add(3)}
 	spec := &dataplane.SwitchSpec{
 		Name: "bench", Node: 77,
-		Policy:    func(e buffer.Env) (buffer.Policy, error) { return static.New(&buffer.StaticParams{Limit: 8000}, e) },
-		Scheduler: func(int) sched.Scheduler { return get(sched.Schedulers.Get("rr")).New(sched.Params{Strict: 1}) },
-		Marker:    func(int) (mark.Marker, error) { return get(mark.Markers.Get("none")).New(nil, 0) }, ECN: make([]uint8, 4),
-		Router: get(route.Routers.Get("static")).New(table, 0), Checks: b.checks,
+		Policy: func(e buffer.Env) (buffer.Policy, error) { return static.New(&buffer.StaticParams{Limit: 8000}, e) },
+		Scheduler: func(int) (sched.Scheduler, error) {
+			return get(sched.Schedulers.Get("rr")).New(nil, sched.Env{Strict: 1})
+		},
+		Marker: func(int) (mark.Marker, error) { return get(mark.Markers.Get("none")).New(nil, 0) }, ECN: make([]uint8, 4),
+		Router: func(e route.Env) (route.Router, error) { return get(route.Routers.Get("static")).New(nil, e) }, Routes: table, Checks: b.checks,
 		Deadlock: func(s deadlock.Switch) (deadlock.Handler, error) { b.h.s = s; return b.h, nil },
 	}
 	spec.Buffer.Kinds[0], spec.Buffer.Kinds[class] = mmu.Control, mmu.Lossless
 	for port := range 4 {
-		spec.Ports = append(spec.Ports, flowctl.PortSpec{Rate: 100 * units.Gbps, MTU: 1000, Lossless: 1 << class, PFC: flowctl.PFCSpec{Quanta: 100, Indefinite: true}})
+		spec.Ports = append(spec.Ports, link.Port{Rate: 100 * units.Gbps, MTU: 1000, Lossless: 1 << class, PFC: link.PFC{Quanta: 100, Indefinite: true}})
 		spec.Flow = append(spec.Flow, flow(port, pfc))
 	}
 	spec.Buffer.Size = 4*4000 + 20000 // headroom of four queues, 20,000 B shared

@@ -3,6 +3,7 @@ package dataplane
 import (
 	"math/rand/v2"
 
+	"github.com/xoff-net/xoff/base/link"
 	"github.com/xoff-net/xoff/base/mmu"
 	"github.com/xoff-net/xoff/base/packet"
 	"github.com/xoff-net/xoff/base/probe"
@@ -22,7 +23,7 @@ type SwitchSpec struct {
 	Name   string
 	Node   uint16
 	Buffer mmu.Spec // Ports and Shared are filled in by NewSwitch
-	Ports  []flowctl.PortSpec
+	Ports  []link.Port
 	// Spare is what ports of the chip that are not connected take from the
 	// buffer for their headroom.
 	Spare units.Bytes
@@ -30,11 +31,13 @@ type SwitchSpec struct {
 	SparePool units.Bytes
 	Policy    func(buffer.Env) (buffer.Policy, error)
 	Flow      []flowctl.Scheme // of each port
-	Scheduler func(port int) sched.Scheduler
+	Scheduler func(port int) (sched.Scheduler, error)
 	Marker    func(port int) (mark.Marker, error)
 	ECN       []uint8 // classes that are marked, by port
 	AtEnqueue bool    // mark when a frame joins its queue, not when it leaves
-	Router    route.Router
+	Router    func(route.Env) (route.Router, error)
+	Routes    *route.Table
+	RouteSeed uint64
 	Deadlock  func(deadlock.Switch) (deadlock.Handler, error)
 	Seed      uint64
 	Sink      probe.Sink
@@ -73,7 +76,7 @@ type Switch struct {
 func NewSwitch(spec *SwitchSpec, drv Driver) (*Switch, error) {
 	n := len(spec.Ports)
 	s := &Switch{
-		id: spec.Node, kinds: spec.Buffer.Kinds, router: spec.Router, atEnq: spec.AtEnqueue,
+		id: spec.Node, kinds: spec.Buffer.Kinds, atEnq: spec.AtEnqueue,
 		rand:   rand.NewPCG(spec.Seed, 0),
 		memory: memory{packets: make([]packet.Packet, 1, 64), next: make([]uint32, 1, 64)},
 	}
@@ -101,6 +104,9 @@ func NewSwitch(spec *SwitchSpec, drv Driver) (*Switch, error) {
 		return nil, err
 	}
 	s.policy = policy
+	if s.router, err = spec.Router(route.NewEnv(spec.Routes, s.view, rates, spec.RouteSeed)); err != nil {
+		return nil, err
+	}
 	if _, ok := policy.(buffer.Pairs); ok {
 		s.ledger.KeepPairs()
 	}
@@ -110,7 +116,9 @@ func NewSwitch(spec *SwitchSpec, drv Driver) (*Switch, error) {
 	lossless := s.classes(mmu.Lossless)
 	for i := range spec.Ports {
 		s.initPort(i, spec.Ports[i], spec.Flow[i])
-		s.ports[i].sched = spec.Scheduler(i)
+		if s.ports[i].sched, err = spec.Scheduler(i); err != nil {
+			return nil, err
+		}
 		if _, ok := s.ports[i].recv.(flowctl.Passing); !ok {
 			s.ports[i].counted = lossless
 		}
@@ -225,7 +233,7 @@ func (s *Switch) Forward(now units.Time, in int, p *packet.Packet) {
 	if s.watched {
 		s.observe(now, in, p)
 	}
-	out := s.router.Route(p)
+	out := s.router.Route(now, in, p)
 	ip := &s.ports[in]
 	bit := uint8(1) << p.Class()
 	if ip.hookIn&bit != 0 {

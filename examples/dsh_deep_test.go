@@ -6,10 +6,12 @@ import (
 	"context"
 	"testing"
 
+	"github.com/xoff-net/xoff/base/link"
 	"github.com/xoff-net/xoff/base/mmu"
 	"github.com/xoff-net/xoff/base/registry"
 	"github.com/xoff-net/xoff/base/units"
 	"github.com/xoff-net/xoff/scenario"
+	"github.com/xoff-net/xoff/scenario/build"
 	"github.com/xoff-net/xoff/scheme/flowctl"
 	"github.com/xoff-net/xoff/sim"
 )
@@ -115,7 +117,7 @@ func TestDeepEstimatesOfTables(t *testing.T) {
 	}
 	scheme := func(estimator string) flowctl.Scheme {
 		p := entry.Params().(*flowctl.DSHParams)
-		p.Headroom, p.Estimator = flowctl.Headroom{Rule: flowctl.HeadroomBytes, Bytes: phi}, estimator
+		p.Headroom, p.Estimator = link.Headroom{Rule: link.RuleBytes, Bytes: phi}, estimator
 		s, err := entry.New(p)
 		if err != nil {
 			t.Fatal(err)
@@ -129,7 +131,7 @@ func TestDeepEstimatesOfTables(t *testing.T) {
 	for _, control := range []string{"none", "dcqcn"} {
 		t.Run(control, func(t *testing.T) {
 			out = &comparison{phi: phi}
-			cfg, err := scenario.ReadFile("dsh-leaf-spine.yaml")
+			cfg, err := build.ReadFile("dsh-leaf-spine.yaml")
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -138,7 +140,7 @@ func TestDeepEstimatesOfTables(t *testing.T) {
 				t.Fatal(err)
 			}
 			cfg.Run = scenario.Run{Arrivals: units.Millisecond, Stop: scenario.Stop{When: "time", AtMost: units.Millisecond}}
-			built, err := scenario.Build(cfg, scenario.BuildOptions{})
+			built, err := build.New(cfg, build.Options{})
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -5,7 +5,18 @@ import (
 	"strings"
 
 	"github.com/xoff-net/xoff/base/registry"
+	"github.com/xoff-net/xoff/internal/strict"
 )
+
+// Choose returns a scheme of a plug point with its default parameters. The
+// error lists what there is.
+func Choose(kind, name string) (Choice, error) {
+	s, err := findScheme(kind, name)
+	if err != nil || s.Params == nil {
+		return Choice{Name: s.Name}, err
+	}
+	return Choice{Name: name, Params: s.Params()}, nil
+}
 
 // findScheme returns a scheme of a plug point by name. The keys of a scenario
 // are the names of the plug points.
@@ -32,28 +43,77 @@ type presetter interface{ ApplyPreset(name string) error }
 // another. It is told of every key before values are read.
 type stated interface{ Stated(key string) }
 
-// decodeEntries reads `{name: dt, alpha: 1/16}`.
-func (c *Choice) decodeEntries(d *decoder, entries []entry, path string) error {
-	return c.decode(d, entries, path, nil)
+// choiceForm is how a Choice is written: `{name: dt, alpha: 1/16}`. A struct that
+// holds one has keys of its own beside it: `{name: red, classes: [rdma], kmin: 100KB}`.
+type choiceForm struct {
+	*Choice
+	holder reflect.Value // not valid: there is none
+	beside []string      // its keys
 }
 
-// decode reads a choice. The name comes first wherever it stands, then a preset,
-// then the other keys. Beside are keys that the caller has read already.
-func (c *Choice) decode(d *decoder, entries []entry, path string, beside []string) error {
-	kind := kindAt(path)
-	rest, err := take(entries, "name", func(e entry) error {
-		at := join(path, "name")
-		d.note(at, e)
-		if err := d.value(e.node, at, reflect.ValueOf(&c.Name).Elem()); err != nil {
+// holding returns the form of a struct that holds a choice.
+func holding(holder any, c *Choice, beside []string) choiceForm {
+	return choiceForm{c, reflect.ValueOf(holder).Elem(), beside}
+}
+
+// Keys of choices that are not the scheme's.
+var (
+	ecnKeys      = []string{"classes", "at"}
+	topologyKeys = []string{"down", "overrides"}
+	probeKeys    = []string{"as", "where", "from", "to"}
+	routingKeys  = []string{"reroute_after", "pinned", "overrides"}
+)
+
+// DecodeKeys implements strict.Keyed. The name comes first wherever it stands, then
+// a preset, then the other keys.
+func (c choiceForm) DecodeKeys(d *strict.Decoder, entries []strict.Entry, path string) error {
+	rest := entries
+	var err error
+	for _, name := range c.beside {
+		rest, err = strict.Take(rest, name, func(e strict.Entry) error { return d.Fields([]strict.Entry{e}, path, c.holder, nil) })
+		if err != nil {
 			return err
 		}
-		s, err := findScheme(kind, c.Name)
-		if err != nil {
-			return d.fail(placeOf(e.node), at, "%w", err)
+	}
+	if rest, err = c.decodeName(d, rest, path); err != nil {
+		return err
+	}
+	beside := append([]string{"name"}, c.beside...)
+	if c.Params == nil {
+		if len(rest) > 0 {
+			key := rest[0].Key
+			return d.Fail(rest[0].At, path, "%s %s has no parameter %q%s; allowed: %s", kindAt(path), c.Name, key, registry.DidYouMean(key, beside), strings.Join(beside, ", "))
 		}
-		if c.Params != nil && d.again == nil {
-			for _, key := range keyNames(reflect.TypeOf(c.Params).Elem()) {
-				d.src.forget(join(path, key)) // what was written for another scheme
+		return nil
+	}
+	if p, ok := c.Params.(presetter); ok {
+		if rest, err = decodePreset(d, rest, path, p); err != nil {
+			return err
+		}
+	}
+	if p, ok := c.Params.(stated); ok {
+		for _, e := range rest {
+			p.Stated(e.Key)
+		}
+	}
+	return d.Fields(rest, path, reflect.ValueOf(c.Params).Elem(), beside)
+}
+
+// decodeName reads the name, which decides what the parameters are.
+func (c choiceForm) decodeName(d *strict.Decoder, entries []strict.Entry, path string) ([]strict.Entry, error) {
+	return strict.Take(entries, "name", func(e strict.Entry) error {
+		at := strict.Join(path, "name")
+		d.Note(at, e)
+		if err := d.Value(e.Value, at, reflect.ValueOf(&c.Name).Elem()); err != nil {
+			return err
+		}
+		s, err := findScheme(kindAt(path), c.Name)
+		if err != nil {
+			return d.Fail(e.Value.At, at, "%w", err)
+		}
+		if c.Params != nil && d.Places != nil {
+			for _, key := range strict.KeyNames(reflect.TypeOf(c.Params).Elem()) {
+				d.Places.Forget(strict.Join(path, key)) // what was written for another scheme
 			}
 		}
 		c.Params = nil
@@ -62,38 +122,37 @@ func (c *Choice) decode(d *decoder, entries []entry, path string, beside []strin
 		}
 		return nil
 	})
-	if err != nil {
-		return err
-	}
-	beside = append([]string{"name"}, beside...)
-	if c.Params == nil {
-		if len(rest) > 0 {
-			return d.fail(rest[0].place, path, "%s %s has no parameter %q%s; allowed: %s", kind, c.Name, rest[0].key, registry.DidYouMean(rest[0].key, beside), strings.Join(beside, ", "))
-		}
-		return nil
-	}
-	if p, ok := c.Params.(presetter); ok {
-		rest, err = take(rest, "preset", func(e entry) error {
-			at, preset := join(path, "preset"), ""
-			d.note(at, e)
-			if err := d.value(e.node, at, reflect.ValueOf(&preset).Elem()); err != nil {
-				return err
-			}
-			if err := p.ApplyPreset(preset); err != nil {
-				return d.fail(placeOf(e.node), at, "%w", err)
-			}
-			return nil
-		})
-		if err != nil {
+}
+
+func decodePreset(d *strict.Decoder, entries []strict.Entry, path string, p presetter) ([]strict.Entry, error) {
+	return strict.Take(entries, "preset", func(e strict.Entry) error {
+		at, preset := strict.Join(path, "preset"), ""
+		d.Note(at, e)
+		if err := d.Value(e.Value, at, reflect.ValueOf(&preset).Elem()); err != nil {
 			return err
 		}
-	}
-	if p, ok := c.Params.(stated); ok {
-		for _, e := range rest {
-			p.Stated(e.key)
+		if err := p.ApplyPreset(preset); err != nil {
+			return d.Fail(e.Value.At, at, "%w", err)
+		}
+		return nil
+	})
+}
+
+// Part implements strict.Keyed.
+func (c choiceForm) Part(key string) (reflect.Value, bool) {
+	if c.holder.IsValid() {
+		if v, ok := strict.Field(c.holder, key); ok {
+			return v, true
 		}
 	}
-	return d.fields(rest, path, reflect.ValueOf(c.Params).Elem(), beside)
+	return c.Choice.part(key)
+}
+
+func (c *Choice) part(key string) (reflect.Value, bool) {
+	if c.Params == nil {
+		return reflect.Value{}, false
+	}
+	return strict.Field(reflect.ValueOf(c.Params).Elem(), key)
 }
 
 // kindAt returns the plug point of a key: its name, or that of an item of a list.
@@ -105,94 +164,26 @@ func kindAt(path string) string {
 	return kind
 }
 
-// take hands the entry of a key to use and returns the others.
-func take(entries []entry, key string, use func(entry) error) ([]entry, error) {
-	var rest []entry
-	for _, e := range entries {
-		if e.key != key {
-			rest = append(rest, e)
-			continue
-		}
-		if err := use(e); err != nil {
-			return nil, err
-		}
-	}
-	return rest, nil
-}
-
-// wrong ties an error of a scheme's constructor to its key: to that of a parameter
-// when the message begins with one, as it does by custom.
-func (c *Choice) wrong(path string, err error) error {
+// Wrong ties an error of a scheme's constructor to its key below path: to that of a
+// parameter when the message begins with one, as it does by custom.
+func (c *Choice) Wrong(path string, err error) error {
 	word, _, _ := strings.Cut(err.Error(), " ")
 	key := word
 	if i := strings.IndexAny(word, ".["); i >= 0 {
 		key = word[:i] // of a parameter with parts: links[3].rate
 	}
-	if c.Params != nil {
-		if _, ok := keysOf(reflect.TypeOf(c.Params).Elem())[key]; ok {
-			path = join(path, word)
-		}
+	if _, ok := c.part(key); ok {
+		path = strict.Join(path, word)
 	}
-	return at(path, err)
+	return strict.At(path, err)
 }
 
-// Keys of choices that are not the scheme's.
-var (
-	ecnKeys      = []string{"classes", "at"}
-	topologyKeys = []string{"down", "overrides"}
-)
-
-// decodeEntries reads `{name: red, classes: [rdma], kmin: 100KB}`.
-func (e *ECN) decodeEntries(d *decoder, entries []entry, path string) error {
-	return e.Choice.decodeBeside(d, entries, path, reflect.ValueOf(e).Elem(), ecnKeys)
-}
-
-// decodeEntries reads `{name: leaf-spine, leaves: 4, down: [leaf0-spine1]}`.
-func (t *Topology) decodeEntries(d *decoder, entries []entry, path string) error {
-	return t.Choice.decodeBeside(d, entries, path, reflect.ValueOf(t).Elem(), topologyKeys)
-}
-
-// decodeBeside reads a choice that has some keys of its own: fields of the struct
-// that holds it.
-func (c *Choice) decodeBeside(d *decoder, entries []entry, path string, holder reflect.Value, keys []string) error {
-	rest := entries
-	for _, name := range keys {
-		var err error
-		rest, err = take(rest, name, func(x entry) error { return d.fields([]entry{x}, path, holder, nil) })
-		if err != nil {
-			return err
-		}
-	}
-	return c.decode(d, rest, path, keys)
-}
-
-// part returns what a key of a choice stands for, so that a path can lead into it.
-func (c *Choice) part(key string) (reflect.Value, bool) {
+// Detach gives a choice parameters of its own.
+func (c *Choice) Detach() {
 	if c.Params == nil {
-		return reflect.Value{}, false
+		return
 	}
-	return field(reflect.ValueOf(c.Params).Elem(), key)
-}
-
-func (e *ECN) part(key string) (reflect.Value, bool) {
-	if v, ok := field(reflect.ValueOf(e).Elem(), key); ok {
-		return v, true
-	}
-	return e.Choice.part(key)
-}
-
-func (t *Topology) part(key string) (reflect.Value, bool) {
-	if v, ok := field(reflect.ValueOf(t).Elem(), key); ok {
-		return v, true
-	}
-	return t.Choice.part(key)
-}
-
-// field returns the field of a struct that a key stands for.
-func field(v reflect.Value, key string) (reflect.Value, bool) {
-	i, ok := keysOf(v.Type())[key]
-	if !ok {
-		return reflect.Value{}, false
-	}
-	return v.Field(i), true
+	own := reflect.New(reflect.TypeOf(c.Params).Elem())
+	own.Elem().Set(reflect.ValueOf(c.Params).Elem())
+	c.Params = own.Interface()
 }

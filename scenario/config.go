@@ -5,6 +5,7 @@ package scenario
 
 import (
 	"github.com/xoff-net/xoff/base/units"
+	"github.com/xoff-net/xoff/internal/strict"
 )
 
 // Config is a scenario. The zero value of a field means its default, which
@@ -24,7 +25,7 @@ type Config struct {
 	Probes   []Probe          `yaml:"probes,omitempty" doc:"what is watched while the run goes"`
 	Output   Output           `yaml:"output" doc:"what is written"`
 
-	source *source // where the keys were written; nil when no file was read
+	places *strict.Places // where the keys were written; nil when no file was read
 }
 
 // Topology names a generator with its parameters, and says what is different on
@@ -63,15 +64,15 @@ type Switch struct {
 	Ports        int         `yaml:"ports,omitempty" doc:"of the chip; 0: as many as are cabled"`
 	Buffer       Buffer      `yaml:"buffer" doc:"packet memory"`
 	Policy       Choice      `yaml:"policy" doc:"how the queues share the buffer"`
-	FlowControl  Choice      `yaml:"flow_control" doc:"what keeps lossless classes lossless; of every port"`
-	PFC          PFC         `yaml:"pfc" doc:"how ports speak IEEE 802.1Qbb"`
-	Scheduler    Scheduler   `yaml:"scheduler" doc:"which class of a port sends next"`
-	ECN          ECN         `yaml:"ecn" doc:"which frames get the congestion mark"`
+	FlowControl  Choice      `yaml:"flow_control" scope:"port" doc:"what keeps lossless classes lossless; of every port"`
+	PFC          PFC         `yaml:"pfc" scope:"port" doc:"how ports speak IEEE 802.1Qbb"`
+	Scheduler    Scheduler   `yaml:"scheduler" scope:"port" doc:"which class of a port sends next"`
+	ECN          ECN         `yaml:"ecn" scope:"port" doc:"which frames get the congestion mark"`
 	Deadlock     Choice      `yaml:"deadlock" doc:"what is done about loops of paused queues"`
 	Latency      units.Time  `yaml:"latency" doc:"of the pipeline, for every frame"`
-	WireOverhead units.Bytes `yaml:"wire_overhead" doc:"preamble and gap per frame, on every link of the fabric"`
-	MTU          units.Bytes `yaml:"mtu,omitempty" doc:"largest frame a port takes, for which headroom is sized; 0: the largest that hosts send"`
-	Overrides    []Override  `yaml:"overrides,omitempty" doc:"exceptions: keys of switch for the switches or ports that match; the last one wins"`
+	WireOverhead units.Bytes `yaml:"wire_overhead" scope:"fabric" doc:"preamble and gap per frame, on every link of the fabric"`
+	MTU          units.Bytes `yaml:"mtu,omitempty" scope:"port" doc:"largest frame a port takes, for which headroom is sized; 0: the largest that hosts send"`
+	Overrides    []Override  `yaml:"overrides,omitempty" scope:"fabric" doc:"exceptions: keys of switch for the switches or ports that match; the last one wins"`
 }
 
 // Buffer is the packet memory of a switch.
@@ -91,13 +92,11 @@ type PFC struct {
 	Coalesce   bool       `yaml:"coalesce" doc:"a pause withdrawn before it was sent is not sent; false: up to two changes per class wait"`
 }
 
-// Scheduler says how the classes of a port compete. Groups are names in Classes.
+// Scheduler says which class of a port sends next. Groups are names in Classes.
 type Scheduler struct {
-	Strict  []string            `yaml:"strict" doc:"groups that go first, the lowest class number before the next"`
-	DWRR    []string            `yaml:"dwrr,omitempty" doc:"groups that share the rest by deficit weighted round robin"`
-	RR      []string            `yaml:"rr,omitempty" doc:"groups that share the rest frame by frame, instead of dwrr"`
-	Quantum units.Bytes         `yaml:"quantum,omitempty" doc:"bytes that a class may send per round of dwrr"`
-	Quanta  map[int]units.Bytes `yaml:"quanta,omitempty" doc:"overrides the quantum per class id"`
+	Choice `yaml:",inline"`
+	Strict []string `yaml:"strict" doc:"groups that go first, the lowest class number before the next"`
+	Groups []string `yaml:"groups,omitempty" doc:"groups that the scheme serves; default: all others"`
 }
 
 // ECN is the marker of every port.
@@ -109,9 +108,10 @@ type ECN struct {
 
 // Routing chooses the router of every switch.
 type Routing struct {
-	Name         string     `yaml:"name" kind:"routing" doc:"how one of several equally good paths is chosen"`
+	Choice       `yaml:",inline"`
 	RerouteAfter units.Time `yaml:"reroute_after" doc:"how long after a link event the tables follow"`
 	Pinned       []Pin      `yaml:"pinned,omitempty" doc:"routes of single flows"`
+	Overrides    []Override `yaml:"overrides,omitempty" doc:"exceptions: another router, or other parameters, for the switches that match; the last one wins"`
 }
 
 // Pin gives the data of flows from some hosts to others a route of its own.
@@ -123,16 +123,16 @@ type Pin struct {
 
 // Hosts describes every host.
 type Hosts struct {
-	Payload     units.Bytes        `yaml:"payload" doc:"of a full packet"`
-	Header      units.Bytes        `yaml:"header" doc:"of every data packet: all of the frame that is not payload"`
-	Ack         Ack                `yaml:"ack" doc:"how data is acknowledged"`
-	CNP         CNP                `yaml:"cnp" doc:"how congestion marks come back"`
-	Reliability Reliability        `yaml:"reliability" doc:"how lost packets are recovered"`
-	CC          Choice             `yaml:"cc" doc:"congestion control"`
-	Telemetry   Telemetry          `yaml:"telemetry" doc:"what records of switches take of a frame, for congestion control that reads them"`
-	Transports  map[string]Variant `yaml:"transports,omitempty" doc:"are other ways to carry flows, by name, for workloads that choose one: keys of hosts that are different then"`
+	Payload     units.Bytes        `yaml:"payload" scope:"transport" doc:"of a full packet"`
+	Header      units.Bytes        `yaml:"header" scope:"transport" doc:"of every data packet: all of the frame that is not payload"`
+	Ack         Ack                `yaml:"ack" scope:"transport" doc:"how data is acknowledged"`
+	CNP         CNP                `yaml:"cnp" scope:"transport" doc:"how congestion marks come back"`
+	Reliability Reliability        `yaml:"reliability" scope:"transport" doc:"how lost packets are recovered"`
+	CC          Choice             `yaml:"cc" scope:"transport" doc:"congestion control"`
+	Telemetry   Telemetry          `yaml:"telemetry" scope:"transport" doc:"what records of switches take of a frame, for congestion control that reads them"`
+	Transports  map[string]Variant `yaml:"transports,omitempty" scope:"fabric" doc:"are other ways to carry flows, by name, for workloads that choose one: keys of hosts that are different then"`
 	Receive     Receive            `yaml:"receive" doc:"hosts that take frames slowly"`
-	Overrides   []Override         `yaml:"overrides,omitempty" doc:"exceptions: keys of hosts for the hosts that match; the last one wins"`
+	Overrides   []Override         `yaml:"overrides,omitempty" scope:"fabric" doc:"exceptions: keys of hosts for the hosts that match; the last one wins"`
 }
 
 // Telemetry is the room for records in frames of congestion control that reads

@@ -8,6 +8,8 @@ import (
 	"github.com/xoff-net/xoff/scheme/deadlock"
 	"github.com/xoff-net/xoff/scheme/flowctl"
 	"github.com/xoff-net/xoff/scheme/mark"
+	"github.com/xoff-net/xoff/scheme/route"
+	"github.com/xoff-net/xoff/scheme/sched"
 	"github.com/xoff-net/xoff/topo"
 )
 
@@ -28,11 +30,11 @@ func Default() *Config {
 			Policy:      choice("dt", paramsOf(buffer.Policies, "dt")),
 			FlowControl: choice("pfc", paramsOf(flowctl.Schemes, "pfc")),
 			PFC:         PFC{Hold: "timed", Quanta: 65535, Coalesce: true},
-			Scheduler:   Scheduler{Strict: []string{"control"}, DWRR: []string{"rdma"}, Quantum: 1600},
+			Scheduler:   Scheduler{Choice: choice("dwrr", paramsOf(sched.Schedulers, "dwrr")), Strict: []string{"control"}},
 			ECN:         ECN{Choice: choice("red", paramsOf(mark.Markers, "red")), At: "dequeue"},
 			Deadlock:    choice("none", paramsOf(deadlock.Handlers, "none")),
 		},
-		Routing: Routing{Name: "ecmp"},
+		Routing: Routing{Choice: choice("ecmp", paramsOf(route.Routers, "ecmp"))},
 		Hosts: Hosts{
 			Payload: 1000, Header: 48,
 			Ack: Ack{Every: 1, Class: "control", Size: 64},

@@ -9,6 +9,7 @@ import (
 	"github.com/goccy/go-yaml"
 
 	"github.com/xoff-net/xoff/base/units"
+	"github.com/xoff-net/xoff/internal/strict"
 )
 
 // Key describes a key of a scenario: what may stand there and what it means. All
@@ -56,7 +57,7 @@ func describe(v reflect.Value) []Key {
 		if !isKey(f) {
 			continue
 		}
-		k := Key{Name: keyOf(f), Type: typeName(f.Type), Allowed: allowedWords(f), Kind: f.Tag.Get("kind"), Doc: f.Tag.Get("doc")}
+		k := Key{Name: strict.KeyOf(f), Type: typeName(f.Type), Allowed: strict.Allowed(f), Kind: f.Tag.Get("kind"), Doc: f.Tag.Get("doc")}
 		switch {
 		case f.Type == reflect.TypeFor[Choice]():
 			k.Kind, k.Type = k.Name, "scheme"

@@ -2,17 +2,22 @@ package scenario
 
 import (
 	"bytes"
+	"flag"
 	"fmt"
 	"os"
 	"strings"
 	"testing"
+
+	"github.com/xoff-net/xoff/internal/strict"
 )
+
+var rewrite = flag.Bool("rewrite", false, "write the tables of docs/scenario.md anew")
 
 // undocumented lists the keys without a doc tag, as paths.
 func undocumented(path string, keys []Key) []string {
 	var list []string
 	for _, k := range keys {
-		at := join(path, k.Name)
+		at := strict.Join(path, k.Name)
 		if k.Doc == "" {
 			list = append(list, at)
 		}
@@ -102,7 +107,7 @@ func writeTable(out *bytes.Buffer, keys []Key) {
 
 func writeRows(out *bytes.Buffer, path string, keys []Key) {
 	for _, k := range keys {
-		at := join(path, k.Name)
+		at := strict.Join(path, k.Name)
 		def := ""
 		if k.Default != "" {
 			def = "`" + k.Default + "`"

@@ -8,40 +8,64 @@ import (
 	"strings"
 
 	"github.com/goccy/go-yaml"
+
+	"github.com/xoff-net/xoff/internal/strict"
+	"github.com/xoff-net/xoff/scheme/sched"
 )
 
 // Marshal writes the scenario as YAML with every default filled in. Parse reads
 // it back to the same run.
-func (c *Config) Marshal() ([]byte, error) {
+func (c *Config) Marshal() ([]byte, error) { return c.marshal(encoder{}) }
+
+func (c *Config) marshal(e encoder) ([]byte, error) {
 	resolved := *c
 	resolved.Workload = append([]Workload(nil), c.Workload...)
 	resolved.Probes = append([]Probe(nil), c.Probes...)
 	resolved.Resolve()
-	v, err := plainOf(reflect.ValueOf(resolved))
+	v, err := e.of("", reflect.ValueOf(resolved), reflect.ValueOf(*Default()))
 	if err != nil {
 		return nil, err
 	}
 	return yaml.MarshalWithOptions(v, yaml.Indent(2), yaml.IndentSequence(true))
 }
 
-// plainOf turns a value into what the YAML library writes as one reads it.
-func plainOf(v reflect.Value) (any, error) {
+// encoder turns values into what the YAML library writes as one reads it.
+type encoder struct {
+	// canonical writes the text that hashes of scenarios are made of. It outlives
+	// changes of the format: forms are the oldest there were, and keys that came later
+	// (tag since) are left out at their default.
+	canonical bool
+}
+
+// plainOf is for single values.
+func plainOf(v reflect.Value) (any, error) { return encoder{}.of("", v, reflect.Value{}) }
+
+// of encodes the value of a key; usual is its default, not valid where there is none.
+func (e encoder) of(key string, v, usual reflect.Value) (any, error) {
 	switch t := v.Interface().(type) {
 	case Choice:
-		return t.plain(nil)
+		return e.choice(&t, key, nil)
 	case ECN:
-		return t.Choice.plain(yaml.MapSlice{{Key: "classes", Value: list(t.Classes)}, {Key: "at", Value: t.At}})
+		return e.choice(&t.Choice, "ecn", yaml.MapSlice{{Key: "classes", Value: list(t.Classes)}, {Key: "at", Value: t.At}})
+	case Scheduler:
+		return e.scheduler(&t)
+	case Routing:
+		beside, err := e.fields(v, usual)
+		if err != nil {
+			return nil, err
+		}
+		return e.choice(&t.Choice, "routing", beside)
 	case Topology:
-		return t.plain()
+		return e.topology(&t, v)
 	case Workload:
-		return t.plain()
+		return e.workload(&t)
 	case Probe:
-		return t.plain()
+		return e.probe(&t)
 	case Override:
 		out := yaml.MapSlice{{Key: "match", Value: t.Match}}
-		return append(out, plainPatch(t.Keys).(yaml.MapSlice)...), nil
+		return append(out, t.Keys.Plain()...), nil
 	case Variant:
-		return plainPatch(t.Keys), nil
+		return t.Keys.Plain(), nil
 	case ClassChoice:
 		return t.plain(), nil
 	case encoding.TextMarshaler:
@@ -52,18 +76,18 @@ func plainOf(v reflect.Value) (any, error) {
 	}
 	switch v.Kind() {
 	case reflect.Struct:
-		return structOf(v)
+		return e.fields(v, usual)
 	case reflect.Slice:
 		items := make([]any, v.Len())
 		for i := range items {
 			var err error
-			if items[i], err = plainOf(v.Index(i)); err != nil {
+			if items[i], err = e.of("", v.Index(i), reflect.Value{}); err != nil {
 				return nil, err
 			}
 		}
 		return items, nil
 	case reflect.Map:
-		return mapOf(v)
+		return e.mapping(v)
 	}
 	return v.Interface(), nil
 }
@@ -71,31 +95,38 @@ func plainOf(v reflect.Value) (any, error) {
 // list makes an empty list of a missing one.
 func list(words []string) []string { return append([]string{}, words...) }
 
-// structOf writes the fields of a struct. Those marked omitempty have no meaning
+// fields writes the fields of a struct. Those marked omitempty have no meaning
 // when they are zero.
-func structOf(v reflect.Value) (yaml.MapSlice, error) {
+func (e encoder) fields(v, usual reflect.Value) (yaml.MapSlice, error) {
 	out := yaml.MapSlice{}
 	for i := range v.NumField() {
 		f := v.Type().Field(i)
 		if !f.IsExported() || f.Anonymous || v.Field(i).IsZero() && strings.Contains(f.Tag.Get("yaml"), ",omitempty") {
 			continue
 		}
-		item, err := plainOf(v.Field(i))
+		below := reflect.Zero(f.Type)
+		if usual.IsValid() {
+			below = usual.Field(i)
+		}
+		if e.canonical && f.Tag.Get("since") != "" && reflect.DeepEqual(v.Field(i).Interface(), below.Interface()) {
+			continue
+		}
+		item, err := e.of(strict.KeyOf(f), v.Field(i), below)
 		if err != nil {
 			return nil, err
 		}
-		out = append(out, yaml.MapItem{Key: keyOf(f), Value: item})
+		out = append(out, yaml.MapItem{Key: strict.KeyOf(f), Value: item})
 	}
 	return out, nil
 }
 
-// mapOf writes a map in the order of its keys.
-func mapOf(v reflect.Value) (yaml.MapSlice, error) {
+// mapping writes a map in the order of its keys.
+func (e encoder) mapping(v reflect.Value) (yaml.MapSlice, error) {
 	keys := v.MapKeys()
 	sort.Slice(keys, func(i, j int) bool { return fmt.Sprint(keys[i]) < fmt.Sprint(keys[j]) })
 	out := yaml.MapSlice{}
 	for _, k := range keys {
-		item, err := plainOf(v.MapIndex(k))
+		item, err := e.of("", v.MapIndex(k), reflect.Value{})
 		if err != nil {
 			return nil, err
 		}
@@ -104,25 +135,97 @@ func mapOf(v reflect.Value) (yaml.MapSlice, error) {
 	return out, nil
 }
 
-// plain writes the name, what stands beside it, and the parameters.
-func (c Choice) plain(beside yaml.MapSlice) (yaml.MapSlice, error) {
-	out := append(yaml.MapSlice{{Key: "name", Value: c.Name}}, beside...)
-	if c.Params == nil {
-		return out, nil
+// params writes the parameters of a scheme; usual are its defaults, nil when nobody
+// knows them.
+func (e encoder) params(params, usual any) (yaml.MapSlice, error) {
+	if params == nil {
+		return nil, nil
 	}
-	params, err := structOf(reflect.ValueOf(c.Params).Elem())
+	below := reflect.Value{}
+	if usual != nil && reflect.TypeOf(usual) == reflect.TypeOf(params) {
+		below = reflect.ValueOf(usual).Elem()
+	}
+	return e.fields(reflect.ValueOf(params).Elem(), below)
+}
+
+// choice writes the name, what stands beside it, and the parameters.
+func (e encoder) choice(c *Choice, kind string, beside yaml.MapSlice) (yaml.MapSlice, error) {
+	var usual any
+	if s, err := findScheme(kind, c.Name); err == nil && s.Params != nil {
+		usual = s.Params()
+	}
+	params, err := e.params(c.Params, usual)
 	if err != nil {
 		return nil, err
+	}
+	return append(append(yaml.MapSlice{{Key: "name", Value: c.Name}}, beside...), params...), nil
+}
+
+// topology writes the generator and its parameters, then the exceptions.
+func (e encoder) topology(t *Topology, v reflect.Value) (any, error) {
+	out, err := e.choice(&t.Choice, "topology", nil)
+	if err != nil {
+		return nil, err
+	}
+	beside, err := e.fields(v, reflect.Value{})
+	return append(out, beside...), err
+}
+
+// scheduler writes the name, the groups and the parameters; canonically as scenarios
+// had it before schedulers were chosen by name: lists of groups under their names.
+func (e encoder) scheduler(s *Scheduler) (any, error) {
+	params, err := e.params(s.Params, nil)
+	if err != nil {
+		return nil, err
+	}
+	out := yaml.MapSlice{{Key: "strict", Value: list(s.Strict)}}
+	name, groups := yaml.MapItem{Key: "name", Value: s.Name}, yaml.MapItem{Key: "groups", Value: s.Groups}
+	switch {
+	case !e.canonical || s.Name != "dwrr" && s.Name != "rr":
+		out = append(yaml.MapSlice{name}, out...)
+	case s.Name == "rr": // beside which a quantum stood, too
+		groups.Key = s.Name
+		params = yaml.MapSlice{{Key: "quantum", Value: sched.DefaultQuantum.String()}}
+	default:
+		groups.Key = s.Name
+	}
+	if len(s.Groups) > 0 {
+		out = append(out, groups)
 	}
 	return append(out, params...), nil
 }
 
-// plain writes the generator and its parameters, then the exceptions.
-func (t Topology) plain() (any, error) {
-	out, err := t.Choice.plain(nil)
+// workload writes the name, the generator and its parameters, then the shared keys.
+func (e encoder) workload(w *Workload) (any, error) {
+	out := yaml.MapSlice{{Key: "name", Value: w.Name}, {Key: "generator", Value: w.Generator}}
+	var usual any
+	if s, err := findScheme("generator", w.Generator); err == nil && s.Params != nil {
+		usual = s.Params()
+	}
+	params, err := e.params(w.Params, usual)
 	if err != nil {
 		return nil, err
 	}
-	beside, err := structOf(reflect.ValueOf(t))
-	return append(out, beside...), err
+	out = append(out, params...)
+	v := reflect.ValueOf(w).Elem()
+	for _, k := range sharedKeys {
+		f, _ := strict.Field(v, k)
+		if f.IsZero() {
+			continue
+		}
+		item, err := e.of(k, f, reflect.Value{})
+		if err != nil {
+			return nil, err
+		}
+		out = append(out, yaml.MapItem{Key: k, Value: item})
+	}
+	return out, nil
+}
+
+func (e encoder) probe(p *Probe) (any, error) {
+	beside := yaml.MapSlice{{Key: "as", Value: p.As}, {Key: "where", Value: p.Where}, {Key: "from", Value: p.From.String()}}
+	if p.To != 0 {
+		beside = append(beside, yaml.MapItem{Key: "to", Value: p.To.String()})
+	}
+	return e.choice(&p.Choice, "probe", beside)
 }

@@ -6,6 +6,7 @@ import (
 	"reflect"
 	"strings"
 
+	"github.com/xoff-net/xoff/internal/strict"
 	"github.com/xoff-net/xoff/workload"
 )
 
@@ -21,7 +22,16 @@ const inputPrefix = "input-"
 // Standalone writes the scenario as Marshal does, but for the files that it reads:
 // they are to stand beside it under the names of the list. What it says then holds
 // on any machine, and does not change when such a file does.
-func (c *Config) Standalone() ([]byte, []Input, error) {
+func (c *Config) Standalone() ([]byte, []Input, error) { return c.standalone(encoder{}) }
+
+// Canonical is Standalone in a form that later versions write as well: scenarios that
+// mean the same have the same, whatever keys there are by then.
+func (c *Config) Canonical() ([]byte, error) {
+	text, _, err := c.standalone(encoder{canonical: true})
+	return text, err
+}
+
+func (c *Config) standalone(e encoder) ([]byte, []Input, error) {
 	own := *c
 	own.Workload = append([]Workload(nil), c.Workload...)
 	var inputs []Input
@@ -37,7 +47,7 @@ func (c *Config) Standalone() ([]byte, []Input, error) {
 		file := w.Params.(workload.FileUser).File()
 		*file = addInput(&inputs, *file)
 	}
-	text, err := own.Marshal()
+	text, err := own.marshal(e)
 	return text, inputs, err
 }
 
@@ -63,4 +73,20 @@ func addInput(list *[]Input, path string) string {
 		ext := filepath.Ext(base)
 		name = fmt.Sprintf("%s-%d%s", strings.TrimSuffix(base, ext), n, ext)
 	}
+}
+
+// Traceable checks that a trace can hold the flows: it has no place for routes.
+func (c *Config) Traceable() error {
+	for i := range c.Workload {
+		list, ok := c.Workload[i].Params.(*workload.List)
+		if !ok {
+			continue
+		}
+		for k := range list.Flows {
+			if f := &list.Flows[k]; len(f.Via)+len(f.Back) > 0 {
+				return strict.Atf("output.flow_trace", "flow %d of workload %s has routes of its own, which a trace cannot hold; allowed: no trace, or flows without via and back", k, c.Workload[i].Name)
+			}
+		}
+	}
+	return nil
 }

@@ -14,27 +14,29 @@ func (c *Config) Resolve() {
 		c.Run.Measure.To = c.Run.Arrivals
 	}
 	s := &c.Switch
-	if _, others := c.groups(); len(s.ECN.Classes) == 0 {
+	if _, others := c.Groups(); len(s.ECN.Classes) == 0 {
 		s.ECN.Classes = others
 	}
 	for kind, choice := range map[string]*Choice{
-		"topology": &c.Topology.Choice, "policy": &s.Policy, "flow_control": &s.FlowControl, "ecn": &s.ECN.Choice, "deadlock": &s.Deadlock, "cc": &c.Hosts.CC,
+		"topology": &c.Topology.Choice, "policy": &s.Policy, "flow_control": &s.FlowControl, "scheduler": &s.Scheduler.Choice,
+		"ecn": &s.ECN.Choice, "deadlock": &s.Deadlock, "routing": &c.Routing.Choice, "cc": &c.Hosts.CC,
 	} {
 		// A program that changes a name may leave the parameters of the old one.
 		if scheme, err := findScheme(kind, choice.Name); err == nil && scheme.Params == nil {
 			choice.Params = nil
 		}
 	}
+	s.Scheduler.Groups = s.Scheduler.Served(c)
 	for i := range c.Probes {
-		c.Probes[i].resolve()
+		c.Probes[i].Resolve()
 	}
 	for i := range c.Workload {
 		c.Workload[i].resolve(c)
 	}
 }
 
-// firstDataClass returns the lowest class that carries data.
-func (c *Config) firstDataClass() (id int, ok bool) {
+// FirstDataClass returns the lowest class that carries data.
+func (c *Config) FirstDataClass() (id int, ok bool) {
 	mask := uint8(0)
 	for _, g := range c.Classes {
 		for _, id := range g.IDs {
@@ -46,9 +48,9 @@ func (c *Config) firstDataClass() (id int, ok bool) {
 	return bits.TrailingZeros8(mask), mask != 0
 }
 
-// groups returns the names of the groups of control classes and of the others,
+// Groups returns the names of the groups of control classes and of the others,
 // in order of their names.
-func (c *Config) groups() (control, others []string) {
+func (c *Config) Groups() (control, others []string) {
 	for name, g := range c.Classes {
 		if g.Kind == "control" {
 			control = append(control, name)
@@ -61,8 +63,8 @@ func (c *Config) groups() (control, others []string) {
 	return control, others
 }
 
-// groupNames returns the names of all groups in order.
-func (c *Config) groupNames() []string {
+// GroupNames returns the names of all groups in order.
+func (c *Config) GroupNames() []string {
 	names := make([]string, 0, len(c.Classes))
 	for name := range c.Classes {
 		names = append(names, name)

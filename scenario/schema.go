@@ -10,6 +10,8 @@ import (
 	"github.com/invopop/jsonschema"
 
 	"github.com/xoff-net/xoff/base/units"
+	"github.com/xoff-net/xoff/internal/strict"
+	"github.com/xoff-net/xoff/scheme/sched"
 )
 
 // Schema returns the JSON schema of scenarios, for editors. It comes from the
@@ -49,6 +51,9 @@ func (w schemaWriter) of(t reflect.Type, key string, v reflect.Value) *jsonschem
 		return &jsonschema.Schema{AnyOf: []*jsonschema.Schema{{Type: "string"}, {Type: "array", Items: &jsonschema.Schema{Type: "string"}}}}
 	case reflect.TypeFor[Workload]():
 		return w.workload()
+	}
+	if t == reflect.TypeFor[Scheduler]() {
+		return w.scheduler(v)
 	}
 	if p, ok := reflect.New(t).Interface().(encoding.TextUnmarshaler); ok {
 		return textSchema(p)
@@ -131,7 +136,7 @@ func (w schemaWriter) properties(t reflect.Type, v reflect.Value) []property {
 			value = v.Field(i)
 		}
 		var s *jsonschema.Schema
-		switch words, kind := allowedWords(f), f.Tag.Get("kind"); {
+		switch words, kind := strict.Allowed(f), f.Tag.Get("kind"); {
 		case f.Type == reflect.TypeFor[[]Override]():
 			if !w.named {
 				continue // of overrides
@@ -147,13 +152,13 @@ func (w schemaWriter) properties(t reflect.Type, v reflect.Value) []property {
 		case words != nil && f.Type.Kind() != reflect.Slice:
 			s = enum(words)
 		default:
-			s = w.of(f.Type, keyOf(f), value)
+			s = w.of(f.Type, strict.KeyOf(f), value)
 		}
 		s.Description = strings.Join(slices.DeleteFunc([]string{f.Tag.Get("doc"), s.Description}, func(s string) bool { return s == "" }), "; ")
 		if value.IsValid() {
 			s.Default = defaultOf(f.Type, value)
 		}
-		list = append(list, property{keyOf(f), s})
+		list = append(list, property{strict.KeyOf(f), s})
 	}
 	return list
 }
@@ -212,6 +217,25 @@ func (w schemaWriter) choice(kind string, v reflect.Value, beside []property) *j
 	return all
 }
 
+// scheduler is a choice, or a list of groups under the name of one.
+func (w schemaWriter) scheduler(v reflect.Value) *jsonschema.Schema {
+	t := reflect.TypeFor[Scheduler]()
+	all := w.choice("scheduler", v, w.properties(t, v))
+	params := w.properties(reflect.TypeFor[sched.DWRRParams](), reflect.Value{})
+	for _, name := range namedLists {
+		groups := w.of(reflect.TypeFor[[]string](), name, reflect.Value{})
+		groups.Description = "groups that " + name + " serves: older form of name: " + name
+		list := []property{{name, groups}}
+		for _, p := range w.properties(t, v) {
+			if p.key == "strict" {
+				list = append(list, p)
+			}
+		}
+		all.AnyOf = append(all.AnyOf, object(true, append(list, params...)...))
+	}
+	return all
+}
+
 // workload is a generator with its parameters, and the keys that all share.
 func (w schemaWriter) workload() *jsonschema.Schema {
 	shared := slices.DeleteFunc(w.properties(reflect.TypeFor[Workload](), reflect.Value{}), func(p property) bool { return p.key == "generator" })
@@ -259,7 +283,7 @@ func (w schemaWriter) scheme(key string, s *Scheme, mustName bool, beside []prop
 func (w schemaWriter) variants(t reflect.Type) *jsonschema.Schema {
 	var list []property
 	for _, p := range (schemaWriter{}).properties(t, reflect.Value{}) {
-		if slices.Contains(perTransport, p.key) {
+		if strict.Scope(t, p.key) == "transport" {
 			list = append(list, p)
 		}
 	}
@@ -272,7 +296,7 @@ func (w schemaWriter) overrides(t reflect.Type) *jsonschema.Schema {
 	match := &jsonschema.Schema{Type: "string", Description: "a pattern of names: * is any text, ? one character, [0-3] one of these"}
 	list := []property{{"match", match}}
 	for _, p := range (schemaWriter{}).properties(t, reflect.Value{}) {
-		if !slices.Contains(notPerSwitch, p.key) && !slices.Contains(notPerHost, p.key) {
+		if strict.Scope(t, p.key) != "fabric" {
 			list = append(list, p)
 		}
 	}

@@ -1,7 +1,6 @@
 package scenario
 
 import (
-	"errors"
 	"fmt"
 	"path/filepath"
 	"reflect"
@@ -10,8 +9,8 @@ import (
 	"strings"
 
 	"github.com/goccy/go-yaml"
-	"github.com/goccy/go-yaml/ast"
 
+	"github.com/xoff-net/xoff/internal/strict"
 	"github.com/xoff-net/xoff/workload"
 )
 
@@ -20,24 +19,28 @@ import (
 // sharedKeys are the keys of a workload that are not the generator's.
 var sharedKeys = []string{"load", "pairs", "from", "to", "transport", "class", "start", "stop"}
 
-// decodeEntries reads `{name: a, generator: poisson, sizes: 64KB, load: {...}}`.
-func (w *Workload) decodeEntries(d *decoder, entries []entry, path string) error {
-	word := func(e entry, into *string) error {
-		at := join(path, e.key)
-		d.note(at, e)
-		return d.value(e.node, at, reflect.ValueOf(into).Elem())
+// workloadForm is how a Workload is written:
+// `{name: a, generator: poisson, sizes: 64KB, load: {...}}`.
+type workloadForm struct{ *Workload }
+
+// DecodeKeys implements strict.Keyed.
+func (w workloadForm) DecodeKeys(d *strict.Decoder, entries []strict.Entry, path string) error {
+	word := func(e strict.Entry, into *string) error {
+		at := strict.Join(path, e.Key)
+		d.Note(at, e)
+		return d.Value(e.Value, at, reflect.ValueOf(into).Elem())
 	}
-	rest, err := take(entries, "name", func(e entry) error { return word(e, &w.Name) })
+	rest, err := strict.Take(entries, "name", func(e strict.Entry) error { return word(e, &w.Name) })
 	if err != nil {
 		return err
 	}
-	rest, err = take(rest, "generator", func(e entry) error {
+	rest, err = strict.Take(rest, "generator", func(e strict.Entry) error {
 		if err := word(e, &w.Generator); err != nil {
 			return err
 		}
 		g, err := workload.Generators.Get(w.Generator)
 		if err != nil {
-			return d.fail(placeOf(e.node), join(path, e.key), "%w", err)
+			return d.Fail(e.Value.At, strict.Join(path, e.Key), "%w", err)
 		}
 		w.Params = g.Params()
 		return nil
@@ -45,24 +48,35 @@ func (w *Workload) decodeEntries(d *decoder, entries []entry, path string) error
 	if err != nil {
 		return err
 	}
-	v := reflect.ValueOf(w).Elem()
+	v := reflect.ValueOf(w.Workload).Elem()
 	for _, name := range sharedKeys {
-		rest, err = take(rest, name, func(e entry) error { return d.fields([]entry{e}, path, v, nil) })
+		rest, err = strict.Take(rest, name, func(e strict.Entry) error { return d.Fields([]strict.Entry{e}, path, v, nil) })
 		if err != nil {
 			return err
 		}
 	}
 	if w.Params == nil {
 		if len(rest) > 0 {
-			return d.fail(rest[0].place, path, "there is no generator that knows %q; allowed: generator: %s", rest[0].key, strings.Join(workload.Generators.Names(), ", "))
+			return d.Fail(rest[0].At, path, "there is no generator that knows %q; allowed: generator: %s", rest[0].Key, strings.Join(workload.Generators.Names(), ", "))
 		}
 		return nil
 	}
-	return d.fields(rest, path, reflect.ValueOf(w.Params).Elem(), w.keys())
+	return d.Fields(rest, path, reflect.ValueOf(w.Params).Elem(), w.UsedKeys())
 }
 
-// keys are the shared keys that the generator reads.
-func (w *Workload) keys() []string {
+// Part implements strict.Keyed.
+func (w workloadForm) Part(key string) (reflect.Value, bool) {
+	if slices.Contains(sharedKeys, key) {
+		return strict.Field(reflect.ValueOf(w.Workload).Elem(), key)
+	}
+	if w.Params == nil {
+		return reflect.Value{}, false
+	}
+	return strict.Field(reflect.ValueOf(w.Params).Elem(), key)
+}
+
+// UsedKeys are the keys that the generator reads, besides its own.
+func (w *Workload) UsedKeys() []string {
 	keys := []string{"name", "generator"}
 	g, ok := w.Params.(workload.Generator)
 	if !ok {
@@ -93,50 +107,15 @@ func used(u workload.Uses, key string) bool {
 	return true
 }
 
-// stray returns a shared key that is set and that the generator does not read.
-func (w *Workload) stray(u workload.Uses) string {
+// Stray returns a shared key that is set and that the generator does not read.
+func (w *Workload) Stray(u workload.Uses) string {
 	v := reflect.ValueOf(w).Elem()
 	for _, k := range sharedKeys {
-		if f, ok := field(v, k); ok && !f.IsZero() && !used(u, k) {
+		if f, ok := strict.Field(v, k); ok && !f.IsZero() && !used(u, k) {
 			return k
 		}
 	}
 	return ""
-}
-
-func (w *Workload) part(key string) (reflect.Value, bool) {
-	if slices.Contains(sharedKeys, key) {
-		return field(reflect.ValueOf(w).Elem(), key)
-	}
-	if w.Params == nil {
-		return reflect.Value{}, false
-	}
-	return field(reflect.ValueOf(w.Params).Elem(), key)
-}
-
-// plain writes the name, the generator and its parameters, then the shared keys.
-func (w Workload) plain() (any, error) {
-	out := yaml.MapSlice{{Key: "name", Value: w.Name}, {Key: "generator", Value: w.Generator}}
-	if w.Params != nil {
-		params, err := structOf(reflect.ValueOf(w.Params).Elem())
-		if err != nil {
-			return nil, err
-		}
-		out = append(out, params...)
-	}
-	v := reflect.ValueOf(w)
-	for _, k := range sharedKeys {
-		f, _ := field(v, k)
-		if f.IsZero() {
-			continue
-		}
-		item, err := plainOf(f)
-		if err != nil {
-			return nil, err
-		}
-		out = append(out, yaml.MapItem{Key: k, Value: item})
-	}
-	return out, nil
 }
 
 // resolve fills in what other keys decide.
@@ -145,7 +124,7 @@ func (w *Workload) resolve(c *Config) {
 		w.Pairs = g.Uses().Pairs
 	}
 	if w.Class.isZero() {
-		if id, ok := c.firstDataClass(); ok {
+		if id, ok := c.FirstDataClass(); ok {
 			w.Class.Fixed = strconv.Itoa(id)
 		}
 	}
@@ -165,68 +144,75 @@ func (c *Config) locateFiles() error {
 		}
 		path := filepath.FromSlash(*name)
 		if !filepath.IsAbs(path) {
-			path = filepath.Join(filepath.Dir(c.source.name), path)
+			path = filepath.Join(filepath.Dir(c.places.Source().Name), path)
 		}
 		absolute, err := filepath.Abs(path)
 		if err != nil {
-			return c.Locate(atf(workloadPath(i), "%w; allowed: a file that can be found", err))
+			return c.Locate(strict.Atf(workloadPath(i), "%w; allowed: a file that can be found", err))
 		}
 		*name = absolute
 	}
 	return nil
 }
 
-// decodeNode reads `host3` or `[rack0, host7]`.
-func (s *Selection) decodeNode(d *decoder, n ast.Node, path string) error {
-	if text, _, ok := scalar(n); ok && text != "" {
-		*s = Selection{text}
+// selectionForm is how a Selection is written: `host3` or `[rack0, host7]`.
+type selectionForm struct{ *Selection }
+
+// Decode implements strict.Form.
+func (s selectionForm) Decode(d *strict.Decoder, n *strict.Node, path string) error {
+	if n.Shape == strict.Word && n.Text != "" {
+		*s.Selection = Selection{n.Text}
 		return nil
 	}
 	var list []string
-	if err := d.list(n, path, reflect.ValueOf(&list).Elem()); err != nil {
+	if err := d.List(n, path, reflect.ValueOf(&list).Elem()); err != nil {
 		return err
 	}
-	*s = list
+	*s.Selection = list
 	return nil
 }
 
 func (c *ClassChoice) isZero() bool { return c.Fixed == "" && c.Random == "" && len(c.Shares) == 0 }
 
-// decodeNode reads `3`, `rdma`, `{random: rdma}` or `{shares: {1: 0.3, 2: 0.7}}`.
-func (c *ClassChoice) decodeNode(d *decoder, n ast.Node, path string) error {
+// classForm is how a ClassChoice is written: `3`, `rdma`, `{random: rdma}` or
+// `{shares: {1: 0.3, 2: 0.7}}`.
+type classForm struct{ *ClassChoice }
+
+// Decode implements strict.Form.
+func (c classForm) Decode(d *strict.Decoder, n *strict.Node, path string) error {
 	const want = "an id such as 3, a group such as rdma, {random: rdma}, or {shares: {1: 0.3, 2: 0.7}}"
-	*c = ClassChoice{}
-	if text, _, ok := scalar(n); ok && text != "" {
-		c.Fixed = text
+	*c.ClassChoice = ClassChoice{}
+	if n.Shape == strict.Word && n.Text != "" {
+		c.Fixed = n.Text
 		return nil
 	}
-	if !isMapping(n) {
-		return d.mismatch(n, path, want)
+	if n.Shape != strict.Mapping {
+		return d.Mismatch(n, path, want)
 	}
-	entries, err := d.entries(n, path)
+	entries, err := d.Entries(n, path)
 	if err != nil {
 		return err
 	}
-	if len(entries) != 1 || entries[0].key != "random" && entries[0].key != "shares" {
-		return d.mismatch(n, path, want)
+	if len(entries) != 1 || entries[0].Key != "random" && entries[0].Key != "shares" {
+		return d.Mismatch(n, path, want)
 	}
 	e := entries[0]
-	at := join(path, e.key)
-	d.note(at, e)
-	if e.key == "random" {
-		return d.value(e.node, at, reflect.ValueOf(&c.Random).Elem())
+	at := strict.Join(path, e.Key)
+	d.Note(at, e)
+	if e.Key == "random" {
+		return d.Value(e.Value, at, reflect.ValueOf(&c.Random).Elem())
 	}
-	shares, err := d.entries(e.node, at)
+	shares, err := d.Entries(e.Value, at)
 	if err != nil {
 		return err
 	}
 	for _, s := range shares {
-		d.note(join(at, s.key), s)
+		d.Note(strict.Join(at, s.Key), s)
 		share := 0.0
-		if err := d.value(s.node, join(at, s.key), reflect.ValueOf(&share).Elem()); err != nil {
+		if err := d.Value(s.Value, strict.Join(at, s.Key), reflect.ValueOf(&share).Elem()); err != nil {
 			return err
 		}
-		c.Shares = append(c.Shares, ClassShare{s.key, share})
+		c.Shares = append(c.Shares, ClassShare{s.Key, share})
 	}
 	return nil
 }
@@ -243,15 +229,6 @@ func (c ClassChoice) plain() any {
 		return yaml.MapSlice{{Key: "shares", Value: shares}}
 	}
 	return c.Fixed
-}
-
-// workloadError ties an error of a generator to its key.
-func workloadError(path string, err error) error {
-	var k *workload.KeyError
-	if errors.As(err, &k) {
-		return at(join(path, k.Key), k.Err)
-	}
-	return at(path, err)
 }
 
 // workloadPath is the path of a workload.

@@ -11,7 +11,7 @@ import (
 	"github.com/xoff-net/xoff/base/probe"
 	"github.com/xoff-net/xoff/base/units"
 	"github.com/xoff-net/xoff/dataplane"
-	"github.com/xoff-net/xoff/scenario"
+	"github.com/xoff-net/xoff/scenario/build"
 	"github.com/xoff-net/xoff/sim"
 	"github.com/xoff-net/xoff/topo"
 )
@@ -151,7 +151,7 @@ var fastEngines = []engine{
 
 // outcome is everything that a run left behind.
 type outcome struct {
-	built  *scenario.Built
+	built  *build.Built
 	nodes  []*recorder
 	end    units.Time
 	totals sim.Totals
@@ -160,7 +160,7 @@ type outcome struct {
 // run builds a case anew and runs it on an engine.
 func (c *randomCase) run(e engine) (*outcome, error) {
 	o := &outcome{}
-	built, err := scenario.Build(c.cfg, scenario.BuildOptions{Invariants: true, Sink: func(node int) probe.Sink {
+	built, err := build.New(c.cfg, build.Options{Invariants: true, Sink: func(node int) probe.Sink {
 		for len(o.nodes) <= node {
 			o.nodes = append(o.nodes, &recorder{depths: newDepthTwin()})
 		}

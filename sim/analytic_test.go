@@ -4,10 +4,12 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/xoff-net/xoff/base/link"
 	"github.com/xoff-net/xoff/base/packet"
 	"github.com/xoff-net/xoff/base/probe"
 	"github.com/xoff-net/xoff/base/units"
 	"github.com/xoff-net/xoff/scenario"
+	"github.com/xoff-net/xoff/scenario/build"
 	"github.com/xoff-net/xoff/scheme/flowctl"
 	"github.com/xoff-net/xoff/sim"
 	"github.com/xoff-net/xoff/topo"
@@ -126,7 +128,7 @@ func TestUncontendedFCTOnOneLink(t *testing.T) {
 		{2500, 1_211_520, 2_216_640}, // 2 x 83,840 + 43,840 + 1 us; + 5,120 + 1 us
 	} {
 		for _, e := range []engine{reference, fastEngines[0]} {
-			b, err := scenario.Build(flows(star(2, units.Microsecond), workload.FlowSpec{From: "host0", To: "host1", Size: c.size}), scenario.BuildOptions{})
+			b, err := build.New(flows(star(2, units.Microsecond), workload.FlowSpec{From: "host0", To: "host1", Size: c.size}), build.Options{})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -164,7 +166,7 @@ func TestHeadroomWorstCase(t *testing.T) {
 		{"3840 B of processing", 1_017_680, 307_200, 32_490, 32_488},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			run := func(h flowctl.Headroom, mayLose string) *outcome {
+			run := func(h link.Headroom, mayLose string) *outcome {
 				cfg := star(3, c.delay)
 				cfg.Switch.Policy = scenario.Choice{Name: "static", Params: staticLimit(10 * 1048)}
 				cfg.Switch.FlowControl = scenario.Choice{Name: "pfc", Params: &flowctl.SIHParams{Headroom: h}}
@@ -177,15 +179,15 @@ func TestHeadroomWorstCase(t *testing.T) {
 					workload.FlowSpec{From: "host0", To: "host1", Size: 10_000, Start: 10 * fullTx},
 				), mayLose)
 			}
-			exact := run(flowctl.Headroom{Rule: flowctl.HeadroomExact}, "")
+			exact := run(link.Headroom{Rule: link.RuleExact}, "")
 			if exact.totals.PeakHead != c.peak {
 				t.Errorf("headroom took %d B; wanted: %d B", exact.totals.PeakHead, c.peak)
 			}
-			number := run(flowctl.Headroom{Rule: flowctl.HeadroomBytes, Bytes: c.phi}, "")
+			number := run(link.Headroom{Rule: link.RuleBytes, Bytes: c.phi}, "")
 			if number.totals != exact.totals {
 				t.Errorf("exact is not %d B", c.phi)
 			}
-			short := run(flowctl.Headroom{Rule: flowctl.HeadroomBytes, Bytes: c.phi - 1048}, "one MTU short")
+			short := run(link.Headroom{Rule: link.RuleBytes, Bytes: c.phi - 1048}, "one MTU short")
 			if n := short.totals.Drops[probe.Lossless]; n != 1 {
 				t.Errorf("%d frames dropped at PHI* - 1 MTU; wanted: 1", n)
 			}

@@ -5,7 +5,7 @@ import (
 	"github.com/xoff-net/xoff/base/units"
 )
 
-// Frames that arrive within the next few windows do not go by their wire (see link)
+// Frames that arrive within the next few windows do not go by their wire (see wire)
 // but into boxes: one per worker that sends, window and receiving node. Whoever sends
 // only appends, frames of all ports lie side by side, and the receiver has what
 // arrives in its window in one piece. A box is written in windows before its own and

@@ -7,6 +7,7 @@ import (
 	"github.com/xoff-net/xoff/base/probe"
 	"github.com/xoff-net/xoff/base/units"
 	"github.com/xoff-net/xoff/scenario"
+	"github.com/xoff-net/xoff/scenario/build"
 	"github.com/xoff-net/xoff/scheme/cc"
 	"github.com/xoff-net/xoff/topo"
 	"github.com/xoff-net/xoff/workload"
@@ -31,7 +32,6 @@ func TestSlowHostRecoversFromStorm(t *testing.T) {
 func TestLossyFloodAtSlowHost(t *testing.T) {
 	cfg := star(3, units.Microsecond)
 	cfg.Classes["tcp"] = scenario.Class{IDs: []int{5}, Kind: "lossy"}
-	cfg.Switch.Scheduler.DWRR = []string{"rdma", "tcp"}
 	cfg.Hosts.Receive = scenario.Receive{Rate: 20 * units.Gbps, Buffer: 200 * units.KB, Xoff: 20 * units.KB}
 	cfg.Run.Arrivals = 100 * units.Microsecond
 	cfg.Run.Stop = scenario.Stop{When: "time", AtMost: 300 * units.Microsecond}
@@ -180,7 +180,7 @@ func TestIdleTimeIsSkipped(t *testing.T) {
 		cfg.Run.Arrivals = late + us
 		cfg.Run.Stop = c.stop
 		for _, e := range append([]engine{reference}, fastEngines...) {
-			b, err := scenario.Build(cfg, scenario.BuildOptions{})
+			b, err := build.New(cfg, build.Options{})
 			if err != nil {
 				t.Fatal(err)
 			}

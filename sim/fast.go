@@ -31,7 +31,7 @@ type Fast struct {
 	opts      Options
 	nodes     []*fastNode // with one worker hosts after their switch, see collect; else switches first, which are the larger pieces of work
 	hosts     []*fastNode
-	links     []link
+	links     []wire
 	nics      []*dataplane.NIC
 	switches  []*dataplane.Switch
 	window    units.Time
@@ -145,7 +145,7 @@ func (n *fastNode) home() int {
 }
 
 func (f *Fast) connect(byNumber []*fastNode) {
-	f.links = make([]link, 2*len(f.spec.Cables))
+	f.links = make([]wire, 2*len(f.spec.Cables))
 	var first chunks
 	for i := range f.spec.Cables {
 		c := &f.spec.Cables[i]

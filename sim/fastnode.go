@@ -64,7 +64,7 @@ type fastNode struct {
 	waiting     []uint64 // bitmap of inputs with known frames that arrive later
 	news        []uint64 // bitmap of inputs with frames published by their senders
 	common      node
-	links       []*link
+	links       []*wire
 	ext         packet.Ext // scratch
 	changes     []change
 	samples     *sampler     // nil when there are none
@@ -84,7 +84,7 @@ const (
 func newFastNode(ports int) *fastNode {
 	words := (ports + 63) / 64
 	n := &fastNode{
-		txDone: newTree(ports), inputs: make([]input, ports), outputs: make([]output, ports), links: make([]*link, ports),
+		txDone: newTree(ports), inputs: make([]input, ports), outputs: make([]output, ports), links: make([]*wire, ports),
 		touched: make([]uint64, words), waiting: make([]uint64, words), news: make([]uint64, words),
 		timers: [4]uint64{none, none, none, none}, timer: none, later: none,
 	}

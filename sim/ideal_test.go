@@ -7,6 +7,7 @@ import (
 
 	"github.com/xoff-net/xoff/base/units"
 	"github.com/xoff-net/xoff/scenario"
+	"github.com/xoff-net/xoff/scenario/build"
 	"github.com/xoff-net/xoff/scheme/buffer"
 	"github.com/xoff-net/xoff/scheme/cc"
 	"github.com/xoff-net/xoff/topo"
@@ -88,7 +89,7 @@ func TestIdealIsTheFCTAlone(t *testing.T) {
 	exact, sprayed, bound := 0, 0, 0
 	for i := range 600 {
 		cfg := loneFlow(i)
-		b, err := scenario.Build(cfg, scenario.BuildOptions{Invariants: true})
+		b, err := build.New(cfg, build.Options{Invariants: true})
 		if err != nil {
 			t.Fatalf("case %d: %v", i, err)
 		}

@@ -3,6 +3,7 @@ package sim_test
 import (
 	"testing"
 
+	"github.com/xoff-net/xoff/base/link"
 	"github.com/xoff-net/xoff/base/mmu"
 	"github.com/xoff-net/xoff/base/packet"
 	"github.com/xoff-net/xoff/base/registry"
@@ -16,19 +17,19 @@ import (
 // mutantScheme is PFC with a headroom and a receiver of its own.
 type mutantScheme struct {
 	params   flowctl.SIHParams
-	headroom func(*flowctl.PortSpec) units.Bytes
+	headroom func(*link.Port) units.Bytes
 	wrap     func(flowctl.Port, flowctl.Receiver) flowctl.Receiver
 }
 
 // sih is the real scheme with this mutant's headroom at a port.
-func (m *mutantScheme) sih(p *flowctl.PortSpec) flowctl.Scheme {
+func (m *mutantScheme) sih(p *link.Port) flowctl.Scheme {
 	e, err := flowctl.Schemes.Get("pfc")
 	if err != nil {
 		panic(err)
 	}
 	params := m.params
 	if m.headroom != nil {
-		params.Headroom = flowctl.Headroom{Rule: flowctl.HeadroomBytes, Bytes: m.headroom(p)}
+		params.Headroom = link.Headroom{Rule: link.RuleBytes, Bytes: m.headroom(p)}
 	}
 	s, err := e.New(&params)
 	if err != nil {
@@ -37,7 +38,7 @@ func (m *mutantScheme) sih(p *flowctl.PortSpec) flowctl.Scheme {
 	return s
 }
 
-func (m *mutantScheme) Reserve(p *flowctl.PortSpec) units.Bytes { return m.sih(p).Reserve(p) }
+func (m *mutantScheme) Reserve(p *link.Port) units.Bytes { return m.sih(p).Reserve(p) }
 
 func (m *mutantScheme) Gate(p flowctl.Port) flowctl.Gate { return flowctl.NewPauseGate(p) }
 
@@ -50,7 +51,7 @@ func (m *mutantScheme) Receiver(p flowctl.Port) flowctl.Receiver {
 }
 
 // oneShort has a headroom that lacks one full frame.
-func oneShort(p *flowctl.PortSpec) units.Bytes { return flowctl.Exact(p) - p.MTU }
+func oneShort(p *link.Port) units.Bytes { return link.Exact(p) - p.MTU }
 
 // skipsResume never sends every fourth RESUME.
 type skipsResume struct {
@@ -92,7 +93,7 @@ func (forgetsRefresh) Wake(units.Time) {}
 func init() {
 	for _, m := range []struct {
 		name     string
-		headroom func(*flowctl.PortSpec) units.Bytes
+		headroom func(*link.Port) units.Bytes
 		wrap     func(flowctl.Port, flowctl.Receiver) flowctl.Receiver
 	}{
 		{"one-short", oneShort, nil},

@@ -8,6 +8,7 @@ import (
 	"github.com/xoff-net/xoff/base/packet"
 	"github.com/xoff-net/xoff/base/units"
 	"github.com/xoff-net/xoff/scenario"
+	"github.com/xoff-net/xoff/scenario/build"
 	"github.com/xoff-net/xoff/sim"
 	"github.com/xoff-net/xoff/workload"
 )
@@ -44,7 +45,7 @@ func TestTieRules(t *testing.T) {
 func TestStopRule(t *testing.T) {
 	run := func(t *testing.T, cfg *scenario.Config, ctx context.Context, fastEngine bool) (units.Time, []units.Time, error) {
 		t.Helper()
-		b, err := scenario.Build(cfg, scenario.BuildOptions{})
+		b, err := build.New(cfg, build.Options{})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -3,9 +3,9 @@ package sim_test
 import (
 	"math/rand/v2"
 
+	"github.com/xoff-net/xoff/base/link"
 	"github.com/xoff-net/xoff/base/units"
 	"github.com/xoff-net/xoff/scenario"
-	"github.com/xoff-net/xoff/scheme/buffer"
 	"github.com/xoff-net/xoff/scheme/flowctl"
 )
 
@@ -41,13 +41,13 @@ func (d *drawer) headroomSchemes(index int) {
 			p.Insurance = flowctl.Insurance{}
 		}
 		if p.Estimator == "ideal" && own.chance(0.3) {
-			p.Gradient, p.K = buffer.Ratio{Num: 2, Den: 3}, buffer.Ratio{Num: 5, Den: 2}
+			p.Gradient, p.K = units.Ratio{Num: 2, Den: 3}, units.Ratio{Num: 5, Den: 2}
 		}
 	}
 }
 
 // headroomOf returns the size of headroom of a scheme, and why it may not be enough.
-func headroomOf(c scenario.Choice) (h flowctl.Headroom, loses string) {
+func headroomOf(c scenario.Choice) (h link.Headroom, loses string) {
 	switch p := c.Params.(type) {
 	case *flowctl.SIHParams:
 		return p.Headroom, ""
@@ -66,7 +66,7 @@ func headroomOf(c scenario.Choice) (h flowctl.Headroom, loses string) {
 }
 
 // promises reports whether a scheme keeps from dropping lossless frames.
-func promises(s flowctl.Scheme, p *flowctl.PortSpec) bool {
+func promises(s flowctl.Scheme, p *link.Port) bool {
 	_, over := s.(*flowctl.Oversubscribed)
 	return !over && s.Reserve(p) > 0
 }

@@ -5,13 +5,16 @@ import (
 	"fmt"
 	"math/rand/v2"
 
+	"github.com/xoff-net/xoff/base/link"
 	"github.com/xoff-net/xoff/base/units"
 	"github.com/xoff-net/xoff/dataplane"
 	"github.com/xoff-net/xoff/scenario"
+	"github.com/xoff-net/xoff/scenario/build"
 	"github.com/xoff-net/xoff/scheme/buffer"
 	"github.com/xoff-net/xoff/scheme/cc"
 	"github.com/xoff-net/xoff/scheme/flowctl"
 	"github.com/xoff-net/xoff/scheme/mark"
+	"github.com/xoff-net/xoff/scheme/sched"
 	"github.com/xoff-net/xoff/topo"
 	"github.com/xoff-net/xoff/workload"
 )
@@ -169,18 +172,18 @@ func (d *drawer) classes() {
 		groups = append(groups, "tcp")
 	}
 	s := &d.cfg.Switch.Scheduler
-	*s = scenario.Scheduler{Strict: []string{"control"}, Quantum: 1600}
+	params := &sched.DWRRParams{Quantum: 1600}
+	*s = scenario.Scheduler{Choice: scenario.Choice{Name: "dwrr", Params: params}, Strict: []string{"control"}, Groups: groups}
 	switch d.IntN(4) {
 	case 0:
-		s.RR = groups
+		s.Choice = scenario.Choice{Name: "rr"}
 	case 1:
-		s.Strict = append(s.Strict, groups...)
+		s.Strict, s.Groups = append(s.Strict, groups...), nil
 	default:
-		s.DWRR = groups
 		if d.chance(0.5) {
-			s.Quanta = map[int]units.Bytes{1: units.Bytes(d.between(100, 6000))}
+			params.Quanta = map[int]units.Bytes{1: units.Bytes(d.between(100, 6000))}
 			if d.lossy {
-				s.Quanta[5] = units.Bytes(d.between(100, 6000))
+				params.Quanta[5] = units.Bytes(d.between(100, 6000))
 			}
 		}
 	}
@@ -223,20 +226,20 @@ func (d *drawer) switchSide() {
 	mtu := d.cfg.Hosts.Payload + d.cfg.Hosts.Header
 	s.Buffer.PrivatePerQueue = pick[units.Bytes](d, 0, 1000, 3000, 5000)
 	s.Buffer.Cell = pick[units.Bytes](d, 1, 1, 1, 80, 254)
-	ratio := func(list ...buffer.Ratio) buffer.Ratio { return pick(d, list...) }
+	ratio := func(list ...units.Ratio) units.Ratio { return pick(d, list...) }
 	s.Policy = scenario.Choice{Name: "dt", Params: &buffer.DTParams{
-		Alpha:      ratio(buffer.Ratio{Num: 1, Den: 16}, buffer.Ratio{Num: 1, Den: 8}, buffer.Ratio{Num: 1, Den: 3}, buffer.Ratio{Num: 1, Den: 1}, buffer.Ratio{Num: 8, Den: 1}),
-		AlphaLossy: ratio(buffer.Ratio{Num: 1, Den: 4}, buffer.Ratio{Num: 1, Den: 1}, buffer.Ratio{Num: 64, Den: 1}, buffer.Ratio{Num: 64, Den: 1}),
+		Alpha:      ratio(units.Ratio{Num: 1, Den: 16}, units.Ratio{Num: 1, Den: 8}, units.Ratio{Num: 1, Den: 3}, units.Ratio{Num: 1, Den: 1}, units.Ratio{Num: 8, Den: 1}),
+		AlphaLossy: ratio(units.Ratio{Num: 1, Den: 4}, units.Ratio{Num: 1, Den: 1}, units.Ratio{Num: 64, Den: 1}, units.Ratio{Num: 64, Den: 1}),
 	}}
 	if d.chance(0.2) {
 		s.Policy = scenario.Choice{Name: "static", Params: &buffer.StaticParams{Limit: mtu * units.Bytes(d.between(2, 60))}}
 	}
-	fc := &flowctl.SIHParams{Headroom: flowctl.Headroom{Rule: flowctl.HeadroomExact}}
+	fc := &flowctl.SIHParams{Headroom: link.Headroom{Rule: link.RuleExact}}
 	switch {
 	case d.chance(0.1):
-		fc.Headroom.Rule = flowctl.HeadroomEq1
+		fc.Headroom.Rule = link.RuleEq1
 	case d.chance(0.1):
-		fc.Headroom = flowctl.Headroom{Rule: flowctl.HeadroomBytes, Bytes: mtu * units.Bytes(d.between(1, 10))}
+		fc.Headroom = link.Headroom{Rule: link.RuleBytes, Bytes: mtu * units.Bytes(d.between(1, 10))}
 	}
 	if d.chance(0.4) {
 		fc.Delta = 2 * mtu
@@ -377,7 +380,7 @@ func (d *drawer) flooding() {
 	t.HostLink.Delay = min(t.HostLink.Delay, 100*units.Nanosecond)
 	t.FabricLink.Delay = min(t.FabricLink.Delay, 100*units.Nanosecond)
 	t.FabricLink.Rate = max(t.FabricLink.Rate, t.HostLink.Rate)
-	s.Policy = scenario.Choice{Name: "dt", Params: &buffer.DTParams{Alpha: buffer.Ratio{Num: 16, Den: 1}, AlphaLossy: buffer.Ratio{Num: 64, Den: 1}}}
+	s.Policy = scenario.Choice{Name: "dt", Params: &buffer.DTParams{Alpha: units.Ratio{Num: 16, Den: 1}, AlphaLossy: units.Ratio{Num: 64, Den: 1}}}
 	s.Buffer.PrivatePerQueue, s.Buffer.Cell = 0, 1
 	s.PFC.Processing, s.Latency = 0, 0
 	d.cfg.Hosts.CC = scenario.Choice{Name: "none"}
@@ -441,7 +444,7 @@ func (d *drawer) slowReceivers() {
 func (d *drawer) bufferSize() {
 	b := &d.cfg.Switch.Buffer
 	b.Size = units.GiB
-	built, err := scenario.Build(d.cfg, scenario.BuildOptions{})
+	built, err := build.New(d.cfg, build.Options{})
 	if err != nil {
 		panic(fmt.Sprintf("%s: %v", d.cfg.Name, err))
 	}
@@ -490,7 +493,7 @@ func (d *drawer) mayLose() string {
 	if loses != "" {
 		return loses
 	}
-	if headroom.Rule == flowctl.HeadroomBytes {
+	if headroom.Rule == link.RuleBytes {
 		return "headroom is a number, not what can be in flight"
 	}
 	// Eq. 1 has 3840 B for what exact counts as processing, a third frame and
@@ -501,7 +504,7 @@ func (d *drawer) mayLose() string {
 		pauses = 2 * units.Bytes(len(d.cfg.Classes["rdma"].IDs))
 	}
 	processing := max(s.PFC.Processing, d.over.processing)
-	if headroom.Rule == flowctl.HeadroomEq1 && rate.In(processing)+1+3*mtu+pauses*(64+s.WireOverhead) > 2*(mtu-s.WireOverhead)+3840 {
+	if headroom.Rule == link.RuleEq1 && rate.In(processing)+1+3*mtu+pauses*(64+s.WireOverhead) > 2*(mtu-s.WireOverhead)+3840 {
 		return "eq. 1 is short of what can be in flight"
 	}
 	return ""

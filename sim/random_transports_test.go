@@ -30,7 +30,7 @@ func (d *drawer) carry(index int) {
 		r.Name, r.Window = pick(e, "go-back-n", "sack"), 0
 	}
 	controlled := func(o scenario.Override) bool {
-		return slices.ContainsFunc(o.Keys, func(k scenario.PatchKey) bool { return k.Key == "cc" })
+		return slices.Contains(o.Keys.Keys(), "cc")
 	}
 	if e.chance(0.3) && !d.flood && (!d.lossy || e.chance(0.3)) && !slices.ContainsFunc(h.Overrides, controlled) {
 		name := pick(e, "hpcc", "powertcp", "theta-powertcp", "timely", "newreno", "cubic", "dctcp")

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/xoff-net/xoff/scenario"
+	"github.com/xoff-net/xoff/scenario/build"
 	"github.com/xoff-net/xoff/sim"
 )
 
@@ -23,7 +24,7 @@ func TestResolved(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		back, err := scenario.Parse("resolved.yaml", text)
+		back, err := build.Parse("resolved.yaml", text)
 		if err != nil {
 			t.Fatalf("%v in\n%s", err, text)
 		}
@@ -48,7 +49,7 @@ func TestResolved(t *testing.T) {
 
 func summaryOf(t *testing.T, c *scenario.Config) []byte {
 	t.Helper()
-	built, err := scenario.Build(c, scenario.BuildOptions{})
+	built, err := build.New(c, build.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -5,6 +5,7 @@ import (
 	"math"
 	"testing"
 
+	"github.com/xoff-net/xoff/base/link"
 	"github.com/xoff-net/xoff/base/packet"
 	"github.com/xoff-net/xoff/base/units"
 	"github.com/xoff-net/xoff/scenario"
@@ -12,6 +13,7 @@ import (
 	"github.com/xoff-net/xoff/scheme/cc"
 	"github.com/xoff-net/xoff/scheme/flowctl"
 	"github.com/xoff-net/xoff/scheme/mark"
+	"github.com/xoff-net/xoff/scheme/sched"
 	"github.com/xoff-net/xoff/workload"
 )
 
@@ -24,29 +26,29 @@ func TestDynamicThresholdSteadyState(t *testing.T) {
 	const shared, phi = 900_000, 60_000
 	for _, c := range []struct {
 		queues int
-		alpha  buffer.Ratio
+		alpha  units.Ratio
 		each   units.Bytes
 	}{
-		{1, buffer.Ratio{Num: 1, Den: 1}, 450_000},  // 900,000 / (1 + 1)
-		{2, buffer.Ratio{Num: 1, Den: 1}, 300_000},  // 900,000 / (1 + 2)
-		{8, buffer.Ratio{Num: 1, Den: 1}, 100_000},  // 900,000 / (1 + 8)
-		{1, buffer.Ratio{Num: 1, Den: 2}, 300_000},  // 450,000 / 1.5
-		{2, buffer.Ratio{Num: 1, Den: 2}, 225_000},  // 450,000 / 2
-		{8, buffer.Ratio{Num: 1, Den: 2}, 90_000},   // 450,000 / 5
-		{8, buffer.Ratio{Num: 1, Den: 16}, 37_500},  // 56,250 / 1.5
-		{1, buffer.Ratio{Num: 8, Den: 1}, 800_000},  // 7,200,000 / 9
-		{2, buffer.Ratio{Num: 1, Den: 16}, 50_000},  // 56,250 / 1.125
-		{8, buffer.Ratio{Num: 7, Den: 4}, 105_000},  // 1,575,000 / 15
-		{1, buffer.Ratio{Num: 1, Den: 16}, 52_941},  // 56,250 / 1.0625
-		{2, buffer.Ratio{Num: 4, Den: 1}, 400_000},  // 3,600,000 / 9
-		{8, buffer.Ratio{Num: 1, Den: 8}, 56_250},   // 112,500 / 2
-		{2, buffer.Ratio{Num: 16, Den: 1}, 436_363}, // 14,400,000 / 33
+		{1, units.Ratio{Num: 1, Den: 1}, 450_000},  // 900,000 / (1 + 1)
+		{2, units.Ratio{Num: 1, Den: 1}, 300_000},  // 900,000 / (1 + 2)
+		{8, units.Ratio{Num: 1, Den: 1}, 100_000},  // 900,000 / (1 + 8)
+		{1, units.Ratio{Num: 1, Den: 2}, 300_000},  // 450,000 / 1.5
+		{2, units.Ratio{Num: 1, Den: 2}, 225_000},  // 450,000 / 2
+		{8, units.Ratio{Num: 1, Den: 2}, 90_000},   // 450,000 / 5
+		{8, units.Ratio{Num: 1, Den: 16}, 37_500},  // 56,250 / 1.5
+		{1, units.Ratio{Num: 8, Den: 1}, 800_000},  // 7,200,000 / 9
+		{2, units.Ratio{Num: 1, Den: 16}, 50_000},  // 56,250 / 1.125
+		{8, units.Ratio{Num: 7, Den: 4}, 105_000},  // 1,575,000 / 15
+		{1, units.Ratio{Num: 1, Den: 16}, 52_941},  // 56,250 / 1.0625
+		{2, units.Ratio{Num: 4, Den: 1}, 400_000},  // 3,600,000 / 9
+		{8, units.Ratio{Num: 1, Den: 8}, 56_250},   // 112,500 / 2
+		{2, units.Ratio{Num: 16, Den: 1}, 436_363}, // 14,400,000 / 33
 	} {
 		t.Run(fmt.Sprintf("%d queues, alpha %d of %d", c.queues, c.alpha.Num, c.alpha.Den), func(t *testing.T) {
 			cfg := star(c.queues+1, units.Microsecond)
 			cfg.Switch.Buffer.Size = shared + phi*units.Bytes(c.queues+1)
-			cfg.Switch.Policy = scenario.Choice{Name: "dt", Params: &buffer.DTParams{Alpha: c.alpha, AlphaLossy: buffer.Ratio{Num: 1, Den: 1}}}
-			cfg.Switch.FlowControl = scenario.Choice{Name: "pfc", Params: &flowctl.SIHParams{Headroom: flowctl.Headroom{Rule: flowctl.HeadroomBytes, Bytes: phi}}}
+			cfg.Switch.Policy = scenario.Choice{Name: "dt", Params: &buffer.DTParams{Alpha: c.alpha, AlphaLossy: units.Ratio{Num: 1, Den: 1}}}
+			cfg.Switch.FlowControl = scenario.Choice{Name: "pfc", Params: &flowctl.SIHParams{Headroom: link.Headroom{Rule: link.RuleBytes, Bytes: phi}}}
 			cfg.Faults = []scenario.Fault{{Host: fmt.Sprintf("host%d", c.queues), Stuck: true, For: units.Second}}
 			cfg.Run.Stop = scenario.Stop{When: "time", AtMost: 100 * units.Microsecond}
 			for i := range c.queues {
@@ -73,7 +75,7 @@ func TestDWRRShares(t *testing.T) {
 	cfg.Classes["rdma"] = scenario.Class{IDs: []int{1, 2, 3}, Kind: "lossless"}
 	cfg.Switch.Policy = scenario.Choice{Name: "static", Params: staticLimit(300_000)}
 	quanta := map[int]units.Bytes{1: 1000, 2: 2000, 3: 5000}
-	cfg.Switch.Scheduler.Quanta = quanta
+	cfg.Switch.Scheduler.Params = &sched.DWRRParams{Quantum: sched.DefaultQuantum, Quanta: quanta}
 	cfg.Run.Stop = scenario.Stop{When: "time", AtMost: 600 * units.Microsecond}
 	cfg.Hosts.Reliability.Timeout = 50 * units.Millisecond
 	for class := 1; class <= 3; class++ {

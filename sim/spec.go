@@ -6,11 +6,11 @@ package sim
 import (
 	"fmt"
 
+	"github.com/xoff-net/xoff/base/link"
 	"github.com/xoff-net/xoff/base/packet"
 	"github.com/xoff-net/xoff/base/probe"
 	"github.com/xoff-net/xoff/base/units"
 	"github.com/xoff-net/xoff/dataplane"
-	"github.com/xoff-net/xoff/scheme/flowctl"
 	"github.com/xoff-net/xoff/scheme/route"
 )
 
@@ -54,7 +54,7 @@ type Cable struct {
 	Rate       units.Rate
 	AtoB, BtoA units.Time // propagation, and the pipeline of the switch it leads to
 	Overhead   units.Bytes
-	Down       []dataplane.Interval // no frame survives that is on the wire meanwhile
+	Down       []units.Interval // no frame survives that is on the wire meanwhile
 	Corrupt    []Corruption
 }
 
@@ -63,7 +63,7 @@ type End struct{ Node, Port int }
 
 // Corruption damages frames at random.
 type Corruption struct {
-	dataplane.Interval
+	units.Interval
 	Rate float64 // share of the frames
 }
 
@@ -106,7 +106,7 @@ func (s *Spec) portCount(node int) int {
 }
 
 // port describes the port at an end of a cable.
-func (s *Spec) port(e End) *flowctl.PortSpec {
+func (s *Spec) port(e End) *link.Port {
 	if e.Node < len(s.Hosts) {
 		return &s.Hosts[e.Node].Port
 	}

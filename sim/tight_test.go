@@ -6,9 +6,11 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/xoff-net/xoff/base/link"
 	"github.com/xoff-net/xoff/base/probe"
 	"github.com/xoff-net/xoff/base/units"
 	"github.com/xoff-net/xoff/scenario"
+	"github.com/xoff-net/xoff/scenario/build"
 	"github.com/xoff-net/xoff/scheme/buffer"
 	"github.com/xoff-net/xoff/scheme/flowctl"
 	"github.com/xoff-net/xoff/workload"
@@ -41,13 +43,12 @@ func tightPFC(index int) *scenario.Config {
 	s.WireOverhead = pick[units.Bytes](d, 0, 20)
 	s.PFC = scenario.PFC{Hold: pick(d, "timed", "indefinite"), Coalesce: d.chance(0.5), Quanta: minQuanta(cfg)}
 	s.Policy = scenario.Choice{Name: "static", Params: &buffer.StaticParams{Limit: (h.Payload + h.Header) * units.Bytes(d.between(1, 6))}}
-	s.FlowControl.Params = &flowctl.SIHParams{Headroom: flowctl.Headroom{Rule: flowctl.HeadroomExact}}
-	s.Scheduler.Quantum = 1600
+	s.FlowControl.Params = &flowctl.SIHParams{Headroom: link.Headroom{Rule: link.RuleExact}}
 	switch d.IntN(3) {
 	case 0:
-		s.Scheduler.DWRR, s.Scheduler.RR = nil, []string{"rdma"}
+		s.Scheduler.Choice = scenario.Choice{Name: "rr"}
 	case 1:
-		s.Scheduler.DWRR, s.Scheduler.Strict = nil, []string{"control", "rdma"}
+		s.Scheduler.Groups, s.Scheduler.Strict = nil, []string{"control", "rdma"}
 	}
 	cfg.Workload = nil
 	to := []int{d.IntN(d.hosts), d.IntN(d.hosts)}
@@ -66,7 +67,7 @@ func TestTightPFC(t *testing.T) {
 	pauses, refreshes := uint64(0), uint64(0)
 	for i := range 400 {
 		cfg := tightPFC(i)
-		b, err := scenario.Build(cfg, scenario.BuildOptions{Invariants: true})
+		b, err := build.New(cfg, build.Options{Invariants: true})
 		if err != nil {
 			t.Fatalf("case %d: %v", i, err)
 		}
@@ -98,15 +99,15 @@ func TestShortPauseIsRefused(t *testing.T) {
 		cfg := flows(star(2, units.Microsecond), workload.FlowSpec{From: "host0", To: "host1", Size: 1000})
 		cfg.Hosts.Ack.Size, cfg.Switch.WireOverhead = c.ack, c.overhead
 		cfg.Switch.PFC.Quanta = c.least
-		if err := scenario.Validate(cfg); err != nil {
+		if err := build.Validate(cfg); err != nil {
 			t.Errorf("%d quanta: %v", c.least, err)
 		}
 		cfg.Switch.PFC.Quanta--
-		if err := scenario.Validate(cfg); err == nil || !strings.Contains(err.Error(), fmt.Sprintf("allowed: %d to 65535", c.least)) {
+		if err := build.Validate(cfg); err == nil || !strings.Contains(err.Error(), fmt.Sprintf("allowed: %d to 65535", c.least)) {
 			t.Errorf("%d quanta: %v", c.least-1, err)
 		}
 		cfg.Switch.PFC.Hold = "indefinite"
-		if err := scenario.Validate(cfg); err != nil {
+		if err := build.Validate(cfg); err != nil {
 			t.Errorf("without an end: %v", err)
 		}
 	}

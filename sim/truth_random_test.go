@@ -8,7 +8,7 @@ import (
 	"testing"
 
 	"github.com/xoff-net/xoff/base/units"
-	"github.com/xoff-net/xoff/scenario"
+	"github.com/xoff-net/xoff/scenario/build"
 	"github.com/xoff-net/xoff/sim"
 )
 
@@ -125,11 +125,11 @@ func checkLoop(t *testing.T, index int) (found bool) {
 // that had closed by then, with the same dates as at the end, and no others.
 func searchOften(t *testing.T, text string, want []sim.Deadlock, every int) {
 	t.Helper()
-	cfg, err := scenario.Parse("test.yaml", []byte(text), "run.stop={when: time, at_most: 500us}")
+	cfg, err := build.Parse("test.yaml", []byte(text), "run.stop={when: time, at_most: 500us}")
 	if err != nil {
 		t.Fatal(err)
 	}
-	built, err := scenario.Build(cfg, scenario.BuildOptions{})
+	built, err := build.New(cfg, build.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}

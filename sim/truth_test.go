@@ -12,6 +12,7 @@ import (
 	"github.com/xoff-net/xoff/base/probe"
 	"github.com/xoff-net/xoff/base/units"
 	"github.com/xoff-net/xoff/scenario"
+	"github.com/xoff-net/xoff/scenario/build"
 	"github.com/xoff-net/xoff/sim"
 )
 
@@ -49,7 +50,7 @@ run:
 
 // truthRun is a run of which the deadlocks are known.
 type truthRun struct {
-	built  *scenario.Built
+	built  *build.Built
 	end    units.Time
 	fabric sim.Fabric
 	left   []map[[2]int]units.Time // by node, of egress port and class: the last departure
@@ -76,7 +77,7 @@ type truthOptions struct {
 
 func truthOf(t testing.TB, text string, o truthOptions) *truthRun {
 	t.Helper()
-	cfg, err := scenario.Parse("test.yaml", []byte(text), o.set...)
+	cfg, err := build.Parse("test.yaml", []byte(text), o.set...)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -87,7 +88,7 @@ func truthOfConfig(t testing.TB, cfg *scenario.Config, o truthOptions) *truthRun
 	t.Helper()
 	r := &truthRun{}
 	var err error
-	r.built, err = scenario.Build(cfg, scenario.BuildOptions{Invariants: true, Sink: func(node int) probe.Sink {
+	r.built, err = build.New(cfg, build.Options{Invariants: true, Sink: func(node int) probe.Sink {
 		for len(r.left) <= node {
 			r.left = append(r.left, nil)
 		}
@@ -309,7 +310,7 @@ func TestDeadlocksAgree(t *testing.T) {
 				if name == "dsh-fig16" {
 					o.set = append(o.set, "run.stop.at_most=370us", "run.arrivals=370us")
 				}
-				cfg, err := scenario.ReadFile("../examples/"+name+".yaml", o.set...)
+				cfg, err := build.ReadFile("../examples/"+name+".yaml", o.set...)
 				if err != nil {
 					t.Fatal(err)
 				}

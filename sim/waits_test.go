@@ -5,6 +5,7 @@ import (
 
 	"github.com/xoff-net/xoff/base/units"
 	"github.com/xoff-net/xoff/scenario"
+	"github.com/xoff-net/xoff/scenario/build"
 	"github.com/xoff-net/xoff/sim"
 	"github.com/xoff-net/xoff/workload"
 )
@@ -122,7 +123,7 @@ func TestLongLivedDoesNotHoldUp(t *testing.T) {
 		Name: "long", Generator: "long_lived", Params: &workload.LongLived{Streams: 1}, From: scenario.Selection{"host2"}, To: scenario.Selection{"host3"},
 		Class: scenario.ClassChoice{Fixed: "rdma"},
 	})
-	built, err := scenario.Build(cfg, scenario.BuildOptions{})
+	built, err := build.New(cfg, build.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}

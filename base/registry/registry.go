@@ -21,9 +21,10 @@ const (
 	Reactive                       // congestion control: the rate falls under congestion
 	Proportion                     // scheduler: byte shares follow the configured weights
 	Resolves                       // deadlock handler: a closed loop of paused queues opens again
+	Flowlets                       // router: packets of a flow that follow each other within the gap are not reordered
 )
 
-var promiseNames = []string{"lossless", "in-order", "bounded", "reactive", "proportional", "resolves deadlock"}
+var promiseNames = []string{"lossless", "in-order", "bounded", "reactive", "proportional", "resolves deadlock", "in-order within a flowlet"}
 
 func (p Promise) String() string {
 	var on []string

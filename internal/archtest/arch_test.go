@@ -25,51 +25,61 @@ var layers = map[string]int{
 	"base/mmu":       2,
 	"base/telemetry": 2,
 
-	"base/probe":      3,
-	"scheme/buffer":   3,
-	"scheme/cc":       3,
-	"scheme/deadlock": 3,
-	"scheme/flowctl":  3,
-	"scheme/mark":     3,
-	"scheme/route":    3,
-	"scheme/sched":    3,
+	"base/link":  3,
+	"base/probe": 3,
 
-	"dataplane":         4,
-	"internal/headroom": 4,
+	"scheme/buffer":   4,
+	"scheme/cc":       4,
+	"scheme/deadlock": 4,
+	"scheme/flowctl":  4,
+	"scheme/mark":     4,
+	"scheme/route":    4,
+	"scheme/sched":    4,
 
-	"internal/disk":     5,
-	"internal/hugepage": 5,
-	"internal/mutant":   5,
-	"internal/plot":     5,
-	"metrics":           5,
-	"sim":               5,
-	"topo":              5,
-	"workload":          5,
+	"dataplane": 5,
 
-	"internal/report": 6,
-	"scenario":        6,
+	"internal/disk":     6,
+	"internal/headroom": 6,
+	"internal/hugepage": 6,
+	"internal/mutant":   6,
+	"internal/plot":     6,
+	"internal/strict":   6,
+	"metrics":           6,
+	"sim":               6,
+	"topo":              6,
+	"workload":          6,
 
-	"conformance":        7,
-	"examples":           7,
-	"experiments":        7,
-	"internal/check":     7,
-	"internal/publicsim": 7,
-	"internal/sweep":     7,
+	"internal/report": 7,
+	"scenario":        7,
 
-	"cli":                8,
-	"cmd/xoff":           8,
-	"internal/archtest":  8,
-	"internal/bench":     8,
-	"internal/demofig":   8,
-	"internal/pgo":       8,
-	"internal/reproduce": 8,
-	"internal/runreport": 8,
-	"internal/trace":     8,
+	"examples":        8,
+	"experiments":     8,
+	"internal/layout": 8,
+
+	"internal/ideal":    9,
+	"internal/validate": 9,
+
+	"internal/check": 10,
+	"scenario/build": 10,
+
+	"conformance":        11,
+	"internal/publicsim": 11,
+	"internal/sweep":     11,
+
+	"cli":                12,
+	"cmd/xoff":           12,
+	"internal/archtest":  12,
+	"internal/bench":     12,
+	"internal/demofig":   12,
+	"internal/pgo":       12,
+	"internal/reproduce": 12,
+	"internal/runreport": 12,
+	"internal/trace":     12,
 }
 
 // pure is the last layer that touches neither clock nor world: a live switch
 // will drive the same code with the real clock.
-const pure = 4
+const pure = 5
 
 // impure are the packages that code of the pure layers may not use.
 var impure = []string{"time", "os", "net", "sync", "log", "runtime", "syscall"}

@@ -4,11 +4,13 @@ package bench
 import (
 	"fmt"
 
+	"github.com/xoff-net/xoff/base/link"
 	"github.com/xoff-net/xoff/base/units"
 	"github.com/xoff-net/xoff/scenario"
 	"github.com/xoff-net/xoff/scheme/buffer"
 	"github.com/xoff-net/xoff/scheme/flowctl"
 	"github.com/xoff-net/xoff/scheme/mark"
+	"github.com/xoff-net/xoff/scheme/sched"
 	"github.com/xoff-net/xoff/topo"
 	"github.com/xoff-net/xoff/workload"
 )
@@ -45,13 +47,13 @@ const (
 func yardstick(cfg *scenario.Config) {
 	cfg.Classes["rdma"] = scenario.Class{IDs: []int{1, 2, 3, 4}, Kind: "lossless"}
 	fabric := cfg.Topology.Params.(*topo.LeafSpineParams)
-	link := &fabric.HostLink
-	headroom := flowctl.Exact(&flowctl.PortSpec{Rate: link.Rate, DelayIn: link.Delay, DelayOut: link.Delay, MTU: cfg.Hosts.Payload + cfg.Hosts.Header})
+	cable := &fabric.HostLink
+	headroom := link.Exact(&link.Port{Rate: cable.Rate, DelayIn: cable.Delay, DelayOut: cable.Delay, MTU: cfg.Hosts.Payload + cfg.Hosts.Header})
 	ports := max(hostsPerLeaf+spines, fabric.Leaves)
 	cfg.Switch.Buffer.Size = 3*units.MiB + units.Bytes(4*ports)*headroom
-	cfg.Switch.Policy.Params = &buffer.DTParams{Alpha: buffer.Ratio{Num: 1, Den: 32}, AlphaLossy: buffer.Ratio{Num: 1, Den: 1}}
+	cfg.Switch.Policy.Params = &buffer.DTParams{Alpha: units.Ratio{Num: 1, Den: 32}, AlphaLossy: units.Ratio{Num: 1, Den: 1}}
 	cfg.Switch.FlowControl.Params = &flowctl.SIHParams{Delta: 2 * units.KB}
-	cfg.Switch.Scheduler.Quantum = 2 * units.KB
+	cfg.Switch.Scheduler.Params = &sched.DWRRParams{Quantum: 2 * units.KB}
 	cfg.Switch.ECN.Params = &mark.REDParams{KMin: 40 * units.KB, KMax: 160 * units.KB, PMax: 0.2}
 }
 

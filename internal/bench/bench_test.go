@@ -6,7 +6,7 @@ import (
 	"testing"
 
 	"github.com/xoff-net/xoff/base/units"
-	"github.com/xoff-net/xoff/scenario"
+	"github.com/xoff-net/xoff/scenario/build"
 	"github.com/xoff-net/xoff/sim"
 )
 
@@ -37,7 +37,7 @@ func TestRunUntilChangesNothing(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			b, err := scenario.Build(cfg, scenario.BuildOptions{Invariants: true})
+			b, err := build.New(cfg, build.Options{Invariants: true})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -68,7 +68,7 @@ func TestRunUntilStopsThere(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	b, err := scenario.Build(cfg, scenario.BuildOptions{})
+	b, err := build.New(cfg, build.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -13,7 +13,7 @@ import (
 
 	"github.com/xoff-net/xoff/base/units"
 	"github.com/xoff-net/xoff/internal/hugepage"
-	"github.com/xoff-net/xoff/scenario"
+	"github.com/xoff-net/xoff/scenario/build"
 	"github.com/xoff-net/xoff/sim"
 )
 
@@ -87,7 +87,7 @@ func start(ctx context.Context, c Case) (*run, error) {
 	if err != nil {
 		return nil, err
 	}
-	b, err := scenario.Build(cfg, scenario.BuildOptions{})
+	b, err := build.New(cfg, build.Options{})
 	if err != nil {
 		return nil, err
 	}

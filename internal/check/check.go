@@ -6,7 +6,6 @@ import (
 	"slices"
 
 	"github.com/xoff-net/xoff/dataplane"
-	"github.com/xoff-net/xoff/scenario"
 )
 
 // Level says how bad a finding is.
@@ -79,7 +78,7 @@ type Options struct {
 }
 
 // Run checks a scenario.
-func Run(ctx context.Context, s *scenario.Survey, o Options) (*Report, error) {
+func Run(ctx context.Context, s *Survey, o Options) (*Report, error) {
 	r := &Report{Scenario: s.Config.Name, Hosts: s.Graph.Hosts, Findings: []Finding{}}
 	c := &checker{Survey: s, report: r}
 	c.buffers()
@@ -106,7 +105,7 @@ func rank(l Level) int {
 
 // checker collects findings.
 type checker struct {
-	*scenario.Survey
+	*Survey
 	report *Report
 }
 
@@ -114,7 +113,7 @@ func (c *checker) add(f Finding) { c.report.Findings = append(c.report.Findings,
 
 // holds tells whether a port makes its upstream wait: every flow control does, but
 // for the one that is none.
-func holds(p *scenario.SurveyedPort) bool { return p.FlowControl != "none" }
+func holds(p *surveyedPort) bool { return p.FlowControl != "none" }
 
 // cycles looks for cyclic buffer dependencies: as the fabric is, in every state
 // that the scenario's faults bring about, and after failures.
@@ -261,7 +260,7 @@ func (c *checker) traffic(f *Fabric, flows bool) ([]*Traffic, error) {
 	if len(c.Pins) > 0 && acks == 0 {
 		anyone.from = c.unpinned(f)
 	}
-	if !flows && !slices.ContainsFunc(c.Uses, func(u scenario.Use) bool { return u.Routed }) {
+	if !flows && !slices.ContainsFunc(c.Uses, func(u use) bool { return u.Routed }) {
 		return []*Traffic{&anyone}, nil
 	}
 	all, err := c.Flows()

@@ -14,11 +14,11 @@ import (
 // read checks a scenario given as text.
 func read(t *testing.T, text string, o Options) *Report {
 	t.Helper()
-	c, err := scenario.ParseDraft("a.yaml", []byte(text))
+	c, err := scenario.Parse("a.yaml", []byte(text))
 	if err != nil {
 		t.Fatal(err)
 	}
-	s, err := scenario.NewSurvey(c)
+	s, err := NewSurvey(c)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -22,11 +22,11 @@ func FuzzCheck(f *testing.F) {
 	f.Add(small + "routing: {name: static, pinned: [{from: leaf0, to: host3, via: [leaf0, spine0, leaf1]}]}\n")
 	f.Add("name: a\ntopology: {name: one-switch, hosts: 2}\n")
 	f.Fuzz(func(t *testing.T, text string) {
-		c, err := scenario.ParseDraft("a.yaml", []byte(text))
+		c, err := scenario.Parse("a.yaml", []byte(text))
 		if err != nil {
 			return
 		}
-		s, err := scenario.NewSurvey(c)
+		s, err := NewSurvey(c)
 		if err != nil || len(s.Switches) > 50 || s.Graph.Hosts > 300 {
 			return
 		}

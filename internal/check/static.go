@@ -6,10 +6,10 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/xoff-net/xoff/base/link"
 	"github.com/xoff-net/xoff/base/mmu"
 	"github.com/xoff-net/xoff/base/registry"
 	"github.com/xoff-net/xoff/base/units"
-	"github.com/xoff-net/xoff/scenario"
 	"github.com/xoff-net/xoff/scheme/flowctl"
 )
 
@@ -51,12 +51,12 @@ func (g *Gap) journey() string {
 }
 
 // gap holds the headroom of a queue against what it needs.
-func gap(p *scenario.SurveyedPort, have units.Bytes) Gap {
+func gap(p *surveyedPort, have units.Bytes) Gap {
 	processing := p.Spec.PFC.Processing
 	if p.Spec.Peer != nil {
 		processing = p.Spec.Peer.Processing
 	}
-	need := flowctl.Needed(&p.Spec)
+	need := link.Needed(&p.Spec)
 	return Gap{have, need, need - have, p.Spec.Rate.String(), p.Spec.DelayIn.String(), p.Spec.DelayOut.String(), processing.String(), p.Spec.MTU}
 }
 
@@ -72,7 +72,7 @@ func queues(kinds [mmu.Classes]mmu.Kind) units.Bytes {
 }
 
 // budget divides the buffer of a switch, for a mask of lossless classes.
-func (c *checker) budget(s *scenario.SurveyedSwitch, lossless uint8) Budget {
+func (c *checker) budget(s *surveyedSwitch, lossless uint8) Budget {
 	b := Budget{Size: s.Buffer.Size, Ports: len(s.Ports)}
 	var most, mostNeeded, mostExact units.Bytes
 	for i := range s.Ports {
@@ -103,7 +103,7 @@ const little = 10 // per cent
 // buffers checks that what is set aside fits, and what it leaves.
 func (c *checker) buffers() {
 	lossless := losslessOf(c.Survey)
-	var first []*scenario.SurveyedSwitch // of each budget
+	var first []*surveyedSwitch // of each budget
 	for i := range c.Switches {
 		s := &c.Switches[i]
 		b := c.budget(s, lossless)
@@ -140,7 +140,7 @@ func (c *checker) buffers() {
 }
 
 // larger says how more would be left.
-func (c *checker) larger(s *scenario.SurveyedSwitch, b *Budget, lossless uint8) string {
+func (c *checker) larger(s *surveyedSwitch, b *Budget, lossless uint8) string {
 	fix := "a larger buffer"
 	if bits.OnesCount8(lossless) > 1 {
 		fix += ", fewer lossless classes"
@@ -152,7 +152,7 @@ func (c *checker) larger(s *scenario.SurveyedSwitch, b *Budget, lossless uint8) 
 }
 
 // smaller says what would fit.
-func (c *checker) smaller(s *scenario.SurveyedSwitch, b *Budget, lossless uint8) string {
+func (c *checker) smaller(s *surveyedSwitch, b *Budget, lossless uint8) string {
 	fix := fmt.Sprintf("a buffer of more than %d B", b.Private+b.Headroom)
 	if b.Exact < b.Headroom && b.Size-b.Private > b.Exact {
 		for i := range s.Ports {
@@ -188,8 +188,8 @@ func (c *checker) headroom() {
 		pattern string
 	}
 	var order []kind
-	groups := make(map[kind][]*scenario.SurveyedPort)
-	look := func(p *scenario.SurveyedPort) {
+	groups := make(map[kind][]*surveyedPort)
+	look := func(p *surveyedPort) {
 		sized, ok := p.Scheme.(flowctl.Sized)
 		if !ok || p.Spec.Lossless == 0 {
 			return
@@ -226,7 +226,7 @@ func (c *checker) headroom() {
 
 // enough says how to give ports the headroom that they need, and whether there is
 // buffer for it.
-func (c *checker) enough(ports []*scenario.SurveyedPort, need units.Bytes, keys string) string {
+func (c *checker) enough(ports []*surveyedPort, need units.Bytes, keys string) string {
 	fix := strings.Replace(keys, "exact", fmt.Sprintf("exact (or %dB)", need), 1)
 	if ports[0].Node < c.Graph.Hosts {
 		return fix + " in switch.flow_control, which hosts follow"
@@ -242,7 +242,7 @@ func (c *checker) enough(ports []*scenario.SurveyedPort, need units.Bytes, keys 
 	worst, where := units.Bytes(0), ""
 	for i, b := range c.report.Budgets {
 		left := b.Size - b.Private - b.Needed
-		if slices.ContainsFunc(ports, func(p *scenario.SurveyedPort) bool { return slices.Contains(b.Switches, c.Graph.Names[p.Node]) }) && (where == "" || left < worst) {
+		if slices.ContainsFunc(ports, func(p *surveyedPort) bool { return slices.Contains(b.Switches, c.Graph.Names[p.Node]) }) && (where == "" || left < worst) {
 			worst, where = left, c.report.Budgets[i].Switches[0]
 		}
 	}
@@ -320,7 +320,7 @@ func (c *checker) kindMask(k mmu.Kind) uint8 {
 // lossyHops finds ports that do not keep lossless classes lossless, and cables of
 // which one end does.
 func (c *checker) lossyHops(lossless uint8) {
-	var bad, good []*scenario.SurveyedPort
+	var bad, good []*surveyedPort
 	var half []string
 	for i := range c.Switches {
 		for k := range c.Switches[i].Ports {
@@ -368,7 +368,7 @@ func (c *checker) lossyHops(lossless uint8) {
 	}
 }
 
-func (c *checker) otherEnd(p *scenario.SurveyedPort) *scenario.SurveyedPort {
+func (c *checker) otherEnd(p *surveyedPort) *surveyedPort {
 	return &c.Switches[p.Peer-c.Graph.Hosts].Ports[p.PeerPort]
 }
 
@@ -383,12 +383,12 @@ func (c *checker) recovers(lossless uint8) bool {
 }
 
 // unmarked finds classes that wait for marks which some port does not give.
-func (c *checker) unmarked(u *scenario.Use) {
+func (c *checker) unmarked(u *use) {
 	name := slices.IndexFunc(u.CC, func(n string) bool { return slices.Contains(marked, n) })
 	if name < 0 {
 		return
 	}
-	var ports []*scenario.SurveyedPort
+	var ports []*surveyedPort
 	missing := uint8(0)
 	for i := range c.Switches {
 		for k := range c.Switches[i].Ports {

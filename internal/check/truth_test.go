@@ -7,6 +7,7 @@ import (
 
 	"github.com/xoff-net/xoff/examples"
 	"github.com/xoff-net/xoff/scenario"
+	"github.com/xoff-net/xoff/scenario/build"
 	"github.com/xoff-net/xoff/sim"
 )
 
@@ -28,7 +29,7 @@ func TestDeadlocksAreCyclesThatWereFound(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			built, err := scenario.Build(cfg, scenario.BuildOptions{})
+			built, err := build.New(cfg, build.Options{})
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -6,13 +6,12 @@ import (
 	"strings"
 
 	"github.com/xoff-net/xoff/base/mmu"
-	"github.com/xoff-net/xoff/scenario"
 	"github.com/xoff-net/xoff/topo"
 )
 
 // This file is how findings name things.
 
-func losslessOf(s *scenario.Survey) uint8 {
+func losslessOf(s *Survey) uint8 {
 	mask := uint8(0)
 	for c, k := range s.Kinds {
 		if k == mmu.Lossless {
@@ -106,20 +105,20 @@ func family(name string) string {
 }
 
 // port names a port by its number, which tells parallel cables apart.
-func (c *checker) port(p *scenario.SurveyedPort) string {
+func (c *checker) port(p *surveyedPort) string {
 	number, _ := c.Graph.PortNames(p.Node, p.Port, p.Peer)
 	return number
 }
 
 // toward names a port by its neighbour.
-func (c *checker) toward(p *scenario.SurveyedPort) string {
+func (c *checker) toward(p *surveyedPort) string {
 	_, neighbour := c.Graph.PortNames(p.Node, p.Port, p.Peer)
 	return neighbour
 }
 
 // pattern returns one that means exactly the given ports of all that there are, as
 // overrides understand it; empty when a simple one does not exist.
-func (c *checker) pattern(ports []*scenario.SurveyedPort) string {
+func (c *checker) pattern(ports []*surveyedPort) string {
 	if len(ports) == 1 {
 		return c.port(ports[0])
 	}
@@ -144,7 +143,7 @@ func (c *checker) pattern(ports []*scenario.SurveyedPort) string {
 }
 
 // ports names some ports: by a pattern where that is exact.
-func (c *checker) ports(ports []*scenario.SurveyedPort) string {
+func (c *checker) ports(ports []*surveyedPort) string {
 	if p := c.pattern(ports); p != "" && len(ports) > 1 {
 		return fmt.Sprintf("%s (%d ports)", p, len(ports))
 	}
@@ -156,7 +155,7 @@ func (c *checker) ports(ports []*scenario.SurveyedPort) string {
 }
 
 // where lists all ports.
-func (c *checker) where(ports []*scenario.SurveyedPort) []string {
+func (c *checker) where(ports []*surveyedPort) []string {
 	var names []string
 	for _, p := range ports {
 		names = append(names, c.port(p))

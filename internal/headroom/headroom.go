@@ -4,8 +4,8 @@
 package headroom
 
 import (
+	"github.com/xoff-net/xoff/base/link"
 	"github.com/xoff-net/xoff/base/units"
-	"github.com/xoff-net/xoff/scheme/flowctl"
 )
 
 // PerMetre is the delay of a metre of cable: light in fibre is at two thirds of
@@ -30,27 +30,27 @@ type Link struct {
 }
 
 // port describes the link as flowctl wants it.
-func (l *Link) port() *flowctl.PortSpec {
+func (l *Link) port() *link.Port {
 	processing := l.Processing
 	if processing < 0 {
 		processing = l.Rate.TxTime(ProcessingCap)
 	}
-	return &flowctl.PortSpec{
+	return &link.Port{
 		Rate: l.Rate, DelayIn: l.Delay, DelayOut: l.Delay, MTU: l.MTU, MinFrame: l.MinFrame, WireOverhead: l.Overhead, Cell: l.Cell,
-		Lossless: 1, PFC: flowctl.PFCSpec{Processing: processing},
+		Lossless: 1, PFC: link.PFC{Processing: processing},
 	}
 }
 
 // Eq1 is PHI of DSH eq. 1: 2 (C D + MTU) + 3840 B. It knows neither the link's
 // processing time nor its overhead.
 func (l *Link) Eq1() units.Bytes {
-	return flowctl.Headroom{Rule: flowctl.HeadroomEq1}.Of(l.port())
+	return link.Headroom{Rule: link.RuleEq1}.Of(l.port())
 }
 
 // Exact is PHI*, all that can arrive for a queue from the frame on that turns it
-// OFF (flowctl.Exact). A queue with less can lose frames.
+// OFF (link.Exact). A queue with less can lose frames.
 func (l *Link) Exact() units.Bytes {
-	return flowctl.Headroom{Rule: flowctl.HeadroomExact}.Of(l.port())
+	return link.Headroom{Rule: link.RuleExact}.Of(l.port())
 }
 
 // Ports are alike ports of a switch, by the headroom of one queue.

@@ -5,8 +5,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/xoff-net/xoff/base/link"
 	"github.com/xoff-net/xoff/base/units"
-	"github.com/xoff-net/xoff/scheme/flowctl"
 )
 
 const us = units.Microsecond
@@ -105,7 +105,7 @@ func TestDivide(t *testing.T) {
 
 // The cap is that of eq. 1.
 func TestProcessingCap(t *testing.T) {
-	if flowctl.Eq1(units.Gbps, 0, 0) != ProcessingCap {
-		t.Errorf("eq. 1 allows %d", flowctl.Eq1(units.Gbps, 0, 0))
+	if link.Eq1(units.Gbps, 0, 0) != ProcessingCap {
+		t.Errorf("eq. 1 allows %d", link.Eq1(units.Gbps, 0, 0))
 	}
 }

@@ -11,7 +11,7 @@ import (
 
 	"github.com/xoff-net/xoff/base/units"
 	"github.com/xoff-net/xoff/metrics"
-	"github.com/xoff-net/xoff/scenario"
+	"github.com/xoff-net/xoff/scenario/build"
 	"github.com/xoff-net/xoff/sim"
 )
 
@@ -202,7 +202,7 @@ func (in *Input) simulate(ctx context.Context, algorithm string, engine Engine, 
 		return nil, err
 	}
 	c.Seed = seed
-	r, err := in.Build(c, scenario.BuildOptions{})
+	r, err := in.Build(c, build.Options{})
 	if err != nil {
 		return nil, err
 	}

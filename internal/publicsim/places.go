@@ -5,7 +5,7 @@ import (
 	"fmt"
 	"strings"
 
-	"github.com/xoff-net/xoff/scenario"
+	"github.com/xoff-net/xoff/internal/strict"
 )
 
 // writtenAs says which key of a configuration became which of the scenario, by the
@@ -22,7 +22,7 @@ var writtenAs = map[string]string{
 // locate ties an error of the scenario to the line of the file from which the key
 // comes.
 func (in *Input) locate(err error) error {
-	var e *scenario.Error
+	var e *strict.Error
 	if !errors.As(err, &e) {
 		return err
 	}

@@ -6,21 +6,22 @@ import (
 	"github.com/xoff-net/xoff/base/probe"
 	"github.com/xoff-net/xoff/base/units"
 	"github.com/xoff-net/xoff/scenario"
+	"github.com/xoff-net/xoff/scenario/build"
 )
 
 // Run is a run of the files of the public simulator.
 type Run struct {
-	*scenario.Built
+	*build.Built
 	in    *Input
 	spies []*spy
 }
 
 // Build prepares a run of the scenario that the files became.
-func (in *Input) Build(c *scenario.Config, opts scenario.BuildOptions) (*Run, error) {
+func (in *Input) Build(c *scenario.Config, opts build.Options) (*Run, error) {
 	r := &Run{in: in}
 	opts.Sink = r.watch()
 	var err error
-	r.Built, err = scenario.Build(c, opts)
+	r.Built, err = build.New(c, opts)
 	return r, in.locate(err)
 }
 

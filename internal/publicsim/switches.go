@@ -3,6 +3,7 @@ package publicsim
 import (
 	"fmt"
 
+	"github.com/xoff-net/xoff/base/link"
 	"github.com/xoff-net/xoff/base/units"
 	"github.com/xoff-net/xoff/scenario"
 	"github.com/xoff-net/xoff/scheme/buffer"
@@ -28,11 +29,11 @@ func (in *Input) switches(s scenario.Switch, compat bool) (scenario.Switch, erro
 	ports := in.ports()
 	usual := mostOf(ports)
 	s.Ports = 0
-	s.Policy = scenario.Choice{Name: "dt", Params: &buffer.DTParams{Alpha: buffer.Ratio{Num: 1, Den: alphaDen}, AlphaLossy: buffer.Ratio{Num: 1, Den: 1}}}
+	s.Policy = scenario.Choice{Name: "dt", Params: &buffer.DTParams{Alpha: units.Ratio{Num: 1, Den: alphaDen}, AlphaLossy: units.Ratio{Num: 1, Den: 1}}}
 	s.FlowControl = scenario.Choice{Name: "sonic", Params: &flowctl.SONiCParams{
-		Headroom: flowctl.Headroom{Rule: flowctl.HeadroomBytes, Bytes: usual.headroom()}, Xon: xon, Offset: xonOffset,
+		Headroom: link.Headroom{Rule: link.RuleBytes, Bytes: usual.headroom()}, Xon: xon, Offset: xonOffset,
 	}}
-	s.Scheduler = scenario.Scheduler{Strict: []string{"control"}, RR: []string{"rdma"}}
+	s.Scheduler = scenario.Scheduler{Choice: scenario.Choice{Name: "rr"}, Strict: []string{"control"}, Groups: []string{"rdma"}}
 	s.ECN.Classes, s.ECN.At = []string{"rdma"}, "dequeue"
 	var err error
 	if s.ECN.Choice, err = in.marking(usual.rate); err != nil {
@@ -50,7 +51,7 @@ func (in *Input) switches(s scenario.Switch, compat bool) (scenario.Switch, erro
 	s.Buffer = scenario.Buffer{Size: mostOf(sizes), Cell: 1, ReserveFor: "cabled"}
 	for n, size := range sizes {
 		if len(size) > 0 && size[0] != s.Buffer.Size {
-			s.Overrides = append(s.Overrides, scenario.Override{Match: in.nodeName(n), Keys: scenario.Patch{{Key: "buffer", Value: scenario.Patch{{Key: "size", Value: exact(size[0])}}}}})
+			s.Overrides = append(s.Overrides, scenario.Override{Match: in.nodeName(n), Keys: scenario.NewPatch("buffer", scenario.NewPatch("size", exact(size[0])))})
 		}
 	}
 	return s, in.exceptions(&s, ports, usual)
@@ -62,9 +63,9 @@ func exact(b units.Bytes) string { return fmt.Sprintf("%dB", int64(b)) }
 // exceptions are the ports that are not as most are.
 func (in *Input) exceptions(s *scenario.Switch, ports [][]portKind, usual portKind) error {
 	for _, k := range kindsOf(ports) {
-		keys := scenario.Patch{}
+		var keys []any
 		if k.headroom() != usual.headroom() {
-			keys = append(keys, scenario.PatchKey{Key: "flow_control", Value: scenario.Patch{{Key: "headroom", Value: exact(k.headroom())}}})
+			keys = append(keys, "flow_control", scenario.NewPatch("headroom", exact(k.headroom())))
 		}
 		if k.rate != usual.rate {
 			m, err := in.marking(k.rate)
@@ -72,16 +73,14 @@ func (in *Input) exceptions(s *scenario.Switch, ports [][]portKind, usual portKi
 				return err
 			}
 			if p, ok := m.Params.(*mark.REDParams); ok {
-				keys = append(keys, scenario.PatchKey{Key: "ecn", Value: scenario.Patch{
-					{Key: "kmin", Value: exact(p.KMin)}, {Key: "kmax", Value: exact(p.KMax)}, {Key: "pmax", Value: scenario.Plain(fmt.Sprint(p.PMax))},
-				}})
+				keys = append(keys, "ecn", scenario.NewPatch("kmin", exact(p.KMin), "kmax", exact(p.KMax), "pmax", p.PMax))
 			}
 		}
 		if len(keys) == 0 {
 			continue
 		}
 		for _, match := range in.patterns(ports, k) {
-			s.Overrides = append(s.Overrides, scenario.Override{Match: match, Keys: keys})
+			s.Overrides = append(s.Overrides, scenario.Override{Match: match, Keys: scenario.NewPatch(keys...)})
 		}
 	}
 	return nil

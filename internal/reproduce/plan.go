@@ -13,6 +13,7 @@ import (
 	"github.com/xoff-net/xoff/internal/sweep"
 	"github.com/xoff-net/xoff/metrics"
 	"github.com/xoff-net/xoff/scenario"
+	"github.com/xoff-net/xoff/scenario/build"
 )
 
 // Plan is what must run so that experiments can be judged at one scale. Points that
@@ -126,7 +127,7 @@ func (e *Experiment) points(scale string, known map[string]*sweep.Point) ([]want
 
 // config is the scenario of a place.
 func (e *Experiment) config(scale string, at Place) (*scenario.Config, error) {
-	cfg, err := scenario.Parse(e.base, []byte(e.scenario), e.settings(scale, at)...)
+	cfg, err := build.Parse(e.base, []byte(e.scenario), e.settings(scale, at)...)
 	if err != nil {
 		return nil, e.blame(err, scale, at)
 	}

@@ -15,7 +15,7 @@ import (
 	"github.com/xoff-net/xoff/base/registry"
 	"github.com/xoff-net/xoff/examples"
 	"github.com/xoff-net/xoff/experiments"
-	"github.com/xoff-net/xoff/scenario"
+	"github.com/xoff-net/xoff/internal/strict"
 )
 
 // Built returns the experiments that are part of the program.
@@ -71,16 +71,16 @@ func Read(files fs.FS, below string) ([]*Experiment, error) {
 	return list, nil
 }
 
-func decode(files fs.FS, name, shown, what string, into any) (*scenario.Places, error) {
+func decode(files fs.FS, name, shown, what string, into any) (*strict.Places, error) {
 	data, err := fs.ReadFile(files, name)
 	if err != nil {
 		return nil, err
 	}
-	return scenario.DecodeStrict(shown, data, what, into)
+	return strict.Read(shown, data, what, into)
 }
 
 // inherit takes over what the experiment leaves to another one.
-func (e *Experiment) inherit(at *scenario.Places, before []*Experiment) error {
+func (e *Experiment) inherit(at *strict.Places, before []*Experiment) error {
 	if e.Like == "" {
 		return nil
 	}
@@ -121,7 +121,7 @@ func (x Sweep) only(values []string) Sweep {
 }
 
 // readBase finds the scenario that points start from.
-func (e *Experiment) readBase(at *scenario.Places, files fs.FS) error {
+func (e *Experiment) readBase(at *strict.Places, files fs.FS) error {
 	switch {
 	case e.Base == "":
 	case strings.HasSuffix(e.Base, ".yaml"):
@@ -208,7 +208,7 @@ func At(list []*Experiment, ids []string, scale string) ([]*Experiment, error) {
 }
 
 // check finds what decoding cannot: names that stand for nothing.
-func (e *Experiment) check(at *scenario.Places) error {
+func (e *Experiment) check(at *strict.Places) error {
 	c := &checker{e: e, at: at}
 	c.source()
 	if !e.Simulated() || !reflect.ValueOf(e.Scales.Quick).IsZero() {
@@ -231,7 +231,7 @@ func (e *Experiment) check(at *scenario.Places) error {
 // checker keeps the first mistake.
 type checker struct {
 	e   *Experiment
-	at  *scenario.Places
+	at  *strict.Places
 	err error
 }
 

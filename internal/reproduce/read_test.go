@@ -9,6 +9,7 @@ import (
 
 	"github.com/xoff-net/xoff/internal/sweep"
 	"github.com/xoff-net/xoff/scenario"
+	"github.com/xoff-net/xoff/scenario/build"
 )
 
 // The experiments that are part of xoff are sound, and each point of both scales is
@@ -76,8 +77,8 @@ func TestBuiltScenarios(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		r := &sweep.Runner{Workers: 2, Build: func(c *scenario.Config) (*scenario.Built, error) {
-			return scenario.Build(c, scenario.BuildOptions{})
+		r := &sweep.Runner{Workers: 2, Build: func(c *scenario.Config) (*build.Built, error) {
+			return build.New(c, build.Options{})
 		}}
 		if err := plan.Prepare(t.Context(), r, ""); err != nil {
 			t.Fatal(err)

@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"github.com/xoff-net/xoff/scenario"
+	"github.com/xoff-net/xoff/scenario/build"
 )
 
 // Grid describes the points of a sweep: a base scenario, the values that keys of
@@ -33,7 +34,7 @@ func ReadGrid(path string) (*Grid, error) {
 
 // Base returns the scenario without any of the varied values.
 func (g *Grid) Base() (*scenario.Config, error) {
-	return scenario.Parse(g.Name, g.Data, g.Set...)
+	return build.Parse(g.Name, g.Data, g.Set...)
 }
 
 // Point is one run of a sweep.
@@ -112,7 +113,7 @@ func (g *Grid) point(values []string, seed uint64) (*Point, error) {
 	for i, v := range values {
 		set = append(set, g.Axes[i].Key+"="+v)
 	}
-	cfg, err := scenario.Parse(g.Name, g.Data, set...)
+	cfg, err := build.Parse(g.Name, g.Data, set...)
 	if err != nil {
 		return nil, g.blame(err, values)
 	}

@@ -10,7 +10,7 @@ import (
 	"strings"
 	"sync"
 
-	"github.com/xoff-net/xoff/scenario"
+	"github.com/xoff-net/xoff/scenario/build"
 )
 
 // Key says what the results of a point depend on. Finished results are used
@@ -45,8 +45,8 @@ var Executable = sync.OnceValues(func() (string, error) {
 // hashScenario covers the resolved scenario and what it was built into: files
 // that a scenario names (sizes, topologies, traces) may change under the same
 // name.
-func hashScenario(b *scenario.Built) (string, error) {
-	resolved, _, err := b.Config.Standalone()
+func hashScenario(b *build.Built) (string, error) {
+	resolved, err := b.Config.Canonical()
 	if err != nil {
 		return "", err
 	}

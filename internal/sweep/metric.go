@@ -8,7 +8,7 @@ import (
 
 	"github.com/xoff-net/xoff/base/units"
 	"github.com/xoff-net/xoff/metrics"
-	"github.com/xoff-net/xoff/scenario"
+	"github.com/xoff-net/xoff/scenario/build"
 	"github.com/xoff-net/xoff/sim"
 )
 
@@ -88,7 +88,7 @@ var DefaultMetrics = []string{
 }
 
 // metricNames returns what the summary of a run will hold.
-func metricNames(b *scenario.Built) []string {
+func metricNames(b *build.Built) []string {
 	return namesOf(Measures(b.Outcome(0, sim.Totals{}, sim.Fabric{}, false).Summarize()))
 }
 

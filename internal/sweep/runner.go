@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/xoff-net/xoff/scenario"
+	"github.com/xoff-net/xoff/scenario/build"
 )
 
 // Verdict is what a run that wrote its results found wrong; the zero value is
@@ -42,7 +43,7 @@ type Runner struct {
 	Workers int
 	Timed   bool // keep how long points took; folders of the same points then differ
 	// Build makes a point ready to run; its errors are mistakes in the input.
-	Build func(*scenario.Config) (*scenario.Built, error)
+	Build func(*scenario.Config) (*build.Built, error)
 	// Run simulates a point and writes its results. An error other than a
 	// WriteError or the context's means that this point has no results.
 	Run func(context.Context, *Job) (Verdict, error)

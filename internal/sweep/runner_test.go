@@ -15,6 +15,7 @@ import (
 	"github.com/xoff-net/xoff/internal/disk"
 	"github.com/xoff-net/xoff/metrics"
 	"github.com/xoff-net/xoff/scenario"
+	"github.com/xoff-net/xoff/scenario/build"
 )
 
 const tiny = `name: tiny
@@ -22,8 +23,8 @@ workload:
   - {name: a, generator: flows, class: rdma, flows: [{from: host0, to: host1, size: 1KB, start: 0s}]}
 `
 
-func build(cfg *scenario.Config) (*scenario.Built, error) {
-	return scenario.Build(cfg, scenario.BuildOptions{})
+func buildPoint(cfg *scenario.Config) (*build.Built, error) {
+	return build.New(cfg, build.Options{})
 }
 
 func tinyGrid(seeds ...uint64) *Grid {
@@ -67,7 +68,7 @@ func (f *fake) run(ctx context.Context, job *Job) (Verdict, error) {
 
 func sweepOnce(t *testing.T, ctx context.Context, folder string, g *Grid, f *fake, workers int, options string) ([]Row, error) {
 	t.Helper()
-	r := &Runner{Store: Store{Folder: folder}, Workers: workers, Build: build, Run: f.run}
+	r := &Runner{Store: Store{Folder: folder}, Workers: workers, Build: buildPoint, Run: f.run}
 	points, err := r.Prepare(ctx, g, options, nil)
 	if err != nil {
 		t.Fatal(err)
@@ -93,7 +94,7 @@ func TestShareOfWork(t *testing.T) {
 		{two, 2, "[0 0.25 0.25 1 1]"},
 	} {
 		var got []float64
-		r := &Runner{Store: Store{Folder: c.folder}, Workers: 1, Build: build, Run: (&fake{}).run}
+		r := &Runner{Store: Store{Folder: c.folder}, Workers: 1, Build: buildPoint, Run: (&fake{}).run}
 		points, err := r.Prepare(context.Background(), tinyGrid(), "", nil)
 		if err != nil {
 			t.Fatal(err)
@@ -143,13 +144,13 @@ func TestBadValuesAreFoundFirst(t *testing.T) {
 		{[]Axis{{"hosts.payload", []string{"1KB"}}, {"hosts.payload", []string{"2KB"}}}, "varied twice"},
 	} {
 		f := &fake{}
-		r := &Runner{Store: Store{Folder: t.TempDir()}, Workers: 2, Build: build, Run: f.run}
+		r := &Runner{Store: Store{Folder: t.TempDir()}, Workers: 2, Build: buildPoint, Run: f.run}
 		g := &Grid{Name: "tiny.yaml", Data: []byte(tiny), Axes: c.axes}
 		if _, err := r.Prepare(context.Background(), g, "", nil); err == nil || !strings.Contains(err.Error(), c.want) {
 			t.Errorf("%v: %v, want %q", c.axes, err, c.want)
 		}
 	}
-	r := &Runner{Workers: 1, Build: build}
+	r := &Runner{Workers: 1, Build: buildPoint}
 	if _, err := r.Prepare(context.Background(), tinyGrid(), "", []string{"fct.p99"}); err == nil || !strings.Contains(err.Error(), `unknown metric "fct.p99"`) {
 		t.Errorf("metric: %v", err)
 	}

@@ -27,7 +27,7 @@ func arrival(class uint8, b units.Bytes) *mmu.Arrival {
 
 // alpha 1/2 for lossless ingress queues, 1/4 for lossy egress queues, 32,000 B.
 func TestDTSteps(t *testing.T) {
-	p, err := newDT(&DTParams{Alpha: Ratio{1, 2}, AlphaLossy: Ratio{1, 4}}, Env{})
+	p, err := newDT(&DTParams{Alpha: units.Ratio{Num: 1, Den: 2}, AlphaLossy: units.Ratio{Num: 1, Den: 4}}, Env{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -67,7 +67,7 @@ func TestDTSteps(t *testing.T) {
 // and 10,700 > (32,000 - 10,600) / 2 = 10,700 is false, so one more, and then
 // 10,800 > (32,000 - 10,700) / 2 = 10,650.
 func TestDTSteadyState(t *testing.T) {
-	p, err := newDT(&DTParams{Alpha: Ratio{1, 2}, AlphaLossy: Ratio{1, 1}}, Env{})
+	p, err := newDT(&DTParams{Alpha: units.Ratio{Num: 1, Den: 2}, AlphaLossy: units.Ratio{Num: 1, Den: 1}}, Env{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -83,9 +83,9 @@ func TestDTSteadyState(t *testing.T) {
 // Powers of two are shifts; other ratios divide. Both round down.
 func TestAlpha(t *testing.T) {
 	for _, c := range []struct {
-		r       Ratio
+		r       units.Ratio
 		b, want units.Bytes
-	}{{Ratio{1, 16}, 1000, 62}, {Ratio{3, 8}, 1001, 375}, {Ratio{2, 3}, 1000, 666}, {Ratio{4, 1}, 5, 20}} {
+	}{{units.Ratio{Num: 1, Den: 16}, 1000, 62}, {units.Ratio{Num: 3, Den: 8}, 1001, 375}, {units.Ratio{Num: 2, Den: 3}, 1000, 666}, {units.Ratio{Num: 4, Den: 1}, 5, 20}} {
 		a := newAlpha(c.r)
 		if got := a.of(c.b); got != c.want || c.r.Of(c.b) != c.want {
 			t.Errorf("%v of %d is %d, want %d", c.r, c.b, got, c.want)
@@ -122,7 +122,7 @@ func TestStaticSteps(t *testing.T) {
 func TestShareAgreesWithFits(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		den := int64(1) << rapid.IntRange(0, 6).Draw(t, "shift")
-		p, err := newDT(&DTParams{Alpha: Ratio{rapid.Int64Range(1, den).Draw(t, "num"), den}, AlphaLossy: Ratio{1, 1}}, Env{})
+		p, err := newDT(&DTParams{Alpha: units.Ratio{Num: rapid.Int64Range(1, den).Draw(t, "num"), Den: den}, AlphaLossy: units.Ratio{Num: 1, Den: 1}}, Env{})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -147,8 +147,8 @@ func TestShareAgreesWithFits(t *testing.T) {
 
 // A share above one, or one that is no binary fraction, is not offered.
 func TestShareNotOffered(t *testing.T) {
-	for _, r := range []Ratio{{2, 1}, {1, 3}, {5, 4}} {
-		p, err := newDT(&DTParams{Alpha: r, AlphaLossy: Ratio{1, 1}}, Env{})
+	for _, r := range []units.Ratio{{Num: 2, Den: 1}, {Num: 1, Den: 3}, {Num: 5, Den: 4}} {
+		p, err := newDT(&DTParams{Alpha: r, AlphaLossy: units.Ratio{Num: 1, Den: 1}}, Env{})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -74,7 +74,9 @@ var Policies = registry.NewTable("policy",
 	registry.Entry[New]{
 		Name: "dt", Doc: "Dynamic Threshold: alpha times the free shared buffer",
 		Paper: "Choudhury and Hahne 1998; DSH eq. 2", Promises: registry.Bounded,
-		Params: func() any { return &DTParams{Alpha: Ratio{1, 16}, AlphaLossy: Ratio{1, 1}} }, New: newDT,
+		Params: func() any {
+			return &DTParams{Alpha: units.Ratio{Num: 1, Den: 16}, AlphaLossy: units.Ratio{Num: 1, Den: 1}}
+		}, New: newDT,
 	},
 	registry.Entry[New]{
 		Name: "static", Doc: "a fixed share of the shared buffer for every queue",

@@ -8,7 +8,7 @@ import (
 
 	"github.com/xoff-net/xoff/base/probe"
 	"github.com/xoff-net/xoff/base/units"
-	"github.com/xoff-net/xoff/scenario"
+	"github.com/xoff-net/xoff/scenario/build"
 	"github.com/xoff-net/xoff/scheme/cc"
 	"github.com/xoff-net/xoff/sim"
 )
@@ -18,7 +18,7 @@ import (
 type bottleneck struct {
 	t *testing.T
 	setup
-	*scenario.Built
+	*build.Built
 	engine   *sim.Fast
 	node     probe.Node   // the switch
 	controls []cc.Control // by flow
@@ -94,12 +94,12 @@ workload:
 	for i := range s.flows {
 		text += fmt.Sprintf("      - {from: host%d, to: host%d, size: %dB, start: %s}\n", i, s.flows, int64(forever), units.Time(i)*s.apart)
 	}
-	cfg, err := scenario.Parse("bottleneck.yaml", []byte(text))
+	cfg, err := build.Parse("bottleneck.yaml", []byte(text))
 	if err != nil {
 		t.Fatal(err)
 	}
 	b := &bottleneck{t: t, setup: s, controls: make([]cc.Control, s.flows)}
-	b.Built, err = scenario.Build(cfg, scenario.BuildOptions{Invariants: true, Sink: func(node int) probe.Sink {
+	b.Built, err = build.New(cfg, build.Options{Invariants: true, Sink: func(node int) probe.Sink {
 		if node != s.flows+1 {
 			return nil
 		}

@@ -3,6 +3,7 @@ package flowctl
 import (
 	"fmt"
 
+	"github.com/xoff-net/xoff/base/link"
 	"github.com/xoff-net/xoff/base/mmu"
 	"github.com/xoff-net/xoff/base/packet"
 	"github.com/xoff-net/xoff/base/units"
@@ -10,9 +11,9 @@ import (
 
 // AdaptiveParams are the parameters of Adaptive PFC Headroom.
 type AdaptiveParams struct {
-	Headroom Headroom    `yaml:"headroom" doc:"of each lossless queue until the delay of its link is known, and the most that it gets after: exact, eq1 (DSH eq. 1), or a size"`
-	Rule     string      `yaml:"rule" allowed:"exact,eq1" doc:"what follows from the measured delay: exact (all that can be in flight), or DSH eq. 1"`
-	Delta    units.Bytes `yaml:"delta" doc:"a queue is resumed this far below its threshold"`
+	Headroom link.Headroom `yaml:"headroom" doc:"of each lossless queue until the delay of its link is known, and the most that it gets after: exact, eq1 (DSH eq. 1), or a size"`
+	Rule     string        `yaml:"rule" allowed:"exact,eq1" doc:"what follows from the measured delay: exact (all that can be in flight), or DSH eq. 1"`
+	Delta    units.Bytes   `yaml:"delta" doc:"a queue is resumed this far below its threshold"`
 }
 
 // Adaptive is SIH whose ports measure the delay of their links when they come up, and
@@ -27,7 +28,7 @@ type AdaptiveParams struct {
 type Adaptive struct {
 	perQueue
 	sih  SIH
-	rule Headroom
+	rule link.Headroom
 }
 
 func newAdaptive(params any) (Scheme, error) {
@@ -37,7 +38,7 @@ func newAdaptive(params any) (Scheme, error) {
 	case p.Delta < 0:
 		return nil, fmt.Errorf("delta is %s; allowed: 0B or more", p.Delta)
 	case p.Rule == "eq1":
-		s.rule.Rule = HeadroomEq1
+		s.rule.Rule = link.RuleEq1
 	case p.Rule != "exact":
 		return nil, fmt.Errorf("rule cannot be %q; allowed: exact, eq1", p.Rule)
 	}
@@ -45,23 +46,23 @@ func newAdaptive(params any) (Scheme, error) {
 }
 
 // Reserve implements Scheme: before anything is measured.
-func (s *Adaptive) Reserve(p *PortSpec) units.Bytes { return s.sih.Reserve(p) }
+func (s *Adaptive) Reserve(p *link.Port) units.Bytes { return s.sih.Reserve(p) }
 
 // QueueHeadroom implements Sized: what the rule leaves once the delay is known. A
 // measurement is exact to what it measures, both directions together.
-func (s *Adaptive) QueueHeadroom(p *PortSpec) units.Bytes {
+func (s *Adaptive) QueueHeadroom(p *link.Port) units.Bytes {
 	return min(s.sih.QueueHeadroom(p), s.measured(*p, p.DelayIn+p.DelayOut))
 }
 
 // measured is the headroom of a queue by the delay of both directions.
-func (s *Adaptive) measured(spec PortSpec, both units.Time) units.Bytes {
+func (s *Adaptive) measured(spec link.Port, both units.Time) units.Bytes {
 	spec.DelayIn, spec.DelayOut = both/2, both-both/2
 	return s.rule.Of(&spec)
 }
 
 // Enough implements Sized.
 func (s *Adaptive) Enough() string {
-	if s.rule.Rule == HeadroomExact {
+	if s.rule.Rule == link.RuleExact {
 		return headroomExact
 	}
 	return headroomExact + ", rule: exact"
@@ -132,7 +133,7 @@ func (r *adaptiveReceiver) settle() {
 		}
 	}
 	r.headroom, r.next = r.next, 0
-	r.port.Reserve(r.port.Spec().queues() * r.headroom)
+	r.port.Reserve(r.port.Spec().Queues() * r.headroom)
 }
 
 // Released implements Receiver.

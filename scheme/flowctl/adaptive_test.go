@@ -4,6 +4,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/xoff-net/xoff/base/link"
 	"github.com/xoff-net/xoff/base/mmu"
 	"github.com/xoff-net/xoff/base/packet"
 	"github.com/xoff-net/xoff/base/units"
@@ -15,7 +16,7 @@ func newSIHPort(t *testing.T, limit units.Bytes) *fakePort {
 	spec := mmu.Spec{Ports: 2, Size: 400_000, Shared: 100_000}
 	spec.Kinds[1], spec.Kinds[2] = mmu.Lossless, mmu.Lossless
 	p := &fakePort{
-		spec:   PortSpec{Rate: 100 * units.Gbps, MTU: 1000, DelayIn: 700 * ns, DelayOut: 300 * ns, Lossless: 0b110, PFC: PFCSpec{Quanta: 1000}},
+		spec:   link.Port{Rate: 100 * units.Gbps, MTU: 1000, DelayIn: 700 * ns, DelayOut: 300 * ns, Lossless: 0b110, PFC: link.PFC{Quanta: 1000}},
 		ledger: mmu.NewLedger(spec), wake: units.Never,
 	}
 	static, err := buffer.Policies.Get("static")
@@ -47,7 +48,7 @@ func mustScheme(t *testing.T, name string, params any) Scheme {
 // of 1000 B and a PAUSE of 64 B a queue needs 15,564 B instead of 60,000 B.
 func TestAdaptiveExchange(t *testing.T) {
 	p, peer := newSIHPort(t, 5000), newSIHPort(t, 5000)
-	s := mustScheme(t, "adaptive", &AdaptiveParams{Headroom: Headroom{Rule: HeadroomBytes, Bytes: 60_000}, Rule: "exact"})
+	s := mustScheme(t, "adaptive", &AdaptiveParams{Headroom: link.Headroom{Rule: link.RuleBytes, Bytes: 60_000}, Rule: "exact"})
 	if got := s.Reserve(&p.spec); got != 120_000 {
 		t.Errorf("before, two queues reserve %d B", got)
 	}
@@ -92,7 +93,7 @@ func TestAdaptiveExchange(t *testing.T) {
 	}
 	p.spec.WireOverhead = 0
 	// By eq. 1: 2 (6250 + 1000) + 3840.
-	s = mustScheme(t, "adaptive", &AdaptiveParams{Headroom: Headroom{Rule: HeadroomBytes, Bytes: 60_000}, Rule: "eq1"})
+	s = mustScheme(t, "adaptive", &AdaptiveParams{Headroom: link.Headroom{Rule: link.RuleBytes, Bytes: 60_000}, Rule: "eq1"})
 	r = s.Receiver(p).(*adaptiveReceiver)
 	r.Control(2000*ns, &packet.Packet{Meta: packet.MakeMeta(packet.Request, 0)}, packet.Ext{uint64(1000*ns - 2*5120), 0})
 	if r.headroom != 18_340 {
@@ -105,7 +106,7 @@ func TestAdaptiveExchange(t *testing.T) {
 func TestAdaptiveWithoutAnswer(t *testing.T) {
 	p := newSIHPort(t, 500)
 	p.spec.PFC.Quanta = 1000 // 5120 ns: a refresh every 2560 ns
-	s := mustScheme(t, "adaptive", &AdaptiveParams{Headroom: Headroom{Rule: HeadroomBytes, Bytes: 60_000}, Rule: "exact"})
+	s := mustScheme(t, "adaptive", &AdaptiveParams{Headroom: link.Headroom{Rule: link.RuleBytes, Bytes: 60_000}, Rule: "exact"})
 	r := s.Receiver(p).(*adaptiveReceiver)
 	var f packet.Packet
 	r.Frame(0, &f, nil)
@@ -151,7 +152,7 @@ func TestAdaptiveWithoutAnswer(t *testing.T) {
 // given back enough; the headroom never grows beyond the configured one.
 func TestAdaptiveWaitsForTheQueue(t *testing.T) {
 	p := newSIHPort(t, 500)
-	s := mustScheme(t, "adaptive", &AdaptiveParams{Headroom: Headroom{Rule: HeadroomBytes, Bytes: 60_000}, Rule: "exact"})
+	s := mustScheme(t, "adaptive", &AdaptiveParams{Headroom: link.Headroom{Rule: link.RuleBytes, Bytes: 60_000}, Rule: "exact"})
 	r := s.Receiver(p).(*adaptiveReceiver)
 	a := &mmu.Arrival{Class: 2, Bytes: 16_000, Kind: mmu.Lossless, Out: 1}
 	p.ledger.Charge(a, r.Place(0, a))

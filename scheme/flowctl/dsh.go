@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"unsafe"
 
+	"github.com/xoff-net/xoff/base/link"
 	"github.com/xoff-net/xoff/base/mmu"
 	"github.com/xoff-net/xoff/base/registry"
 	"github.com/xoff-net/xoff/base/units"
@@ -12,23 +13,23 @@ import (
 
 // DSHParams are the parameters of Dynamic and Shared Headroom.
 type DSHParams struct {
-	Headroom       Headroom     `yaml:"headroom" doc:"PHI, the most that a queue can need: exact (all that can be in flight), eq1 (DSH eq. 1), or a size"`
-	Insurance      Insurance    `yaml:"insurance" doc:"set aside for each port: phi, or a size; 0 for none, which loses frames"`
-	SharedHeadroom bool         `yaml:"shared_headroom" doc:"false: queues get no headroom from the shared segment, only the insurance of their port"`
-	Estimator      string       `yaml:"estimator" allowed:"ideal,table" doc:"how the headroom of a queue is estimated: ideal (floating point), or table (as a switching chip can)"`
-	Gradient       buffer.Ratio `yaml:"w_g" doc:"weight of the last gradient of a queue in its average; with estimator table a power of two"`
-	Deviation      buffer.Ratio `yaml:"w_v" doc:"weight of the last deviation from that average in the mean deviation; with estimator table a power of two"`
-	K              buffer.Ratio `yaml:"k" doc:"mean deviations that are added to the average gradient; with estimator table a power of two"`
-	Window         units.Time   `yaml:"window_length" doc:"a port that sees one queue only for so long needs no headroom besides its insurance"`
-	DeltaQueue     units.Bytes  `yaml:"delta_q" doc:"a queue is resumed this far below its threshold"`
-	DeltaPort      units.Bytes  `yaml:"delta_p" doc:"a port is resumed this far below its threshold"`
+	Headroom       link.Headroom `yaml:"headroom" doc:"PHI, the most that a queue can need: exact (all that can be in flight), eq1 (DSH eq. 1), or a size"`
+	Insurance      Insurance     `yaml:"insurance" doc:"set aside for each port: phi, or a size; 0 for none, which loses frames"`
+	SharedHeadroom bool          `yaml:"shared_headroom" doc:"false: queues get no headroom from the shared segment, only the insurance of their port"`
+	Estimator      string        `yaml:"estimator" allowed:"ideal,table" doc:"how the headroom of a queue is estimated: ideal (floating point), or table (as a switching chip can)"`
+	Gradient       units.Ratio   `yaml:"w_g" doc:"weight of the last gradient of a queue in its average; with estimator table a power of two"`
+	Deviation      units.Ratio   `yaml:"w_v" doc:"weight of the last deviation from that average in the mean deviation; with estimator table a power of two"`
+	K              units.Ratio   `yaml:"k" doc:"mean deviations that are added to the average gradient; with estimator table a power of two"`
+	Window         units.Time    `yaml:"window_length" doc:"a port that sees one queue only for so long needs no headroom besides its insurance"`
+	DeltaQueue     units.Bytes   `yaml:"delta_q" doc:"a queue is resumed this far below its threshold"`
+	DeltaPort      units.Bytes   `yaml:"delta_p" doc:"a port is resumed this far below its threshold"`
 }
 
 func defaultDSH() any {
-	quarter := buffer.Ratio{Num: 1, Den: 4}
+	quarter := units.Ratio{Num: 1, Den: 4}
 	return &DSHParams{
-		Headroom: Headroom{Rule: HeadroomExact}, Insurance: Insurance{Phi: true}, SharedHeadroom: true, Estimator: "ideal",
-		Gradient: quarter, Deviation: quarter, K: buffer.Ratio{Num: 4, Den: 1}, Window: 10 * units.Millisecond,
+		Headroom: link.Headroom{Rule: link.RuleExact}, Insurance: Insurance{Phi: true}, SharedHeadroom: true, Estimator: "ideal",
+		Gradient: quarter, Deviation: quarter, K: units.Ratio{Num: 4, Den: 1}, Window: 10 * units.Millisecond,
 	}
 }
 
@@ -103,7 +104,7 @@ func newDSH(params any) (Scheme, error) {
 }
 
 // insurance returns what a port sets aside.
-func (s *DSH) insurance(p *PortSpec) units.Bytes {
+func (s *DSH) insurance(p *link.Port) units.Bytes {
 	if s.params.Insurance.Phi {
 		return s.params.Headroom.Of(p)
 	}
@@ -111,7 +112,7 @@ func (s *DSH) insurance(p *PortSpec) units.Bytes {
 }
 
 // Reserve implements Scheme: once per port (DSH eq. 9).
-func (s *DSH) Reserve(p *PortSpec) units.Bytes {
+func (s *DSH) Reserve(p *link.Port) units.Bytes {
 	if p.Lossless == 0 {
 		return 0
 	}
@@ -119,7 +120,7 @@ func (s *DSH) Reserve(p *PortSpec) units.Bytes {
 }
 
 // QueueHeadroom implements Sized: any queue can take the whole insurance.
-func (s *DSH) QueueHeadroom(p *PortSpec) units.Bytes { return s.insurance(p) }
+func (s *DSH) QueueHeadroom(p *link.Port) units.Bytes { return s.insurance(p) }
 
 // Enough implements Sized.
 func (s *DSH) Enough() string {
@@ -130,11 +131,11 @@ func (s *DSH) Enough() string {
 }
 
 // Needs implements Sized.
-func (s *DSH) Needs(p *PortSpec) units.Bytes {
+func (s *DSH) Needs(p *link.Port) units.Bytes {
 	if p.Lossless == 0 {
 		return 0
 	}
-	return Needed(p)
+	return link.Needed(p)
 }
 
 // Keeps implements Conditional: without insurance frames are lost.
@@ -154,7 +155,7 @@ func (s *DSH) Receiver(p Port) Receiver {
 	spec := p.Spec()
 	w, phi := weights{s.params.Gradient, s.params.Deviation, s.params.K}, s.params.Headroom.Of(spec)
 	rule := dshRule{
-		all: spec.Lossless, queues: spec.queues(), private: p.View().PrivateSize(), phi: phi, insurance: s.insurance(spec), sharing: s.params.SharedHeadroom,
+		all: spec.Lossless, queues: spec.Queues(), private: p.View().PrivateSize(), phi: phi, insurance: s.insurance(spec), sharing: s.params.SharedHeadroom,
 		window: s.params.Window, deltaQ: s.params.DeltaQueue, deltaP: s.params.DeltaPort, ideal: newIdeal(w, phi, spec.Rate),
 	}
 	if prop, ok := p.Policy().(buffer.Proportional); ok {

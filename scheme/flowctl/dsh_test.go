@@ -4,6 +4,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/xoff-net/xoff/base/link"
 	"github.com/xoff-net/xoff/base/mmu"
 	"github.com/xoff-net/xoff/base/units"
 	"github.com/xoff-net/xoff/scheme/buffer"
@@ -21,7 +22,7 @@ func newDSHBench(t *testing.T, change func(*DSHParams)) *dshBench {
 	t.Helper()
 	spec := mmu.Spec{Ports: 2, Size: 100_000, Shared: 40_000}
 	spec.Kinds[1], spec.Kinds[2] = mmu.Lossless, mmu.Lossless
-	p := &fakePort{spec: PortSpec{Rate: 100 * units.Gbps, Lossless: 0b110, PFC: PFCSpec{Quanta: 1000}}, ledger: mmu.NewLedger(spec), wake: units.Never}
+	p := &fakePort{spec: link.Port{Rate: 100 * units.Gbps, Lossless: 0b110, PFC: link.PFC{Quanta: 1000}}, ledger: mmu.NewLedger(spec), wake: units.Never}
 	static, err := buffer.Policies.Get("static")
 	if err != nil {
 		t.Fatal(err)
@@ -30,7 +31,7 @@ func newDSHBench(t *testing.T, change func(*DSHParams)) *dshBench {
 		t.Fatal(err)
 	}
 	params := defaultDSH().(*DSHParams)
-	params.Headroom = Headroom{Rule: HeadroomBytes, Bytes: 10_000}
+	params.Headroom = link.Headroom{Rule: link.RuleBytes, Bytes: 10_000}
 	if change != nil {
 		change(params)
 	}
@@ -260,9 +261,9 @@ func TestDSHParams(t *testing.T) {
 		"delta_p is":       func(p *DSHParams) { p.DeltaPort = -1 },
 		"window_length is": func(p *DSHParams) { p.Window = -1 },
 		"estimator cannot": func(p *DSHParams) { p.Estimator = "perfect" },
-		"w_g is above":     func(p *DSHParams) { p.Gradient = buffer.Ratio{Num: 2, Den: 1} },
-		"w_v is above":     func(p *DSHParams) { p.Deviation = buffer.Ratio{Num: 2, Den: 1} },
-		"power of two":     func(p *DSHParams) { p.Estimator, p.K = "table", buffer.Ratio{Num: 3, Den: 1} },
+		"w_g is above":     func(p *DSHParams) { p.Gradient = units.Ratio{Num: 2, Den: 1} },
+		"w_v is above":     func(p *DSHParams) { p.Deviation = units.Ratio{Num: 2, Den: 1} },
+		"power of two":     func(p *DSHParams) { p.Estimator, p.K = "table", units.Ratio{Num: 3, Den: 1} },
 	} {
 		p := defaultDSH().(*DSHParams)
 		change(p)
@@ -283,8 +284,8 @@ func TestDSHParams(t *testing.T) {
 // The insurance is PHI once per port (eq. 9), SIH's headroom once per queue (eq. 3):
 // 60,000 B x 32 against 60,000 B x 32 x 7.
 func TestReservations(t *testing.T) {
-	port := &PortSpec{Rate: 100 * units.Gbps, Lossless: 0b11111110}
-	phi := Headroom{Rule: HeadroomBytes, Bytes: 60_000}
+	port := &link.Port{Rate: 100 * units.Gbps, Lossless: 0b11111110}
+	phi := link.Headroom{Rule: link.RuleBytes, Bytes: 60_000}
 	dsh := defaultDSH().(*DSHParams)
 	dsh.Headroom = phi
 	for name, c := range map[string]struct {
@@ -293,7 +294,7 @@ func TestReservations(t *testing.T) {
 	}{
 		"pfc":            {&SIHParams{Headroom: phi}, 13_440_000}, // 12.8 MiB
 		"adaptive":       {&AdaptiveParams{Headroom: phi, Rule: "exact"}, 13_440_000},
-		"oversubscribed": {&OversubscribedParams{Headroom: phi, Ratio: buffer.Ratio{Num: 4, Den: 5}, Limit: "pool"}, 10_752_000}, // 0.8 of it
+		"oversubscribed": {&OversubscribedParams{Headroom: phi, Ratio: units.Ratio{Num: 4, Den: 5}, Limit: "pool"}, 10_752_000}, // 0.8 of it
 		"dsh":            {dsh, 1_920_000},
 	} {
 		e, err := Schemes.Get(name)

@@ -4,11 +4,11 @@ import (
 	"math"
 	"testing"
 
+	"github.com/xoff-net/xoff/base/link"
 	"pgregory.net/rapid"
 
 	"github.com/xoff-net/xoff/base/mmu"
 	"github.com/xoff-net/xoff/base/units"
-	"github.com/xoff-net/xoff/scheme/buffer"
 )
 
 // dshTwin is DSH written down once more, without any shortcut: it keeps a list of all
@@ -27,7 +27,7 @@ type dshTwin struct {
 	others                  units.Bytes // shared bytes of the other port
 	size, insurance, phiMax units.Bytes
 	private                 units.Bytes
-	alpha                   buffer.Ratio
+	alpha                   units.Ratio
 	sharing                 bool
 	deltaQ, deltaP          units.Bytes
 	table                   *tables // what estimates instead, from the lengths of the twin
@@ -143,9 +143,9 @@ func calm(r *dshReceiver, p *fakePort, a *mmu.Arrival) bool {
 // leave, T = (40,000 - 8000 - 18,000) / 4 = 3500: 1000 B + PHI are below, 8000 B above 2 T.
 func TestDSHSteady(t *testing.T) {
 	b := newDSHBench(t, nil)
-	b.dynamic(t, buffer.Ratio{Num: 1, Den: 4})
+	b.dynamic(t, units.Ratio{Num: 1, Den: 4})
 	params := defaultDSH().(*DSHParams)
-	params.Headroom = Headroom{Rule: HeadroomBytes, Bytes: 1000}
+	params.Headroom = link.Headroom{Rule: link.RuleBytes, Bytes: 1000}
 	b.dshReceiver = mustScheme(t, "dsh", params).Receiver(b.fakePort).(*dshReceiver)
 	for i := range units.Time(9) {
 		class := uint8(2)
@@ -174,12 +174,12 @@ func TestDSHAgreesWithItsTwin(t *testing.T) {
 		pick := func(name string, list ...units.Bytes) units.Bytes { return rapid.SampledFrom(list).Draw(t, name) }
 		w := &dshTwin{
 			previous: -1, size: pick("shared", 20_000, 60_000, 200_000), private: pick("private", 0, 0, 3000), phiMax: pick("phi", 4000, 10_000),
-			alpha: rapid.SampledFrom([]buffer.Ratio{{Num: 1, Den: 16}, {Num: 1, Den: 4}, {Num: 1, Den: 1}, {Num: 1, Den: 3}}).Draw(t, "alpha"), sharing: rapid.IntRange(0, 3).Draw(t, "sharing") > 0,
+			alpha: rapid.SampledFrom([]units.Ratio{{Num: 1, Den: 16}, {Num: 1, Den: 4}, {Num: 1, Den: 1}, {Num: 1, Den: 3}}).Draw(t, "alpha"), sharing: rapid.IntRange(0, 3).Draw(t, "sharing") > 0,
 			deltaQ: pick("delta_q", 0, 2000), deltaP: pick("delta_p", 0, 2000),
 		}
 		w.insurance = w.phiMax
 		params := defaultDSH().(*DSHParams)
-		params.Headroom, params.SharedHeadroom, params.DeltaQueue, params.DeltaPort = Headroom{Rule: HeadroomBytes, Bytes: w.phiMax}, w.sharing, w.deltaQ, w.deltaP
+		params.Headroom, params.SharedHeadroom, params.DeltaQueue, params.DeltaPort = link.Headroom{Rule: link.RuleBytes, Bytes: w.phiMax}, w.sharing, w.deltaQ, w.deltaP
 		if n := rapid.IntRange(0, 11).Draw(t, "uninsured"); n < 3 {
 			w.insurance = units.Bytes(n) * 250 // at most half of a frame
 			params.Insurance = Insurance{Bytes: w.insurance}
@@ -193,7 +193,7 @@ func TestDSHAgreesWithItsTwin(t *testing.T) {
 		}
 		spec := mmu.Spec{Ports: 2, Size: w.size + 40_000, Shared: w.size, Private: w.private}
 		spec.Kinds[1], spec.Kinds[2] = mmu.Lossless, mmu.Lossless
-		p := &fakePort{spec: PortSpec{Rate: 100 * units.Gbps, Lossless: 0b110, PFC: PFCSpec{Quanta: 1000}}, ledger: mmu.NewLedger(spec), wake: units.Never}
+		p := &fakePort{spec: link.Port{Rate: 100 * units.Gbps, Lossless: 0b110, PFC: link.PFC{Quanta: 1000}}, ledger: mmu.NewLedger(spec), wake: units.Never}
 		p.dynamic(t, w.alpha)
 		s, err := newDSH(params)
 		if err != nil {

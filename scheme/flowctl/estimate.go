@@ -7,7 +7,6 @@ import (
 
 	"github.com/xoff-net/xoff/base/mmu"
 	"github.com/xoff-net/xoff/base/units"
-	"github.com/xoff-net/xoff/scheme/buffer"
 )
 
 // This file estimates how much headroom a queue needs (DSH section IV-C): the queue
@@ -17,7 +16,7 @@ import (
 // has no gradient. phi^ is computed when it is needed, which is seldom.
 
 // weights are the parameters of an estimate.
-type weights struct{ gradient, deviation, k buffer.Ratio }
+type weights struct{ gradient, deviation, k units.Ratio }
 
 // ideal is Algorithm 2, in floating point with every step rounded.
 type ideal struct {
@@ -45,7 +44,7 @@ func newIdeal(w weights, phi units.Bytes, rate units.Rate) ideal {
 	return e
 }
 
-func real(r buffer.Ratio) float64 { return float64(r.Num) / float64(r.Den) }
+func real(r units.Ratio) float64 { return float64(r.Num) / float64(r.Den) }
 
 // arrive follows an arrival that makes a queue that long.
 func (e *ideal) arrive(q *gradient, now units.Time, length units.Bytes) {
@@ -145,8 +144,8 @@ func quotient(a, b uint64) int64 {
 func newTables(w weights, phi units.Bytes, rate units.Rate) (*tables, bool) {
 	e := &tables{}
 	var ok [3]bool
-	e.wg, ok[0] = shiftOf(buffer.Ratio{Num: w.gradient.Den, Den: w.gradient.Num})
-	e.wv, ok[1] = shiftOf(buffer.Ratio{Num: w.deviation.Den, Den: w.deviation.Num})
+	e.wg, ok[0] = shiftOf(units.Ratio{Num: w.gradient.Den, Den: w.gradient.Num})
+	e.wv, ok[1] = shiftOf(units.Ratio{Num: w.deviation.Den, Den: w.deviation.Num})
 	e.k, ok[2] = shiftOf(w.k)
 	line := int64(rate) << (gradientBits - 3) / 1e12 // C
 	for i := range e.steps {
@@ -160,7 +159,7 @@ func newTables(w weights, phi units.Bytes, rate units.Rate) (*tables, bool) {
 }
 
 // shiftOf returns the n of a ratio 2^n, n from 0.
-func shiftOf(r buffer.Ratio) (uint8, bool) {
+func shiftOf(r units.Ratio) (uint8, bool) {
 	if r.Den != 1 || r.Num&(r.Num-1) != 0 {
 		return 0, false
 	}

@@ -5,10 +5,9 @@ import (
 	"testing"
 
 	"github.com/xoff-net/xoff/base/units"
-	"github.com/xoff-net/xoff/scheme/buffer"
 )
 
-var paperWeights = weights{buffer.Ratio{Num: 1, Den: 4}, buffer.Ratio{Num: 1, Den: 4}, buffer.Ratio{Num: 4, Den: 1}}
+var paperWeights = weights{units.Ratio{Num: 1, Den: 4}, units.Ratio{Num: 1, Den: 4}, units.Ratio{Num: 4, Den: 1}}
 
 // arrivals of one queue, PHI = 10,000 B at 100 Gbps: D = 10,000 B / 12.5 B/ns = 800 ns.
 // The gradient g is in B/ns; phi^ = (g_avg + 4 v_avg) 800 ns.
@@ -66,7 +65,7 @@ func TestEstimatesByHand(t *testing.T) {
 // are 4 steps. Then g 0: avg 0.25, dev 0.25 + (0.5-0.25)/4 = 0.3125, 1.5 x 800 again;
 // 4197 + 4 x 5246 = 25,181.
 func TestWeightsOfEstimates(t *testing.T) {
-	w := weights{buffer.Ratio{Num: 1, Den: 2}, buffer.Ratio{Num: 1, Den: 4}, buffer.Ratio{Num: 4, Den: 1}}
+	w := weights{units.Ratio{Num: 1, Den: 2}, units.Ratio{Num: 1, Den: 4}, units.Ratio{Num: 4, Den: 1}}
 	e, q := newIdeal(w, 10000, 100*units.Gbps), gradient{at: never}
 	s, _ := newTables(w, 10000, 100*units.Gbps)
 	for i, length := range []units.Bytes{1000, 1100, 1100} {

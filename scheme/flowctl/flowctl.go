@@ -9,8 +9,7 @@
 package flowctl
 
 import (
-	"math/bits"
-
+	"github.com/xoff-net/xoff/base/link"
 	"github.com/xoff-net/xoff/base/mmu"
 	"github.com/xoff-net/xoff/base/packet"
 	"github.com/xoff-net/xoff/base/registry"
@@ -110,7 +109,7 @@ type Meter interface {
 // Port is what an end may see and do at its node. Each end has its own.
 type Port interface {
 	Index() int
-	Spec() *PortSpec
+	Spec() *link.Port
 	View() mmu.View
 	Policy() buffer.Policy
 	// Waiting returns the bytes that wait to leave by this port. A NIC makes a
@@ -138,59 +137,10 @@ type Port interface {
 	Relay(now units.Time, port int, f *packet.Packet, ext packet.Ext)
 }
 
-// PortSpec is what is known about a port and its cable when it is built.
-type PortSpec struct {
-	Rate         units.Rate
-	DelayIn      units.Time  // from the peer's last bit to here, pipeline included
-	DelayOut     units.Time  // from here to the peer
-	MTU          units.Bytes // largest frame that arrives
-	MTUOut       units.Bytes // largest frame that leaves, if larger than MTU
-	MinFrame     units.Bytes // smallest frame of a lossless class
-	WireOverhead units.Bytes // preamble and gap, per frame
-	Cell         units.Bytes
-	Lossless     uint8 // mask of lossless classes
-	PFC          PFCSpec
-	Peer         *PFCSpec // how the other end speaks PFC; nil: alike
-	Host         bool     // a NIC port
-	// Excused is the time from which a dropped lossless frame breaks no promise:
-	// the scheme makes none, or the link has begun to lose what tells the peer to
-	// stop. 0: never.
-	Excused units.Time
-	// Tick cuts the times that frames take to whole multiples, as simulators do that
-	// count in nanoseconds; 0: exact.
-	Tick units.Time
-	// EveryEnd makes the end of every frame an event, as in ns-3: a frame that
-	// arrives at that very moment, but before that event, waits for it.
-	EveryEnd bool
-}
-
-// TxTime is how long bytes take at a rate, in whole ticks of the port.
-func (p *PortSpec) TxTime(r units.Rate, b units.Bytes) units.Time { return TxTime(r, b, p.Tick) }
-
-// TxTime is how long bytes take at a rate, in whole ticks; see PortSpec.Tick.
-func TxTime(r units.Rate, b units.Bytes, tick units.Time) units.Time {
-	if tick <= 1 {
-		return r.TxTime(b)
-	}
-	t := r.TxTimeDown(b)
-	return t - t%tick
-}
-
-// queues returns the number of lossless classes.
-func (p *PortSpec) queues() units.Bytes { return units.Bytes(bits.OnesCount8(p.Lossless)) }
-
-// peer returns how the other end speaks PFC.
-func (p *PortSpec) peer() *PFCSpec {
-	if p.Peer != nil {
-		return p.Peer
-	}
-	return &p.PFC
-}
-
 // Scheme builds the ends of the ports of one node.
 type Scheme interface {
 	// Reserve returns the bytes that this port takes from the shared segment.
-	Reserve(p *PortSpec) units.Bytes
+	Reserve(p *link.Port) units.Bytes
 	Receiver(p Port) Receiver
 	Gate(p Port) Gate
 }
@@ -226,6 +176,26 @@ func DialectOf(s Scheme) string {
 	return PFCDialect
 }
 
+// Sized is a scheme that sets headroom aside. QueueHeadroom returns how much of it
+// one queue of a port can count on, from the frame on that turns it OFF; with less
+// than Exact it can lose frames. A scheme that is not Sized is taken at its word.
+type Sized interface {
+	QueueHeadroom(p *link.Port) units.Bytes
+	// Enough are the parameters with which that is Exact, as a scenario has them.
+	Enough() string
+	// Needs is what a port sets aside then.
+	Needs(p *link.Port) units.Bytes
+}
+
+// perQueue are Needs of schemes whose queues have headroom of their own.
+type perQueue struct{}
+
+// Needs implements Sized.
+func (perQueue) Needs(p *link.Port) units.Bytes { return p.Queues() * link.Needed(p) }
+
+// headroomExact is Enough where nothing but the size of headroom matters.
+const headroomExact = "headroom: exact"
+
 // New builds a scheme from its parameters.
 type New = func(params any) (Scheme, error)
 
@@ -234,25 +204,25 @@ var Schemes = registry.NewTable("flow_control",
 	registry.Entry[New]{
 		Name: "pfc", Doc: "PFC with static, independent headroom per queue (SIH)",
 		Paper: "IEEE 802.1Qbb; DSH section II", Promises: registry.Lossless | registry.InOrder | registry.Bounded,
-		Params: func() any { return &SIHParams{Headroom: Headroom{Rule: HeadroomExact}} }, New: newSIH,
+		Params: func() any { return &SIHParams{Headroom: link.Headroom{Rule: link.RuleExact}} }, New: newSIH,
 	},
 	registry.Entry[New]{
 		Name: "sonic", Doc: "PFC with static headroom, admission and resume rule as in SONiC and the public simulators",
 		Paper: "Reverie section 2.2.1", Promises: registry.Lossless | registry.InOrder | registry.Bounded,
 		Params: func() any {
-			return &SONiCParams{Headroom: Headroom{Rule: HeadroomExact}, Xon: 1248, Offset: 2496}
+			return &SONiCParams{Headroom: link.Headroom{Rule: link.RuleExact}, Xon: 1248, Offset: 2496}
 		}, New: newSONiC,
 	},
 	registry.Entry[New]{
 		Name: "adaptive", Doc: "PFC with static headroom per queue, sized by the measured delay of each link",
 		Paper: "IEEE 802.1Qdt; DSH section V-B", Promises: registry.Lossless | registry.InOrder | registry.Bounded,
-		Params: func() any { return &AdaptiveParams{Headroom: Headroom{Rule: HeadroomExact}, Rule: "exact"} }, New: newAdaptive,
+		Params: func() any { return &AdaptiveParams{Headroom: link.Headroom{Rule: link.RuleExact}, Rule: "exact"} }, New: newAdaptive,
 	},
 	registry.Entry[New]{
 		Name: "oversubscribed", Doc: "PFC with less headroom than can be needed: what does not fit is dropped",
 		Paper: "Bai et al., NSDI 2023; DSH sections III-C, V-B", Promises: registry.InOrder | registry.Bounded,
 		Params: func() any {
-			return &OversubscribedParams{Headroom: Headroom{Rule: HeadroomExact}, Ratio: buffer.Ratio{Num: 4, Den: 5}, Limit: "per_queue"}
+			return &OversubscribedParams{Headroom: link.Headroom{Rule: link.RuleExact}, Ratio: units.Ratio{Num: 4, Den: 5}, Limit: "per_queue"}
 		}, New: newOversubscribed,
 	},
 	registry.Entry[New]{

@@ -1,6 +1,7 @@
 package flowctl
 
 import (
+	"github.com/xoff-net/xoff/base/link"
 	"github.com/xoff-net/xoff/base/mmu"
 	"github.com/xoff-net/xoff/base/packet"
 	"github.com/xoff-net/xoff/base/units"
@@ -12,7 +13,7 @@ type none struct{}
 
 func newNone(any) (Scheme, error) { return none{}, nil }
 
-func (none) Reserve(*PortSpec) units.Bytes { return 0 }
+func (none) Reserve(*link.Port) units.Bytes { return 0 }
 
 func (none) Gate(p Port) Gate { return NewPauseGate(p) }
 

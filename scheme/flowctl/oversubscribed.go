@@ -3,18 +3,18 @@ package flowctl
 import (
 	"fmt"
 
+	"github.com/xoff-net/xoff/base/link"
 	"github.com/xoff-net/xoff/base/mmu"
 	"github.com/xoff-net/xoff/base/registry"
 	"github.com/xoff-net/xoff/base/units"
-	"github.com/xoff-net/xoff/scheme/buffer"
 )
 
 // OversubscribedParams are the parameters of oversubscribed headroom.
 type OversubscribedParams struct {
-	Headroom Headroom     `yaml:"headroom" doc:"PHI, what a queue can need: exact (all that can be in flight), eq1 (DSH eq. 1), or a size"`
-	Ratio    buffer.Ratio `yaml:"ratio" doc:"of that, what is set aside"`
-	Limit    string       `yaml:"limit" allowed:"per_queue,pool" doc:"per_queue: each queue has its part of PHI; pool: all queues of a switch share one pool, and each may take PHI of it"`
-	Delta    units.Bytes  `yaml:"delta" doc:"a queue is resumed this far below its threshold"`
+	Headroom link.Headroom `yaml:"headroom" doc:"PHI, what a queue can need: exact (all that can be in flight), eq1 (DSH eq. 1), or a size"`
+	Ratio    units.Ratio   `yaml:"ratio" doc:"of that, what is set aside"`
+	Limit    string        `yaml:"limit" allowed:"per_queue,pool" doc:"per_queue: each queue has its part of PHI; pool: all queues of a switch share one pool, and each may take PHI of it"`
+	Delta    units.Bytes   `yaml:"delta" doc:"a queue is resumed this far below its threshold"`
 }
 
 // Oversubscribed is PFC with less headroom than can be needed (Azure, SONiC; DSH
@@ -51,15 +51,15 @@ func (s *Oversubscribed) Keeps(p registry.Promise) registry.Promise {
 }
 
 // Reserve implements Scheme.
-func (s *Oversubscribed) Reserve(p *PortSpec) units.Bytes {
+func (s *Oversubscribed) Reserve(p *link.Port) units.Bytes {
 	if s.Pooling() {
 		return s.params.Ratio.Of(s.sih.Reserve(p))
 	}
-	return p.queues() * s.QueueHeadroom(p)
+	return p.Queues() * s.QueueHeadroom(p)
 }
 
 // QueueHeadroom implements Sized: what is left of a pool when all queues take alike.
-func (s *Oversubscribed) QueueHeadroom(p *PortSpec) units.Bytes {
+func (s *Oversubscribed) QueueHeadroom(p *link.Port) units.Bytes {
 	return s.params.Ratio.Of(s.params.Headroom.Of(p))
 }
 

@@ -4,10 +4,10 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/xoff-net/xoff/base/link"
 	"github.com/xoff-net/xoff/base/mmu"
 	"github.com/xoff-net/xoff/base/registry"
 	"github.com/xoff-net/xoff/base/units"
-	"github.com/xoff-net/xoff/scheme/buffer"
 )
 
 // PHI is 10,000 B and the ratio 4/5. Per queue: 8000 B of headroom each, 16,000 B
@@ -22,7 +22,7 @@ func TestOversubscribed(t *testing.T) {
 	} {
 		p := newSIHPort(t, 1000) // nothing goes to the shared segment
 		s := mustScheme(t, "oversubscribed", &OversubscribedParams{
-			Headroom: Headroom{Rule: HeadroomBytes, Bytes: 10_000}, Ratio: buffer.Ratio{Num: 4, Den: 5}, Limit: c.limit,
+			Headroom: link.Headroom{Rule: link.RuleBytes, Bytes: 10_000}, Ratio: units.Ratio{Num: 4, Den: 5}, Limit: c.limit,
 		})
 		if got := s.Reserve(&p.spec); got != 16_000 {
 			t.Errorf("%s reserves %d B", c.limit, got)
@@ -54,8 +54,8 @@ func TestOversubscribed(t *testing.T) {
 // there; it is paused all the same if it holds some that will leave.
 func TestRefusalPauses(t *testing.T) {
 	for name, params := range map[string]any{
-		"oversubscribed": &OversubscribedParams{Headroom: Headroom{Rule: HeadroomBytes, Bytes: 10_000}, Ratio: buffer.Ratio{Num: 1, Den: 10}, Limit: "pool"},
-		"pfc":            &SIHParams{Headroom: Headroom{Rule: HeadroomBytes, Bytes: 500}},
+		"oversubscribed": &OversubscribedParams{Headroom: link.Headroom{Rule: link.RuleBytes, Bytes: 10_000}, Ratio: units.Ratio{Num: 1, Den: 10}, Limit: "pool"},
+		"pfc":            &SIHParams{Headroom: link.Headroom{Rule: link.RuleBytes, Bytes: 500}},
 	} {
 		p := newSIHPort(t, 2500) // two frames go to the shared segment
 		s := mustScheme(t, name, params)
@@ -75,10 +75,10 @@ func TestRefusalPauses(t *testing.T) {
 }
 
 func TestOversubscribedParams(t *testing.T) {
-	half := buffer.Ratio{Num: 1, Den: 2}
+	half := units.Ratio{Num: 1, Den: 2}
 	for about, p := range map[string]*OversubscribedParams{
 		"delta is":       {Delta: -1, Ratio: half, Limit: "pool"},
-		"ratio is above": {Ratio: buffer.Ratio{Num: 2, Den: 1}, Limit: "pool"},
+		"ratio is above": {Ratio: units.Ratio{Num: 2, Den: 1}, Limit: "pool"},
 		"limit cannot":   {Ratio: half, Limit: "port"},
 	} {
 		if _, err := newOversubscribed(p); err == nil || !strings.Contains(err.Error(), about) {

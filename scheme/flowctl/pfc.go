@@ -8,15 +8,6 @@ import (
 	"github.com/xoff-net/xoff/base/units"
 )
 
-// PFCSpec is how a port speaks IEEE 802.1Qbb.
-type PFCSpec struct {
-	Quanta     uint16     // pause time of a frame that is sent
-	Indefinite bool       // a pause that is sent holds until it is withdrawn, as in the papers' simple on/off model
-	Processing units.Time // from the arrival of a frame to its effect
-	Ordered    bool       // every change is sent, in order (Roundabout); see pauseFrames
-	Size       uint16     // of a frame that is sent; 0: as the standard says
-}
-
 // PauseGate is the sender's half of PFC: it holds back what the peer has paused,
 // until the peer resumes it or the pause expires. Every scheme that speaks PFC
 // uses it.
@@ -55,7 +46,7 @@ func (g *PauseGate) Control(now units.Time, f *packet.Packet, _ packet.Ext) {
 func (g *PauseGate) apply(now units.Time, enable, pause uint8, quanta uint16) {
 	spec := g.port.Spec()
 	end := units.Never
-	if !spec.peer().Indefinite {
+	if !spec.PeerPFC().Indefinite {
 		end = now + packet.Quanta(quanta, spec.Rate)
 	}
 	if quanta == 0 {
@@ -122,7 +113,7 @@ type PauseSender struct {
 	told    uint8 // classes that the last frame paused
 	refresh uint8 // classes whose pause must be repeated
 	port    Port
-	changes []uint8 // PFCSpec.Ordered: values of want not yet sent
+	changes []uint8 // link.PFC.Ordered: values of want not yet sent
 }
 
 // NewPauseSender returns a sender that has paused nothing.
@@ -154,7 +145,7 @@ func (s *PauseSender) set(now units.Time, want, storm uint8) {
 		return
 	}
 	if spec := s.port.Spec(); spec.PFC.Ordered && want|storm != before {
-		if len(s.changes) == spec.pauseFrames() {
+		if len(s.changes) == spec.PauseFrames() {
 			s.changes = s.changes[:len(s.changes)-1]
 		}
 		s.changes = append(s.changes, want|storm)

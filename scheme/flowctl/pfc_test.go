@@ -3,6 +3,7 @@ package flowctl
 import (
 	"testing"
 
+	"github.com/xoff-net/xoff/base/link"
 	"github.com/xoff-net/xoff/base/mmu"
 	"github.com/xoff-net/xoff/base/packet"
 	"github.com/xoff-net/xoff/base/units"
@@ -11,7 +12,7 @@ import (
 
 // fakePort records what an end does. At 100 Gbps a quantum is 64 B = 5.12 ns.
 type fakePort struct {
-	spec      PortSpec
+	spec      link.Port
 	ledger    *mmu.Ledger
 	policy    buffer.Policy
 	blocked   uint8
@@ -24,23 +25,23 @@ type fakePort struct {
 func newFakePort() *fakePort {
 	spec := mmu.Spec{Ports: 2, Size: 30000, Shared: 20000, Private: 1000}
 	spec.Kinds[1], spec.Kinds[2] = mmu.Lossless, mmu.Lossless
-	p := &fakePort{spec: PortSpec{Rate: 100 * units.Gbps, Lossless: 0b110, PFC: PFCSpec{Quanta: 1000}}, ledger: mmu.NewLedger(spec), wake: units.Never}
+	p := &fakePort{spec: link.Port{Rate: 100 * units.Gbps, Lossless: 0b110, PFC: link.PFC{Quanta: 1000}}, ledger: mmu.NewLedger(spec), wake: units.Never}
 	return p
 }
 
 // dynamic gives it the policy dt.
-func (p *fakePort) dynamic(t interface{ Fatal(...any) }, alpha buffer.Ratio) {
+func (p *fakePort) dynamic(t interface{ Fatal(...any) }, alpha units.Ratio) {
 	dt, err := buffer.Policies.Get("dt")
 	if err != nil {
 		t.Fatal(err)
 	}
-	if p.policy, err = dt.New(&buffer.DTParams{Alpha: alpha, AlphaLossy: buffer.Ratio{Num: 1, Den: 1}}, buffer.Env{View: p.View()}); err != nil {
+	if p.policy, err = dt.New(&buffer.DTParams{Alpha: alpha, AlphaLossy: units.Ratio{Num: 1, Den: 1}}, buffer.Env{View: p.View()}); err != nil {
 		t.Fatal(err)
 	}
 }
 
 func (p *fakePort) Index() int                                        { return 0 }
-func (p *fakePort) Spec() *PortSpec                                   { return &p.spec }
+func (p *fakePort) Spec() *link.Port                                  { return &p.spec }
 func (p *fakePort) View() mmu.View                                    { return p.ledger.View() }
 func (p *fakePort) Policy() buffer.Policy                             { return p.policy }
 func (p *fakePort) Waiting(uint8) units.Bytes                         { return 0 }
@@ -236,7 +237,7 @@ func TestSIHSteps(t *testing.T) {
 	if p.policy, err = static.New(&buffer.StaticParams{Limit: 5000}, buffer.Env{}); err != nil {
 		t.Fatal(err)
 	}
-	scheme, err := newSIH(&SIHParams{Headroom: Headroom{Rule: HeadroomBytes, Bytes: 3000}, Delta: 1000})
+	scheme, err := newSIH(&SIHParams{Headroom: link.Headroom{Rule: link.RuleBytes, Bytes: 3000}, Delta: 1000})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -274,7 +275,7 @@ func TestSIHSteps(t *testing.T) {
 func TestSIHEmptyQueueTurnsOn(t *testing.T) {
 	p := newFakePort()
 	p.policy = shrinking{}
-	scheme, err := newSIH(&SIHParams{Headroom: Headroom{Rule: HeadroomBytes, Bytes: 3000}})
+	scheme, err := newSIH(&SIHParams{Headroom: link.Headroom{Rule: link.RuleBytes, Bytes: 3000}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -323,8 +324,8 @@ func TestNoneDropsAtTheThreshold(t *testing.T) {
 // 8000 B: T = (20,000 - 11,000) / 4 = 2250 when 3000 B are left, and 2500 at 2000 B.
 func TestSIHThresholdFalls(t *testing.T) {
 	p := newFakePort()
-	p.dynamic(t, buffer.Ratio{Num: 1, Den: 4})
-	r := mustScheme(t, "pfc", &SIHParams{Headroom: Headroom{Rule: HeadroomBytes, Bytes: 10_000}}).Receiver(p)
+	p.dynamic(t, units.Ratio{Num: 1, Den: 4})
+	r := mustScheme(t, "pfc", &SIHParams{Headroom: link.Headroom{Rule: link.RuleBytes, Bytes: 10_000}}).Receiver(p)
 	q := newQueueSteps(t, p, r, r.(Pausing).Paused)
 	for range 4 {
 		p.ledger.Charge(q.frame, mmu.Shared)

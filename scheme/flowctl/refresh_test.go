@@ -3,6 +3,7 @@ package flowctl
 import (
 	"testing"
 
+	"github.com/xoff-net/xoff/base/link"
 	"github.com/xoff-net/xoff/base/mmu"
 	"github.com/xoff-net/xoff/base/packet"
 	"github.com/xoff-net/xoff/base/units"
@@ -11,13 +12,13 @@ import (
 
 // stubPort is a Port that remembers what was asked of it.
 type stubPort struct {
-	spec      PortSpec
+	spec      link.Port
 	wake      units.Time
 	requested bool
 }
 
 func (p *stubPort) Index() int                                        { return 0 }
-func (p *stubPort) Spec() *PortSpec                                   { return &p.spec }
+func (p *stubPort) Spec() *link.Port                                  { return &p.spec }
 func (p *stubPort) View() mmu.View                                    { return mmu.View{} }
 func (p *stubPort) Policy() buffer.Policy                             { return nil }
 func (p *stubPort) Waiting(uint8) units.Bytes                         { return 0 }
@@ -33,7 +34,7 @@ func (p *stubPort) Relay(units.Time, int, *packet.Packet, packet.Ext) {}
 // A RESUME that waits for the wire when the refresh falls due, and is called off
 // before it leaves, must not swallow the refresh.
 func TestRefreshSurvivesCancelledResume(t *testing.T) {
-	port := &stubPort{spec: PortSpec{Rate: 100 * units.Gbps, PFC: PFCSpec{Quanta: 100}}, wake: units.Never}
+	port := &stubPort{spec: link.Port{Rate: 100 * units.Gbps, PFC: link.PFC{Quanta: 100}}, wake: units.Never}
 	s := NewPauseSender(port)
 	var f packet.Packet
 	s.Want(0, 1<<3)
@@ -58,7 +59,7 @@ func TestRefreshSurvivesCancelledResume(t *testing.T) {
 // With every change sent in order, a change that tells the peer nothing new must
 // not hide the one behind it.
 func TestOrderedChangesAfterReset(t *testing.T) {
-	port := &stubPort{spec: PortSpec{Rate: 100 * units.Gbps, PFC: PFCSpec{Quanta: 100, Ordered: true}}}
+	port := &stubPort{spec: link.Port{Rate: 100 * units.Gbps, PFC: link.PFC{Quanta: 100, Ordered: true}}}
 	s := NewPauseSender(port)
 	s.Want(0, 1)
 	s.Reset(1, true) // told: nothing

@@ -6,7 +6,6 @@ import (
 	"github.com/xoff-net/xoff/base/mmu"
 	"github.com/xoff-net/xoff/base/packet"
 	"github.com/xoff-net/xoff/base/units"
-	"github.com/xoff-net/xoff/scheme/buffer"
 )
 
 // The queue of port 0 holds 1000 B private, 2000 B shared and 500 B headroom and is
@@ -33,7 +32,7 @@ func TestResumes(t *testing.T) {
 			t.Fatal(err)
 		}
 		p := newFakePort()
-		p.dynamic(t, buffer.Ratio{Num: 1, Den: 4})
+		p.dynamic(t, units.Ratio{Num: 1, Den: 4})
 		r := scheme.Receiver(p)
 		store := func(in int, b units.Bytes, s mmu.Segment) *mmu.Arrival {
 			a := &mmu.Arrival{In: in, Out: 1, Bytes: b, Class: 1, Kind: mmu.Lossless}
@@ -88,7 +87,7 @@ func TestResumes(t *testing.T) {
 // though they are above T.
 func TestResumesOfAPort(t *testing.T) {
 	p := newFakePort()
-	p.dynamic(t, buffer.Ratio{Num: 1, Den: 8})
+	p.dynamic(t, units.Ratio{Num: 1, Den: 8})
 	r := mustScheme(t, "dsh", defaultDSH()).Receiver(p)
 	for _, c := range []struct {
 		class uint8

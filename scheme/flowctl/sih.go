@@ -3,6 +3,7 @@ package flowctl
 import (
 	"fmt"
 
+	"github.com/xoff-net/xoff/base/link"
 	"github.com/xoff-net/xoff/base/mmu"
 	"github.com/xoff-net/xoff/base/units"
 	"github.com/xoff-net/xoff/scheme/buffer"
@@ -10,8 +11,8 @@ import (
 
 // SIHParams are the parameters of PFC with static, independent headroom.
 type SIHParams struct {
-	Headroom Headroom    `yaml:"headroom" doc:"of each lossless queue: exact (all that can be in flight), eq1 (DSH eq. 1), or a size"`
-	Delta    units.Bytes `yaml:"delta" doc:"a queue is resumed this far below its threshold"`
+	Headroom link.Headroom `yaml:"headroom" doc:"of each lossless queue: exact (all that can be in flight), eq1 (DSH eq. 1), or a size"`
+	Delta    units.Bytes   `yaml:"delta" doc:"a queue is resumed this far below its threshold"`
 }
 
 // SIH is PFC as switches run it today: each lossless ingress queue owns its
@@ -30,12 +31,12 @@ func newSIH(params any) (Scheme, error) {
 }
 
 // Reserve implements Scheme: every lossless queue of the port has its own.
-func (s *SIH) Reserve(p *PortSpec) units.Bytes {
-	return p.queues() * s.params.Headroom.Of(p)
+func (s *SIH) Reserve(p *link.Port) units.Bytes {
+	return p.Queues() * s.params.Headroom.Of(p)
 }
 
 // QueueHeadroom implements Sized.
-func (s *SIH) QueueHeadroom(p *PortSpec) units.Bytes { return s.params.Headroom.Of(p) }
+func (s *SIH) QueueHeadroom(p *link.Port) units.Bytes { return s.params.Headroom.Of(p) }
 
 // Enough implements Sized.
 func (s *SIH) Enough() string { return headroomExact }

@@ -3,6 +3,7 @@ package flowctl
 import (
 	"fmt"
 
+	"github.com/xoff-net/xoff/base/link"
 	"github.com/xoff-net/xoff/base/mmu"
 	"github.com/xoff-net/xoff/base/units"
 	"github.com/xoff-net/xoff/scheme/buffer"
@@ -11,9 +12,9 @@ import (
 // SONiCParams are the parameters of PFC as SONiC and the public simulators model
 // it.
 type SONiCParams struct {
-	Headroom Headroom    `yaml:"headroom" doc:"of each lossless queue: exact (all that can be in flight), eq1 (DSH eq. 1), or a size"`
-	Xon      units.Bytes `yaml:"xon" doc:"a queue is resumed below this many bytes, whatever its threshold"`
-	Offset   units.Bytes `yaml:"xon_offset" doc:"or this far below its threshold"`
+	Headroom link.Headroom `yaml:"headroom" doc:"of each lossless queue: exact (all that can be in flight), eq1 (DSH eq. 1), or a size"`
+	Xon      units.Bytes   `yaml:"xon" doc:"a queue is resumed below this many bytes, whatever its threshold"`
+	Offset   units.Bytes   `yaml:"xon_offset" doc:"or this far below its threshold"`
 }
 
 // SONiC is PFC with static headroom as in the memory model of SONiC (Reverie
@@ -36,10 +37,10 @@ func newSONiC(params any) (Scheme, error) {
 }
 
 // Reserve implements Scheme.
-func (s *SONiC) Reserve(p *PortSpec) units.Bytes { return s.sih.Reserve(p) }
+func (s *SONiC) Reserve(p *link.Port) units.Bytes { return s.sih.Reserve(p) }
 
 // QueueHeadroom implements Sized.
-func (s *SONiC) QueueHeadroom(p *PortSpec) units.Bytes { return s.sih.QueueHeadroom(p) }
+func (s *SONiC) QueueHeadroom(p *link.Port) units.Bytes { return s.sih.QueueHeadroom(p) }
 
 // Enough implements Sized.
 func (s *SONiC) Enough() string { return headroomExact }

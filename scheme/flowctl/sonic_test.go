@@ -3,7 +3,9 @@ package flowctl
 import (
 	"testing"
 
+	"github.com/xoff-net/xoff/base/link"
 	"github.com/xoff-net/xoff/base/mmu"
+	"github.com/xoff-net/xoff/base/units"
 	"github.com/xoff-net/xoff/scheme/buffer"
 )
 
@@ -16,10 +18,10 @@ func TestSONiCSteps(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if p.policy, err = dt.New(&buffer.DTParams{Alpha: buffer.Ratio{Num: 1, Den: 4}, AlphaLossy: buffer.Ratio{Num: 1, Den: 1}}, buffer.Env{}); err != nil {
+	if p.policy, err = dt.New(&buffer.DTParams{Alpha: units.Ratio{Num: 1, Den: 4}, AlphaLossy: units.Ratio{Num: 1, Den: 1}}, buffer.Env{}); err != nil {
 		t.Fatal(err)
 	}
-	scheme, err := newSONiC(&SONiCParams{Headroom: Headroom{Rule: HeadroomBytes, Bytes: 3000}, Xon: 1248, Offset: 2496})
+	scheme, err := newSONiC(&SONiCParams{Headroom: link.Headroom{Rule: link.RuleBytes, Bytes: 3000}, Xon: 1248, Offset: 2496})
 	if err != nil {
 		t.Fatal(err)
 	}

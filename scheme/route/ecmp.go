@@ -1,6 +1,9 @@
 package route
 
-import "github.com/xoff-net/xoff/base/packet"
+import (
+	"github.com/xoff-net/xoff/base/packet"
+	"github.com/xoff-net/xoff/base/units"
+)
 
 // ecmp spreads flows over equal-cost paths by a hash that differs from switch
 // to switch, so that choices at successive hops are independent.
@@ -9,13 +12,15 @@ type ecmp struct {
 	seed  uint32
 }
 
-func newECMP(t *Table, seed uint64) Router { return &ecmp{table: t, seed: uint32(seed ^ seed>>32)} }
+func newECMP(_ any, env Env) (Router, error) {
+	return &ecmp{table: env.Table, seed: uint32(env.Seed ^ env.Seed>>32)}, nil
+}
 
 // Replace implements Router.
 func (r *ecmp) Replace(t *Table) { r.table = t }
 
 // Route implements Router.
-func (r *ecmp) Route(p *packet.Packet) int {
+func (r *ecmp) Route(_ units.Time, _ int, p *packet.Packet) int {
 	if p.Flags&packet.Pinned != 0 {
 		if port, ok := r.table.pinned(p); ok {
 			return port

@@ -1,18 +1,29 @@
-// Package route holds routing: by which port a frame leaves a switch.
+// Package route holds routing: by which port a frame leaves a switch. One file per
+// scheme.
 package route
 
 import (
+	"math/rand/v2"
+
+	"github.com/xoff-net/xoff/base/mmu"
 	"github.com/xoff-net/xoff/base/packet"
 	"github.com/xoff-net/xoff/base/registry"
+	"github.com/xoff-net/xoff/base/units"
 )
 
-// Router chooses the egress port of frames at one switch.
+// Router chooses the egress port of frames at one switch. Calls come in the order of
+// events; now never decreases.
 type Router interface {
-	// Route returns a port, or -1 when the destination cannot be reached.
-	Route(p *packet.Packet) int
+	// Route returns the port by which a frame leaves that came in by port in, or -1
+	// when its destination cannot be reached. The packet is read-only.
+	Route(now units.Time, in int, p *packet.Packet) int
 	// Replace installs new tables, after links changed.
 	Replace(t *Table)
 }
+
+// Gapped is a router that keeps packets of a flow on one path as long as none of them
+// comes later than a gap after the one before it. Promising Flowlets takes one.
+type Gapped interface{ Gap() units.Time }
 
 // Table holds the next hops of one switch, shared read-only between runs of the
 // same topology.
@@ -50,8 +61,22 @@ func (t *Table) Set(dst uint16) []uint16 {
 	return t.Ports[h.At : h.At+h.Len]
 }
 
+// Env is what a router may know about its switch.
+type Env struct {
+	Table *Table
+	View  mmu.View     // what waits at each egress port, see mmu.View.Egress
+	Rates []units.Rate // of each port
+	Seed  uint64       // of this switch, for hashes
+	Rand  *rand.PCG    // its own stream
+}
+
+// NewEnv returns the environment of a switch with its own random stream.
+func NewEnv(t *Table, v mmu.View, rates []units.Rate, seed uint64) Env {
+	return Env{t, v, rates, seed, rand.NewPCG(seed, 1)}
+}
+
 // New builds the router of one switch.
-type New = func(t *Table, seed uint64) Router
+type New = func(params any, env Env) (Router, error)
 
 // Routers is the table of all routers.
 var Routers = registry.NewTable("routing",
@@ -63,6 +88,16 @@ var Routers = registry.NewTable("routing",
 	},
 	registry.Entry[New]{
 		Name: "static", Doc: "the first of the equal-cost paths, whatever happens to links", Promises: registry.InOrder, New: newStatic,
+	},
+	registry.Entry[New]{
+		Name: "flowlet", Doc: "a random one of the equal-cost paths for each burst of a flow",
+		Paper: "Vanini et al., NSDI 2017 (LetFlow)", Promises: registry.Flowlets,
+		Params: defaultFlowlet, New: newFlowlet,
+	},
+	registry.Entry[New]{
+		Name: "adaptive", Doc: "the least loaded of the equal-cost ports for each burst of a flow",
+		Paper: "Alizadeh et al., SIGCOMM 2014 (CONGA, local part)", Promises: registry.Flowlets,
+		Params: defaultFlowlet, New: newAdaptive,
 	},
 )
 

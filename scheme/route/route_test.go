@@ -13,6 +13,15 @@ func table() *Table {
 	}
 }
 
+func built(t *testing.T, build New, table *Table, seed uint64) Router {
+	t.Helper()
+	r, err := build(nil, Env{Table: table, Seed: seed})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return r
+}
+
 // The hash is MurmurHash3's finalizer: 0 stays 0, and 1 becomes 0x514e28b7.
 func TestMix(t *testing.T) {
 	if Mix(0) != 0 || Mix(1) != 0x514e28b7 {
@@ -23,7 +32,7 @@ func TestMix(t *testing.T) {
 // With seed 0 and hash 1 the product 0x514e28b7 x 4 >> 32 is 1: the second port.
 // With hash 0 it is the first.
 func TestECMP(t *testing.T) {
-	r := newECMP(table(), 0)
+	r := built(t, newECMP, table(), 0)
 	for _, c := range []struct {
 		p    packet.Packet
 		want int
@@ -34,7 +43,7 @@ func TestECMP(t *testing.T) {
 		{packet.Packet{Dst: 1, Flow: 9, Flags: packet.Pinned, Meta: packet.MakeMeta(packet.Ack, 0)}, 8},
 		{packet.Packet{Dst: 0, Flow: 8, Flags: packet.Pinned}, 5},
 	} {
-		if got := r.Route(&c.p); got != c.want {
+		if got := r.Route(0, 0, &c.p); got != c.want {
 			t.Errorf("%+v goes to %d, want %d", c.p, got, c.want)
 		}
 	}
@@ -43,14 +52,14 @@ func TestECMP(t *testing.T) {
 // 4000 flows over 4 ports: each within five standard deviations of 1000,
 // sqrt(4000 x 1/4 x 3/4) = 27.4. Another seed gives another choice.
 func TestECMPSpreads(t *testing.T) {
-	a, b := newECMP(table(), 1), newECMP(table(), 2)
+	a, b := built(t, newECMP, table(), 1), built(t, newECMP, table(), 2)
 	var n [8]int
 	same := 0
 	for h := range uint32(4000) {
 		p := packet.Packet{Dst: 1, Hash: h * 2654435761}
-		port := a.Route(&p)
+		port := a.Route(0, 0, &p)
 		n[port]++
-		if b.Route(&p) == port {
+		if b.Route(0, 0, &p) == port {
 			same++
 		}
 	}
@@ -66,27 +75,27 @@ func TestECMPSpreads(t *testing.T) {
 
 func TestSprayAndStatic(t *testing.T) {
 	p := packet.Packet{Dst: 1, Hash: 3}
-	r := newSpray(table(), 0)
-	first := r.Route(&p)
+	r := built(t, newSpray, table(), 0)
+	first := r.Route(0, 0, &p)
 	ack := packet.Packet{Dst: 1, Hash: 3, Meta: packet.MakeMeta(packet.Ack, 0)}
 	other := packet.Packet{Dst: 0, Hash: 3}
-	back := r.Route(&ack)
+	back := r.Route(0, 0, &ack)
 	for i := 1; i < 9; i++ { // in turn, whatever else passes
-		if got, want := r.Route(&p), (first-1+i)%4+1; got != want {
+		if got, want := r.Route(0, 0, &p), (first-1+i)%4+1; got != want {
 			t.Errorf("packet %d goes to %d, want %d", i, got, want)
 		}
-		if got, want := r.Route(&ack), (back-1+i)%4+1; got != want {
+		if got, want := r.Route(0, 0, &ack), (back-1+i)%4+1; got != want {
 			t.Errorf("ACK %d goes to %d, want %d", i, got, want)
 		}
-		r.Route(&other)
+		r.Route(0, 0, &other)
 	}
-	s := newStatic(table(), 0)
+	s := built(t, newStatic, table(), 0)
 	s.Replace(NewTable(3))
-	if got := s.Route(&p); got != 1 {
+	if got := s.Route(0, 0, &p); got != 1 {
 		t.Errorf("static goes to %d, want 1 whatever happens", got)
 	}
 	r.Replace(&Table{To: []uint16{0, 1}, Sets: []Hops{{}, {At: 0, Len: 1}}, Ports: []uint16{6}})
-	if got := r.Route(&p); got != 6 {
+	if got := r.Route(0, 0, &p); got != 6 {
 		t.Errorf("spray goes to %d after Replace, want 6", got)
 	}
 }

@@ -1,6 +1,9 @@
 package route
 
-import "github.com/xoff-net/xoff/base/packet"
+import (
+	"github.com/xoff-net/xoff/base/packet"
+	"github.com/xoff-net/xoff/base/units"
+)
 
 // spray sends the packets to a destination by each of the equal-cost ports in
 // turn. Replies take turns of their own, so that they do not disturb the spread of
@@ -10,20 +13,20 @@ type spray struct {
 	turns []uint32 // by destination: of data, of what comes back for it
 }
 
-func newSpray(t *Table, seed uint64) Router {
-	r := &spray{table: t, turns: make([]uint32, 2*len(t.To))}
+func newSpray(_ any, env Env) (Router, error) {
+	r := &spray{table: env.Table, turns: make([]uint32, 2*len(env.Table.To))}
 	for i := range r.turns {
 		// Destinations, and switches, do not begin in step.
-		r.turns[i] = Mix(uint32(seed) ^ uint32(i))
+		r.turns[i] = Mix(uint32(env.Seed) ^ uint32(i))
 	}
-	return r
+	return r, nil
 }
 
 // Replace implements Router.
 func (r *spray) Replace(t *Table) { r.table = t }
 
 // Route implements Router.
-func (r *spray) Route(p *packet.Packet) int {
+func (r *spray) Route(_ units.Time, _ int, p *packet.Packet) int {
 	if port, ok := r.table.pinned(p); ok {
 		return port
 	}
@@ -37,25 +40,4 @@ func (r *spray) Route(p *packet.Packet) int {
 	}
 	*turn++
 	return int(ports[*turn%uint32(len(ports))])
-}
-
-// static takes the first of the equal-cost ports and never learns of changes,
-// which is how routing loops and cyclic dependencies are constructed.
-type static struct{ table *Table }
-
-func newStatic(t *Table, _ uint64) Router { return &static{table: t} }
-
-// Replace implements Router: static routes stay.
-func (r *static) Replace(*Table) {}
-
-// Route implements Router.
-func (r *static) Route(p *packet.Packet) int {
-	if port, ok := r.table.pinned(p); ok {
-		return port
-	}
-	ports := r.table.Set(p.Dst)
-	if len(ports) == 0 {
-		return -1
-	}
-	return int(ports[0])
 }

@@ -1,7 +1,10 @@
 package sched
 
 import (
+	"fmt"
+	"maps"
 	"math/bits"
+	"slices"
 
 	"github.com/xoff-net/xoff/base/mmu"
 	"github.com/xoff-net/xoff/base/units"
@@ -18,16 +21,62 @@ type dwrr struct {
 	_       [60]byte // to whole cache lines, of which all but the last class use one
 }
 
+// DWRRParams are the parameters of deficit weighted round robin.
+type DWRRParams struct {
+	Quantum units.Bytes         `yaml:"quantum,omitempty" doc:"bytes that a class may send per round"`
+	Quanta  map[int]units.Bytes `yaml:"quanta,omitempty" doc:"overrides the quantum per class id"`
+}
+
+// DefaultQuantum lets a class send more than a frame per round.
+const DefaultQuantum = 1600 * units.Byte
+
 // maxQuantum keeps deficits within 32 bits.
 const maxQuantum = units.GiB
 
-func newDWRR(p Params) Scheduler {
-	s := &dwrr{strict: p.Strict}
-	for c := range s.classes {
-		s.classes[c].quantum = int32(min(max(1, p.Quantum[c]), maxQuantum))
+func newDWRR(params any, env Env) (Scheduler, error) {
+	p := params.(*DWRRParams)
+	if err := p.check(env); err != nil {
+		return nil, err
 	}
-	return s
+	s := &dwrr{strict: env.Strict}
+	for c := range s.classes {
+		s.classes[c].quantum = int32(p.of(c))
+	}
+	return s, nil
 }
+
+// of returns the quantum of a class.
+func (p *DWRRParams) of(class int) units.Bytes {
+	if q, ok := p.Quanta[class]; ok {
+		return q
+	}
+	return p.Quantum
+}
+
+func (p *DWRRParams) check(env Env) error {
+	within := func(key string, q units.Bytes) error {
+		if q < 1 || q > maxQuantum {
+			return fmt.Errorf("%s is %s; allowed: more than 0B, at most %s", key, q, maxQuantum)
+		}
+		return nil
+	}
+	if err := within("quantum", p.Quantum); err != nil {
+		return err
+	}
+	for _, class := range slices.Sorted(maps.Keys(p.Quanta)) {
+		key := fmt.Sprintf("quanta.%d", class)
+		if class < 0 || class >= mmu.Classes || env.Served>>class&1 == 0 {
+			return fmt.Errorf("%s is of a class that is not served by dwrr; allowed: ids of the groups that are", key)
+		}
+		if err := within(key, p.Quanta[class]); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// Quantum implements Weighted.
+func (s *dwrr) Quantum(class int) units.Bytes { return units.Bytes(s.classes[class&7].quantum) }
 
 // Pick implements Scheduler.
 func (s *dwrr) Pick(eligible uint8) int {

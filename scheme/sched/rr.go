@@ -12,7 +12,7 @@ type rr struct {
 	next   uint8
 }
 
-func newRR(p Params) Scheduler { return &rr{strict: p.Strict} }
+func newRR(_ any, env Env) (Scheduler, error) { return &rr{strict: env.Strict}, nil }
 
 // Pick implements Scheduler.
 func (s *rr) Pick(eligible uint8) int {

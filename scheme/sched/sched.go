@@ -5,7 +5,6 @@ package sched
 import (
 	"math/bits"
 
-	"github.com/xoff-net/xoff/base/mmu"
 	"github.com/xoff-net/xoff/base/registry"
 	"github.com/xoff-net/xoff/base/units"
 )
@@ -20,21 +19,28 @@ type Scheduler interface {
 	Sent(class int, b units.Bytes, emptied bool)
 }
 
-// Params says how classes compete: those in Strict first, the lowest class
-// number before the next, then the others.
-type Params struct {
-	Strict  uint8                    // mask
-	Quantum [mmu.Classes]units.Bytes // of the others, for byte-weighted schemes
+// Weighted is a scheduler whose backlogged classes get bytes in the ratio of their
+// quanta, whatever the frames. Promising Proportion takes one.
+type Weighted interface {
+	Quantum(class int) units.Bytes
 }
 
-// New builds the scheduler of one port.
-type New = func(p Params) Scheduler
+// Env is what a scheduler knows about its port when it is built.
+type Env struct {
+	Strict uint8 // mask: classes that go first, the lowest number before the next
+	Served uint8 // mask: the others, among which the scheme divides what is left
+	Rate   units.Rate
+}
+
+// New builds the scheduler of one port from its parameters.
+type New = func(params any, env Env) (Scheduler, error)
 
 // Schedulers is the table of all schedulers.
 var Schedulers = registry.NewTable("scheduler",
 	registry.Entry[New]{
 		Name: "dwrr", Doc: "deficit weighted round robin by bytes", Promises: registry.InOrder | registry.Proportion,
-		Paper: "Shreedhar and Varghese 1995", New: newDWRR,
+		Paper:  "Shreedhar and Varghese 1995",
+		Params: func() any { return &DWRRParams{Quantum: DefaultQuantum} }, New: newDWRR,
 	},
 	registry.Entry[New]{
 		Name: "rr", Doc: "round robin by frames", Promises: registry.InOrder, New: newRR,

@@ -19,9 +19,20 @@ func serve(s Scheduler, mask uint8, sizes map[int]units.Bytes, n int) []int {
 	return order
 }
 
+// quanta are those of classes 1 and 2.
+func quanta(one, two units.Bytes) *DWRRParams {
+	return &DWRRParams{Quantum: DefaultQuantum, Quanta: map[int]units.Bytes{1: one, 2: two}}
+}
+
+func must(s Scheduler, err error) Scheduler {
+	if err != nil {
+		panic(err)
+	}
+	return s
+}
+
 func TestSequences(t *testing.T) {
-	params := Params{Strict: 1}
-	params.Quantum[1], params.Quantum[2] = 1000, 2000
+	env, params := Env{Strict: 1, Served: 0xfe}, quanta(1000, 2000)
 	sizes := map[int]units.Bytes{0: 64, 1: 1000, 2: 1000, 3: 500}
 	for _, c := range []struct {
 		name string
@@ -30,13 +41,14 @@ func TestSequences(t *testing.T) {
 		want []int
 	}{
 		{"strict", newStrict, 0b110, []int{1, 1, 1, 1, 1, 1}},
+		{"strict, a strict class first", newStrict, 0b111, []int{0, 0, 0, 0, 0, 0}},
 		{"rr", newRR, 0b110, []int{1, 2, 1, 2, 1, 2}},
 		{"rr, strict class first", newRR, 0b111, []int{0, 0, 0, 0, 0, 0}},
 		{"rr, one class", newRR, 0b100, []int{2, 2, 2, 2, 2, 2}},
 		// 1000 B for class 1, then 2000 B for class 2.
 		{"dwrr", newDWRR, 0b110, []int{1, 2, 2, 1, 2, 2}},
 	} {
-		if got := serve(c.new(params), c.mask, sizes, 6); !reflect.DeepEqual(got, c.want) {
+		if got := serve(must(c.new(params, env)), c.mask, sizes, 6); !reflect.DeepEqual(got, c.want) {
 			t.Errorf("%s: %v, want %v", c.name, got, c.want)
 		}
 	}
@@ -47,15 +59,14 @@ func TestSequences(t *testing.T) {
 // +1000 = 0 is not positive: out; +1000 = 1000. Class 2 likewise: two frames in
 // three rounds each.
 func TestDWRROverdraws(t *testing.T) {
-	p := Params{}
-	p.Quantum[1], p.Quantum[2] = 1000, 1000
-	s := newDWRR(p)
+	p := quanta(1000, 1000)
+	s := must(newDWRR(p, Env{Served: 0xff}))
 	got := serve(s, 0b110, map[int]units.Bytes{1: 1500, 2: 1500}, 6)
 	if want := []int{1, 2, 1, 2, 1, 2}; !reflect.DeepEqual(got, want) {
 		t.Errorf("%v, want %v", got, want)
 	}
 	// Small frames of class 2 make up for the large ones of class 1: 3000 B each.
-	s = newDWRR(p)
+	s = must(newDWRR(p, Env{Served: 0xff}))
 	got = serve(s, 0b110, map[int]units.Bytes{1: 1500, 2: 500}, 8)
 	// 1: 1000-1500=-500 | 2: two of 500 | 1: 500-1500=-1000 | 2: two | 1: 0, out | 2: two | 1: 1000.
 	if want := []int{1, 2, 2, 1, 2, 2, 2, 2}; !reflect.DeepEqual(got, want) {
@@ -65,9 +76,8 @@ func TestDWRROverdraws(t *testing.T) {
 
 // A class that empties starts from zero; one that is paused keeps its deficit.
 func TestDWRRKeepsAndForgets(t *testing.T) {
-	p := Params{}
-	p.Quantum[1], p.Quantum[2] = 2000, 1000
-	s := newDWRR(p)
+	p := quanta(2000, 1000)
+	s := must(newDWRR(p, Env{Served: 0xff}))
 	if c := s.Pick(0b110); c != 1 { // class 1 has 2000 B
 		t.Fatal(c)
 	}
@@ -81,7 +91,7 @@ func TestDWRRKeepsAndForgets(t *testing.T) {
 	if got := serve(s, 0b110, map[int]units.Bytes{1: 1000, 2: 1000}, 2); !reflect.DeepEqual(got, []int{1, 2}) {
 		t.Errorf("%v, want [1 2]", got)
 	}
-	s = newDWRR(p)
+	s = must(newDWRR(p, Env{Served: 0xff}))
 	s.Pick(0b110)
 	s.Sent(1, 1000, true) // emptied: the other 1000 B are forgotten
 	s.Pick(0b100)
@@ -91,11 +101,22 @@ func TestDWRRKeepsAndForgets(t *testing.T) {
 	}
 	// A debt is forgotten, too. Quanta of 1000 B: class 1 sends 3000 B and is empty, so
 	// 0 instead of -2000; it gets 1000 while 2 uses what it has, then 1 sends.
-	p.Quantum[1] = 1000
-	s = newDWRR(p)
+	p = quanta(1000, 1000)
+	s = must(newDWRR(p, Env{Served: 0xff}))
 	s.Pick(0b110)
 	s.Sent(1, 3000, true)
 	if got := serve(s, 0b110, map[int]units.Bytes{1: 1000, 2: 1000}, 2); !reflect.DeepEqual(got, []int{2, 1}) {
 		t.Errorf("%v, want [2 1]", got)
+	}
+}
+
+// Where strict classes have higher numbers than others they still go first.
+func TestStrictFirst(t *testing.T) {
+	s := must(newStrict(nil, Env{Strict: 0b1000, Served: 0b0110}))
+	if got := serve(s, 0b1110, nil, 2); !reflect.DeepEqual(got, []int{3, 3}) {
+		t.Errorf("%v, want [3 3]", got)
+	}
+	if got := serve(s, 0b0110, nil, 2); !reflect.DeepEqual(got, []int{1, 1}) {
+		t.Errorf("%v, want [1 1]", got)
 	}
 }

@@ -1,0 +1,146 @@
+package link
+
+import (
+	"fmt"
+	"math/bits"
+
+	"github.com/xoff-net/xoff/base/mmu"
+	"github.com/xoff-net/xoff/base/packet"
+	"github.com/xoff-net/xoff/base/units"
+)
+
+// Rule says how the headroom of a queue is sized.
+type Rule uint8
+
+// Rules of sizing.
+const (
+	RuleExact Rule = iota // everything that can be in flight in this model
+	RuleEq1               // DSH eq. 1
+	RuleBytes             // a number
+)
+
+// Headroom is a size of headroom per queue: `exact`, `eq1` or a number of bytes.
+type Headroom struct {
+	Rule  Rule
+	Bytes units.Bytes
+}
+
+// UnmarshalText reads "exact", "eq1" or a size.
+func (h *Headroom) UnmarshalText(text []byte) error {
+	switch s := string(text); s {
+	case "exact":
+		*h = Headroom{Rule: RuleExact}
+	case "eq1":
+		*h = Headroom{Rule: RuleEq1}
+	default:
+		b, err := units.ParseBytes(s)
+		if err != nil {
+			return fmt.Errorf("%q is not a headroom; allowed: exact, eq1, or a size such as 60000B", s)
+		}
+		if b < 0 || b > mmu.MaxBuffer {
+			return fmt.Errorf("headroom is %s; allowed: 0B to %dB", b, int64(mmu.MaxBuffer))
+		}
+		*h = Headroom{Rule: RuleBytes, Bytes: b}
+	}
+	return nil
+}
+
+// MarshalText writes what UnmarshalText reads.
+func (h Headroom) MarshalText() ([]byte, error) {
+	switch h.Rule {
+	case RuleExact:
+		return []byte("exact"), nil
+	case RuleEq1:
+		return []byte("eq1"), nil
+	default:
+		return []byte(h.Bytes.String()), nil
+	}
+}
+
+// Of returns the headroom of one queue of a port.
+func (h Headroom) Of(p *Port) units.Bytes {
+	switch h.Rule {
+	case RuleExact:
+		return p.cells(Exact(p))
+	case RuleEq1:
+		return p.cells(Eq1(p.Rate, p.DelayIn, p.mtuOut()))
+	default:
+		return h.Bytes
+	}
+}
+
+// Needed is what a queue of a port must be able to count on: Exact, in the cells of
+// its buffer.
+func Needed(p *Port) units.Bytes { return Headroom{Rule: RuleExact}.Of(p) }
+
+// ProcessingCap is the line time that the standard allows a device for acting
+// on a PAUSE (IEEE 802.1Qbb; DSH eq. 1).
+const ProcessingCap units.Bytes = 3840
+
+// Eq1 is DSH eq. 1: PHI = 2 (C D + MTU) + 3840 B. It forgets the frame that
+// crosses the threshold and the line time of the PAUSE frame, and so falls short
+// of Exact when the upstream really takes the full 3840 B of processing.
+func Eq1(rate units.Rate, delay units.Time, mtu units.Bytes) units.Bytes {
+	return 2*(rate.In(delay)+mtu) + ProcessingCap
+}
+
+// Exact is the largest number of bytes that can arrive for one queue from the
+// frame that turns it OFF on: that frame; what leaves the upstream while the
+// PAUSE waits for the frame being sent and for PFC frames before it, is sent
+// itself, travels and is processed; the frame that the upstream has begun; and
+// what is on the wire.
+func Exact(p *Port) units.Bytes {
+	frame := p.MTU + p.WireOverhead
+	pauses := units.Bytes(p.PauseFrames()) * (packet.PFCSize + p.WireOverhead)
+	wire := roundUp(p.Rate, p.DelayIn+p.DelayOut+p.PeerPFC().Processing)
+	return wire + 2*frame + pauses + p.mtuOut() + p.WireOverhead
+}
+
+// mtuOut is the largest frame that leaves: a PAUSE may have to wait for it.
+func (p *Port) mtuOut() units.Bytes { return max(p.MTU, p.MTUOut) }
+
+// PauseFrames is how many PFC frames can be due at once. A frame tells the state
+// of all classes, so one is enough, unless each change must be sent: then an OFF
+// and an ON of every class may wait. What changes beyond that while they do is
+// told by the last of them.
+func (p *Port) PauseFrames() int {
+	if !p.PFC.Ordered {
+		return 1
+	}
+	return 2 * max(1, bits.OnesCount8(p.Lossless))
+}
+
+// MinQuanta is the shortest pause time that can be kept alive: a refresh is due
+// at half-life and may have to wait for the longest frame; and it must leave room
+// for that frame, or refreshes would take all of the wire.
+func (p *Port) MinQuanta() int {
+	const half = packet.QuantumBits / 8 / 2
+	return int((p.mtuOut() + packet.PFCSize + 2*p.WireOverhead + half - 1) / half)
+}
+
+// roundUp returns the bytes that pass in t, with a started byte counted.
+func roundUp(r units.Rate, t units.Time) units.Bytes {
+	b := r.In(t)
+	if r.TxTime(b) < t {
+		b++
+	}
+	return b
+}
+
+// cells grows a number of bytes on the wire to what they can cost in a buffer of
+// cells. The worst mix is all frames of one size: the smallest, or one byte more than
+// fills whole cells, if that wastes more.
+func (p *Port) cells(b units.Bytes) units.Bytes {
+	if p.Cell <= 1 {
+		return b
+	}
+	worst := max(1, p.MinFrame)
+	cost := (worst + p.Cell - 1) / p.Cell * p.Cell
+	if next := cost + 1; next <= p.MTU && (cost+p.Cell)*worst > cost*next {
+		worst, cost = next, cost+p.Cell
+	}
+	return (b + worst - 1) / worst * cost
+}
+
+// Pattern is a regular expression of what UnmarshalText reads, for editors.
+func (Headroom) Pattern() string { return `^(exact|eq1|` + units.BytesPattern + `)$` }

@@ -1,0 +1,67 @@
+// Package link describes one end of a link: rate, delays, frames and how it speaks
+// PFC, and how much headroom a queue needs there.
+package link
+
+import (
+	"math/bits"
+
+	"github.com/xoff-net/xoff/base/units"
+)
+
+// Port is what is known about a port and its cable when it is built.
+type Port struct {
+	Rate         units.Rate
+	DelayIn      units.Time  // from the peer's last bit to here, pipeline included
+	DelayOut     units.Time  // from here to the peer
+	MTU          units.Bytes // largest frame that arrives
+	MTUOut       units.Bytes // largest frame that leaves, if larger than MTU
+	MinFrame     units.Bytes // smallest frame of a lossless class
+	WireOverhead units.Bytes // preamble and gap, per frame
+	Cell         units.Bytes
+	Lossless     uint8 // mask of lossless classes
+	PFC          PFC
+	Peer         *PFC // how the other end speaks PFC; nil: alike
+	Host         bool // a NIC port
+	// Excused is the time from which a dropped lossless frame breaks no promise:
+	// the scheme makes none, or the link has begun to lose what tells the peer to
+	// stop. 0: never.
+	Excused units.Time
+	// Tick cuts the times that frames take to whole multiples, as simulators do that
+	// count in nanoseconds; 0: exact.
+	Tick units.Time
+	// EveryEnd makes the end of every frame an event, as in ns-3: a frame that
+	// arrives at that very moment, but before that event, waits for it.
+	EveryEnd bool
+}
+
+// TxTime is how long bytes take at a rate, in whole ticks of the port.
+func (p *Port) TxTime(r units.Rate, b units.Bytes) units.Time { return TxTime(r, b, p.Tick) }
+
+// TxTime is how long bytes take at a rate, in whole ticks; see Port.Tick.
+func TxTime(r units.Rate, b units.Bytes, tick units.Time) units.Time {
+	if tick <= 1 {
+		return r.TxTime(b)
+	}
+	t := r.TxTimeDown(b)
+	return t - t%tick
+}
+
+// Queues returns the number of lossless classes.
+func (p *Port) Queues() units.Bytes { return units.Bytes(bits.OnesCount8(p.Lossless)) }
+
+// PeerPFC returns how the other end speaks PFC.
+func (p *Port) PeerPFC() *PFC {
+	if p.Peer != nil {
+		return p.Peer
+	}
+	return &p.PFC
+}
+
+// PFC is how a port speaks IEEE 802.1Qbb.
+type PFC struct {
+	Quanta     uint16     // pause time of a frame that is sent
+	Indefinite bool       // a pause that is sent holds until it is withdrawn, as in the papers' simple on/off model
+	Processing units.Time // from the arrival of a frame to its effect
+	Ordered    bool       // every change is sent, in order (Roundabout); see Port.PauseFrames
+	Size       uint16     // of a frame that is sent; 0: as the standard says
+}

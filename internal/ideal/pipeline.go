@@ -1,0 +1,228 @@
+package ideal
+
+import (
+	"slices"
+
+	"github.com/xoff-net/xoff/base/units"
+)
+
+// pipeline follows one flow through an empty network: every packet passes the
+// stages of its way one after the other, waiting where the one before it is not
+// done, and so do the ACKs on their way back.
+//
+// Each time in it is the larger of two earlier ones plus a constant. So once a
+// period of packets moves every time by the same amount as the period before,
+// the next one does so too, until one of the comparisons comes out differently;
+// and how long they will not follows from how their margins change. That is how
+// a flow of a billion packets costs no more than its first few (see leap).
+type pipeline struct {
+	c       *course
+	tx      []units.Time // by stage, of a full packet or an ACK
+	free    []units.Time // by stage: when it is done with the last frame
+	next    units.Time   // when pacing lets the next packet leave
+	gap     units.Time   // from packet to packet by pacing
+	sent    int64        // full packets
+	una     int64        // first packet not acknowledged, as far as the sender knew
+	unacked int          // packets since the last ACK
+	acks    int64        // sent by the receiver
+	pending []pendingAck // on their way, or not yet looked at; only with a window
+	period  int64        // in packets; 0: never leap
+
+	watching bool
+	margins  []units.Time // of the comparisons of a period that is watched
+}
+
+// pendingAck tells the sender, at a time, which packet is expected next.
+type pendingAck struct {
+	seq int64
+	at  units.Time
+}
+
+// maxPeriod bounds periods: longer ones would not come up often enough.
+const maxPeriod = 1 << 15
+
+func newPipeline(c *course) *pipeline {
+	p := &pipeline{c: c, tx: make([]units.Time, len(c.stages)), free: make([]units.Time, len(c.stages))}
+	full := c.payload + c.header
+	for _, way := range c.back {
+		for _, s := range way {
+			p.tx[s] = c.stages[s].tx(c.ack)
+		}
+	}
+	for _, way := range c.there {
+		for _, s := range way {
+			p.tx[s] = c.stages[s].tx(full)
+		}
+	}
+	nic := &c.stages[c.there[0][0]]
+	p.gap = nic.tx(full)
+	if c.rate < nic.rate {
+		p.gap = c.rate.TxTime(full + nic.overhead)
+	}
+	p.period = lcm(int64(len(c.there)), lcm(int64(c.every)*int64(len(c.back)), max(1, c.window)))
+	if p.period > maxPeriod {
+		p.period = 0
+	}
+	return p
+}
+
+func (s *stage) tx(b units.Bytes) units.Time { return s.rate.TxTime(b + s.overhead) }
+
+func lcm(a, b int64) int64 {
+	x, y := a, b
+	for y != 0 {
+		x, y = y, x%y
+	}
+	return a / x * b
+}
+
+// fct returns when the last ACK of a flow of that size arrives. Sizes must not
+// fall from call to call.
+func (p *pipeline) fct(size units.Bytes) units.Time {
+	full := int64((size+p.c.payload-1)/p.c.payload) - 1 // packets before the last
+	for p.sent < full {
+		if p.period > 0 && full-p.sent > 4*p.period {
+			p.leap(full)
+		} else {
+			p.step()
+		}
+	}
+	t, _, _ := p.ready()
+	last := size - units.Bytes(full)*p.c.payload + p.c.header
+	for _, s := range p.c.there[full%int64(len(p.c.there))] {
+		t = max(t, p.free[s]) + p.c.stages[s].tx(last) + p.c.stages[s].delay
+	}
+	for _, s := range p.c.back[p.acks%int64(len(p.c.back))] {
+		t = max(t, p.free[s]) + p.tx[s] + p.c.stages[s].delay
+	}
+	return t
+}
+
+// later returns the later of two times.
+func (p *pipeline) later(a, b units.Time) units.Time {
+	if p.atLeast(a, b) {
+		return a
+	}
+	return b
+}
+
+func (p *pipeline) atLeast(a, b units.Time) bool {
+	if p.watching {
+		p.margins = append(p.margins, a-b)
+	}
+	return a >= b
+}
+
+// ready returns when the next packet leaves, how many of the pending ACKs the
+// sender has then seen, and what they acknowledge.
+func (p *pipeline) ready() (t units.Time, seen int, una int64) {
+	if p.c.window == 0 {
+		return p.next, 0, p.sent // whatever it is, nobody asks
+	}
+	t, una = p.next, p.una
+	for ; p.sent-una >= p.c.window; seen++ {
+		t, una = p.later(t, p.pending[seen].at), p.pending[seen].seq
+	}
+	for ; seen < len(p.pending) && p.atLeast(t, p.pending[seen].at); seen++ {
+		una = p.pending[seen].seq
+	}
+	return t, seen, una
+}
+
+// step sends a full packet.
+func (p *pipeline) step() {
+	t, seen, una := p.ready()
+	p.una, p.pending = una, p.pending[seen:]
+	p.next = t + p.gap
+	t = p.pass(t, p.c.there[p.sent%int64(len(p.c.there))])
+	p.sent++
+	p.unacked++
+	if edge := p.c.window > 0 && p.sent-p.una >= p.c.window; p.unacked < p.c.every && !edge {
+		return
+	}
+	p.unacked = 0
+	t = p.pass(t, p.c.back[p.acks%int64(len(p.c.back))])
+	p.acks++
+	if p.c.window > 0 {
+		p.pending = append(p.pending, pendingAck{p.sent, t})
+	}
+}
+
+// pass moves a frame through the stages of its way.
+func (p *pipeline) pass(t units.Time, way []uint16) units.Time {
+	for _, s := range way {
+		p.free[s] = p.later(t, p.free[s]) + p.tx[s]
+		t = p.free[s] + p.c.stages[s].delay
+	}
+	return t
+}
+
+// leap runs two periods and, if the second was like the first, skips as many as
+// will be like them, up to a number of packets sent.
+func (p *pipeline) leap(to int64) {
+	zero := p.state()
+	first := p.watch()
+	one := p.state()
+	second := p.watch()
+	two := p.state()
+	if len(first) != len(second) || !slices.Equal(zero.counts, one.counts) || !slices.Equal(one.counts, two.counts) {
+		return
+	}
+	for i := range two.times {
+		if two.times[i]-one.times[i] != one.times[i]-zero.times[i] {
+			return
+		}
+	}
+	n := (to - p.sent) / p.period
+	for i, m := range second {
+		moves := m - first[i]
+		switch {
+		case (m >= 0) != (first[i] >= 0):
+			return
+		case m >= 0 && moves < 0:
+			n = min(n, int64(m/-moves))
+		case m < 0 && moves > 0:
+			n = min(n, int64((-m-1)/moves))
+		}
+	}
+	move := func(t *units.Time, i int) { *t += units.Time(n) * (two.times[i] - one.times[i]) }
+	move(&p.next, 0)
+	for i := range p.free {
+		move(&p.free[i], 1+i)
+	}
+	for i := range p.pending {
+		move(&p.pending[i].at, 1+len(p.free)+i)
+		p.pending[i].seq += n * p.period
+	}
+	p.sent += n * p.period
+	p.una += n * p.period
+	p.acks += n * (two.acks - one.acks)
+}
+
+// watch runs a period and returns the margins of its comparisons.
+func (p *pipeline) watch() []units.Time {
+	p.watching, p.margins = true, nil
+	for range p.period {
+		p.step()
+	}
+	p.watching = false
+	return p.margins
+}
+
+// pipelineState is all that decides what comes next: times, and numbers that do
+// not depend on how many packets were sent before.
+type pipelineState struct {
+	times  []units.Time
+	counts []int64
+	acks   int64
+}
+
+func (p *pipeline) state() pipelineState {
+	s := pipelineState{times: append([]units.Time{p.next}, p.free...), acks: p.acks}
+	s.counts = []int64{p.sent - p.una, int64(p.unacked), p.acks % int64(len(p.c.back))}
+	for _, a := range p.pending {
+		s.times = append(s.times, a.at)
+		s.counts = append(s.counts, p.sent-a.seq)
+	}
+	return s
+}

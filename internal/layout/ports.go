@@ -1,0 +1,145 @@
+package layout
+
+import (
+	"github.com/xoff-net/xoff/base/link"
+	"github.com/xoff-net/xoff/base/mmu"
+	"github.com/xoff-net/xoff/base/packet"
+	"github.com/xoff-net/xoff/base/registry"
+	"github.com/xoff-net/xoff/base/units"
+	"github.com/xoff-net/xoff/scenario"
+	"github.com/xoff-net/xoff/scheme/deadlock"
+	"github.com/xoff-net/xoff/scheme/flowctl"
+)
+
+// PortEnd is where a port leads.
+type PortEnd struct {
+	To    int
+	Port  int // of the peer
+	Rate  units.Rate
+	Delay units.Time // to the peer
+	Back  units.Time // from the peer
+	Fault units.Time // from when on the link loses frames; 0: never
+}
+
+// PortEnds returns where each port of each node leads.
+func (l *Layout) PortEnds() [][]PortEnd {
+	if l.ends == nil {
+		l.ends = make([][]PortEnd, l.Graph.Nodes())
+		for i, n := range l.Graph.Ports() {
+			l.ends[i] = make([]PortEnd, n)
+		}
+		faults := l.FirstFaults()
+		for i, c := range l.Graph.Links {
+			there, back := l.DelayInto(c.B, c.Delay), l.DelayInto(c.A, c.Delay)
+			l.ends[c.A][c.PortA] = PortEnd{c.B, c.PortB, c.Rate, there, back, faults[i]}
+			l.ends[c.B][c.PortB] = PortEnd{c.A, c.PortA, c.Rate, back, there, faults[i]}
+		}
+	}
+	return l.ends
+}
+
+// DelayInto adds the pipeline latency of the switch that a link leads to.
+func (l *Layout) DelayInto(node int, d units.Time) units.Time {
+	if node >= l.Graph.Hosts {
+		d += l.SwitchAt(node).Latency
+	}
+	return d
+}
+
+// PortSpecs describes the ports of a node.
+func (l *Layout) PortSpecs(node int) []link.Port {
+	var ports []link.Port
+	for i := range l.PortEnds()[node] {
+		ports = append(ports, l.PortSpec(node, i))
+	}
+	return ports
+}
+
+// MaxFrame is the largest frame that a packet can name.
+const MaxFrame = 65535 * units.Byte
+
+// frameSizes are the largest frame that each host sends and the smallest of a
+// lossless class; the last entry is for all of them.
+type frameSizes struct{ largest, smallest []units.Bytes }
+
+// sizes looks at what hosts send: full packets, ACKs, and PFC frames.
+func (l *Layout) sizes() frameSizes {
+	n := l.Graph.Hosts
+	f := frameSizes{make([]units.Bytes, n+1), make([]units.Bytes, n+1)}
+	f.smallest[n] = MaxFrame
+	for i := range n {
+		f.largest[i], f.smallest[i] = packet.PFCSize, MaxFrame
+		for _, h := range l.HostAt(i).Variants {
+			f.largest[i] = max(f.largest[i], h.Payload+h.HeaderSize(), h.AckSize(l.Telemetry()))
+			f.smallest[i] = min(f.smallest[i], h.Header+1)
+			if mask, ok := l.Masks[h.Ack.Class]; !ok || l.Kinds[lowestID(mask)] == mmu.Lossless {
+				f.smallest[i] = min(f.smallest[i], h.Ack.Size)
+			}
+		}
+		f.largest[n], f.smallest[n] = max(f.largest[n], f.largest[i]), min(f.smallest[n], f.smallest[i])
+	}
+	return f
+}
+
+// sender returns the entry of frameSizes for what arrives from a node.
+func (l *Layout) sender(node int) int { return min(node, l.Graph.Hosts) }
+
+// LargestFrom is the largest frame that can come from a node.
+func (l *Layout) LargestFrom(node int) units.Bytes { return l.frames.largest[l.sender(node)] }
+
+// PortSpec describes a port. A host does as the switch port at the other end of
+// its cable does.
+func (l *Layout) PortSpec(here, port int) link.Port {
+	e := &l.PortEnds()[here][port]
+	p := link.Port{
+		Rate: e.Rate, DelayIn: e.Back, DelayOut: e.Delay,
+		MTU: l.LargestFrom(e.To), MTUOut: l.LargestFrom(here), MinFrame: l.frames.smallest[l.sender(e.To)],
+		WireOverhead: l.Config.Switch.WireOverhead, Lossless: l.MaskOf(mmu.Lossless), Host: here < l.Graph.Hosts,
+	}
+	node, at := here, port
+	if p.Host {
+		node, at = e.To, e.Port
+	}
+	s := l.PortAt(node, at)
+	p.PFC, p.Cell, p.Excused = pfcSpec(&s.PFC), s.Buffer.Cell, e.Fault
+	p.Tick, p.EveryEnd, p.PFC.Size = l.Config.Compat.Tick, l.Config.Compat.EveryEnd, uint16(l.Config.Compat.PFCSize)
+	if !l.PromisesLossless(node, at) {
+		p.Excused = 1
+	}
+	if p.Host {
+		return p
+	}
+	p.MTU, p.MTUOut = max(p.MTU, s.MTU), max(p.MTUOut, s.MTU)
+	if e.To >= l.Graph.Hosts {
+		peer := pfcSpec(&l.PortAt(e.To, e.Port).PFC)
+		p.Peer = &peer
+	}
+	return p
+}
+
+func pfcSpec(p *scenario.PFC) link.PFC {
+	return link.PFC{Quanta: uint16(p.Quanta), Indefinite: p.Hold == "indefinite", Processing: p.Processing, Ordered: !p.Coalesce}
+}
+
+// PromisesLossless reports whether the schemes of a switch port promise that no
+// lossless frame is dropped there.
+func (l *Layout) PromisesLossless(node, port int) bool {
+	promises := PromisesOf(l.PortAt(node, port).FlowControl)
+	handler, err := deadlock.Handlers.Get(l.SwitchAt(node).Deadlock.Name)
+	return err == nil && promises&handler.Promises&registry.Lossless != 0
+}
+
+// PromisesOf returns what a flow control promises with its parameters; nothing for one
+// that does not exist, which is reported elsewhere.
+func PromisesOf(c scenario.Choice) registry.Promise {
+	e, err := flowctl.Schemes.Get(c.Name)
+	if err != nil {
+		return 0
+	}
+	if s, err := e.New(c.Params); err == nil {
+		if c, ok := s.(flowctl.Conditional); ok {
+			return c.Keeps(e.Promises)
+		}
+	}
+	return e.Promises
+}

@@ -1,0 +1,159 @@
+package layout
+
+import (
+	"github.com/xoff-net/xoff/base/link"
+	"github.com/xoff-net/xoff/base/mmu"
+	"github.com/xoff-net/xoff/base/units"
+	"github.com/xoff-net/xoff/dataplane"
+	"github.com/xoff-net/xoff/internal/strict"
+	"github.com/xoff-net/xoff/scenario"
+	"github.com/xoff-net/xoff/scheme/buffer"
+	"github.com/xoff-net/xoff/scheme/deadlock"
+	"github.com/xoff-net/xoff/scheme/flowctl"
+	"github.com/xoff-net/xoff/scheme/mark"
+	"github.com/xoff-net/xoff/scheme/route"
+	"github.com/xoff-net/xoff/scheme/sched"
+)
+
+// Switch describes a switch that routes by a table.
+func (l *Layout) Switch(node int, table *route.Table) (*dataplane.SwitchSpec, error) {
+	cfg := &l.SwitchAt(node).Switch
+	policy, err := buffer.Policies.Get(cfg.Policy.Name)
+	if err != nil {
+		return nil, strict.At("switch.policy.name", err)
+	}
+	handler, err := deadlock.Handlers.Get(cfg.Deadlock.Name)
+	if err != nil {
+		return nil, strict.At("switch.deadlock.name", err)
+	}
+	ports := l.PortSpecs(node)
+	s := &dataplane.SwitchSpec{
+		Name:   l.Graph.Names[node],
+		Node:   uint16(node),
+		Buffer: mmu.Spec{Size: cfg.Buffer.Size, Private: cfg.Buffer.PrivatePerQueue, Cell: cfg.Buffer.Cell, Kinds: l.Kinds},
+		Ports:  ports,
+		Policy: func(e buffer.Env) (buffer.Policy, error) { return policy.New(cfg.Policy.Params, e) },
+		Marker: func(port int) (mark.Marker, error) { return Marker(&l.PortAt(node, port).ECN, ports[port].Rate) },
+		Deadlock: func(sw deadlock.Switch) (deadlock.Handler, error) {
+			h, err := handler.New(cfg.Deadlock.Params, sw)
+			if err != nil {
+				return nil, l.Config.Locate(cfg.Deadlock.Wrong("switch.deadlock", err))
+			}
+			return h, nil
+		},
+		AtEnqueue: cfg.ECN.At == "enqueue", Telemetry: l.Telemetry(),
+		Router: func(e route.Env) (route.Router, error) { return l.Router(node, e) },
+		Routes: table, RouteSeed: l.RouteSeed(node), Seed: l.seedOf("switch", node),
+		Scheduler: func(port int) (sched.Scheduler, error) {
+			return l.Scheduler(&l.PortAt(node, port).Scheduler, ports[port].Rate)
+		},
+		Peaks: l.Config.Output.Watermarks,
+	}
+	for i := range ports {
+		here := l.PortAt(node, i)
+		scheme, err := FlowScheme(here.FlowControl)
+		if err != nil {
+			return nil, err
+		}
+		s.Flow = append(s.Flow, scheme)
+		s.ECN = append(s.ECN, l.Marked(&here.ECN))
+	}
+	if cfg.Buffer.ReserveFor == "chip" {
+		s.Spare, s.SparePool = l.Spare(&cfg.Buffer, cfg.Ports, s.Flow, ports)
+	}
+	return s, nil
+}
+
+// RouteSeed is the seed of the router of a switch.
+func (l *Layout) RouteSeed(node int) uint64 { return l.seedOf("route", node) }
+
+// Router builds the router of a switch.
+func (l *Layout) Router(node int, env route.Env) (route.Router, error) {
+	cfg := l.RoutingAt(node)
+	e, err := route.Routers.Get(cfg.Name)
+	if err != nil {
+		return nil, strict.At("routing.name", err)
+	}
+	r, err := e.New(cfg.Params, env)
+	if err != nil {
+		return nil, cfg.Wrong("routing", err)
+	}
+	return r, nil
+}
+
+// Spare is what the ports of the chip take that are not connected: as much as the most
+// demanding connected one, in the same way. Pool is what of that belongs to the pool of
+// headroom.
+func (l *Layout) Spare(buf *scenario.Buffer, chip int, schemes []flowctl.Scheme, ports []link.Port) (all, pool units.Bytes) {
+	most, pools := units.Bytes(0), false
+	for i := range ports {
+		if part := schemes[i].Reserve(&ports[i]); part > most {
+			most, pools = part, flowctl.Pools(schemes[i])
+		}
+	}
+	n := units.Bytes(max(0, chip-len(ports)))
+	if pools {
+		pool = n * most
+	}
+	queues := units.Bytes(len(IDs(l.MaskOf(mmu.Lossless, mmu.Lossy))))
+	return n * (most + queues*buf.PrivatePerQueue), pool
+}
+
+// FlowScheme builds a flow control.
+func FlowScheme(c scenario.Choice) (flowctl.Scheme, error) {
+	e, err := flowctl.Schemes.Get(c.Name)
+	if err != nil {
+		return nil, strict.At("switch.flow_control.name", err)
+	}
+	s, err := e.New(c.Params)
+	if err != nil {
+		return nil, c.Wrong("switch.flow_control", err)
+	}
+	return s, nil
+}
+
+// Marker builds the marker of a port.
+func Marker(e *scenario.ECN, r units.Rate) (mark.Marker, error) {
+	m, err := mark.Markers.Get(e.Name)
+	if err != nil {
+		return nil, strict.At("switch.ecn.name", err)
+	}
+	return m.New(e.Params, r)
+}
+
+// Marked returns the classes that a port marks.
+func (l *Layout) Marked(e *scenario.ECN) uint8 {
+	if len(e.Classes) == 0 {
+		return l.MaskOf(mmu.Lossless, mmu.Lossy)
+	}
+	mask := uint8(0)
+	for _, g := range e.Classes {
+		mask |= l.Masks[g]
+	}
+	return mask
+}
+
+// Scheduler builds the scheduler of a port. Where every class goes first there is
+// nothing left for a scheme to divide.
+func (l *Layout) Scheduler(cfg *scenario.Scheduler, rate units.Rate) (sched.Scheduler, error) {
+	env := sched.Env{Rate: rate}
+	for _, g := range cfg.Strict {
+		env.Strict |= l.Masks[g]
+	}
+	for _, g := range cfg.Served(l.Config) {
+		env.Served |= l.Masks[g]
+	}
+	name := cfg.Name
+	if env.Served == 0 {
+		name = "strict"
+	}
+	e, err := sched.Schedulers.Get(name)
+	if err != nil {
+		return nil, strict.At("switch.scheduler.name", err)
+	}
+	s, err := e.New(cfg.Params, env)
+	if err != nil {
+		return nil, cfg.Wrong("switch.scheduler", err)
+	}
+	return s, nil
+}

@@ -1,0 +1,305 @@
+// Package validate finds what is wrong with a scenario beyond what decoding can see:
+// ranges, names that refer to each other, what fits into what.
+package validate
+
+import (
+	"fmt"
+	"reflect"
+	"slices"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+
+	"github.com/xoff-net/xoff/base/mmu"
+	"github.com/xoff-net/xoff/base/registry"
+	"github.com/xoff-net/xoff/base/units"
+	"github.com/xoff-net/xoff/internal/layout"
+	"github.com/xoff-net/xoff/internal/strict"
+	"github.com/xoff-net/xoff/scenario"
+	"github.com/xoff-net/xoff/sim"
+	"github.com/xoff-net/xoff/topo"
+)
+
+// Bounds of single keys. They keep every product of the model within 64 bits.
+const (
+	maxCell     = 4096 * units.Byte
+	maxOverhead = 1000 * units.Byte
+	maxFlaps    = 1000
+)
+
+// Scenario checks a scenario. Errors say where the key was written.
+func Scenario(c *scenario.Config) error { return c.Locate(check(c, true)) }
+
+// Fabric is Scenario, but what is set aside of buffers may be more than there is.
+func Fabric(c *scenario.Config) error { return c.Locate(check(c, false)) }
+
+func check(cfg *scenario.Config, fits bool) error {
+	c := checker{cfg}
+	if err := strict.First(c.checkName(), c.checkTopology(), c.checkClasses()); err != nil {
+		return err
+	}
+	err := strict.First(c.checkSwitch(), c.checkScheduler(), c.checkECN(), c.checkHosts(), c.checkTransports(), c.checkRun(), c.checkOutput(), c.checkCompat())
+	if err != nil {
+		return err
+	}
+	l, err := layout.New(cfg)
+	if err != nil {
+		return err
+	}
+	f := fabric{l}
+	if err := f.checkSettings(); err != nil {
+		return err
+	}
+	err = strict.First(
+		f.checkSchemes(), f.checkPFC(), f.checkChips(), strict.When(fits, f.checkBuffers()), f.checkDeadlock(), f.checkLinks(), f.checkRouting(), f.checkReceive(),
+	)
+	if err != nil {
+		return err
+	}
+	return strict.First(f.checkFaults(), f.checkWorkloads(), f.checkProbes())
+}
+
+// checker checks what needs no fabric.
+type checker struct{ *scenario.Config }
+
+func (c checker) checkTopology() error {
+	_, err := layout.Graph(c.Config)
+	return err
+}
+
+// maxTick is more than any simulator rounds times by.
+const maxTick = units.Microsecond
+
+func (c checker) checkCompat() error {
+	return strict.First(
+		strict.Within("compat.tick", c.Compat.Tick, 0, maxTick), strict.Within("compat.base_rtt", c.Compat.BaseRTT, 0, units.Second), strict.Within("compat.ack_queue", c.Compat.AckQueue, 0, mmu.Classes-1),
+		strict.Within("compat.pfc_size", c.Compat.PFCSize, 0, 1500), strict.When(c.Compat.NIC != "", strict.OneOf("compat.nic", c.Compat.NIC, "lists", "scan")),
+		strict.When(c.Compat.Ties != "", strict.OneOf("compat.ties", c.Compat.Ties, "key", "insertion")),
+	)
+}
+
+// printable reports whether a name can stand in a table and in a file.
+func printable(s string) bool {
+	if !utf8.ValidString(s) || strings.TrimSpace(s) != s || len(s) > 200 {
+		return false
+	}
+	return strings.IndexFunc(s, func(r rune) bool { return !unicode.IsPrint(r) }) < 0
+}
+
+func (c checker) checkName() error {
+	if c.Name == "" || !printable(c.Name) || strings.ContainsAny(c.Name, `/\`) { // results go to a folder of that name
+		return strict.Atf("name", "%q is not a name; allowed: printable text without slashes and without spaces around it", c.Name)
+	}
+	return nil
+}
+
+func (c checker) checkClasses() error {
+	if len(c.Classes) == 0 {
+		return strict.Atf("classes", "there are none; allowed: at least one group")
+	}
+	var owner [mmu.Classes]string
+	for _, name := range c.GroupNames() {
+		g := c.Classes[name]
+		path := "classes." + name
+		if !strict.Name(name) {
+			return strict.Atf(path, "%q cannot name a group; allowed: a letter, then letters, digits, - and _", name)
+		}
+		if err := strict.Words(path, reflect.ValueOf(g)); err != nil {
+			return err
+		}
+		if len(g.IDs) == 0 {
+			return strict.Atf(path+".ids", "the group is empty; allowed: ids 0 to %d", mmu.Classes-1)
+		}
+		for i, id := range g.IDs {
+			at := fmt.Sprintf("%s.ids[%d]", path, i)
+			if err := strict.Within(at, id, 0, mmu.Classes-1); err != nil {
+				return err
+			}
+			if owner[id] != "" {
+				return strict.Atf(at, "class %d is in group %s already; allowed: each class once", id, owner[id])
+			}
+			owner[id] = name
+		}
+	}
+	return nil
+}
+
+// group checks the name of a group of classes.
+func (c checker) group(path, name string) error { return strict.OneOf(path, name, c.GroupNames()...) }
+
+// sameClass is the class of ACKs that travel in the class of their data.
+const sameClass = "same"
+
+func (c checker) ackClass(path, name string) error {
+	return strict.OneOf(path, name, append(c.GroupNames(), sameClass)...)
+}
+
+func (c checker) checkSwitch() error {
+	s := &c.Switch
+	buf, p := &s.Buffer, &s.PFC
+	return strict.First(
+		strict.Words("switch", reflect.ValueOf(*s)),
+		strict.Within("switch.ports", s.Ports, 0, sim.MaxPorts),
+		strict.Within("switch.buffer.size", buf.Size, 1, mmu.MaxBuffer),
+		strict.Within("switch.buffer.private_per_queue", buf.PrivatePerQueue, 0, mmu.MaxBuffer),
+		strict.Within("switch.buffer.cell", buf.Cell, 1, maxCell),
+		strict.Within("switch.pfc.quanta", p.Quanta, 1, 65535),
+		strict.Within("switch.pfc.processing", p.Processing, 0, topo.MaxDelay),
+		strict.Within("switch.latency", s.Latency, 0, topo.MaxDelay),
+		strict.Within("switch.wire_overhead", s.WireOverhead, 0, maxOverhead),
+		strict.Within("switch.mtu", s.MTU, 0, layout.MaxFrame),
+	)
+}
+
+func (c checker) checkScheduler() error {
+	s := &c.Switch.Scheduler
+	const path = "switch.scheduler"
+	_, masks := layout.Classes(c.Config)
+	covered := uint8(0)
+	for _, list := range []struct {
+		name   string
+		groups []string
+	}{{"strict", s.Strict}, {"groups", s.Groups}} {
+		for i, g := range list.groups {
+			at := fmt.Sprintf("%s.%s[%d]", path, list.name, i)
+			if err := c.group(at, g); err != nil {
+				return err
+			}
+			if covered&masks[g] != 0 {
+				return strict.Atf(at, "group %s is scheduled already; allowed: each group once", g)
+			}
+			covered |= masks[g]
+		}
+	}
+	for _, name := range c.GroupNames() {
+		if covered&masks[name] == 0 && len(s.Groups) > 0 {
+			return strict.Atf(path, "group %s is not scheduled; allowed: every group in strict or groups", name)
+		}
+	}
+	return nil
+}
+
+func (c checker) checkECN() error {
+	e := &c.Switch.ECN
+	for i, g := range e.Classes {
+		if err := c.group(fmt.Sprintf("switch.ecn.classes[%d]", i), g); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (c checker) checkHosts() error {
+	h := &c.Hosts
+	err := strict.First(
+		strict.Within("hosts.payload", h.Payload, 1, layout.MaxFrame),
+		strict.Within("hosts.header", h.Header, 1, layout.MaxFrame),
+	)
+	if err != nil {
+		return err
+	}
+	if frame := h.Payload + h.Header; frame > layout.MaxFrame {
+		return strict.Atf("hosts.payload", "with its header a packet has %d bytes; allowed: at most %d", int64(frame), int64(layout.MaxFrame))
+	}
+	r := &h.Reliability
+	return strict.First(
+		strict.Within("hosts.ack.every", h.Ack.Every, 1, 65535),
+		strict.Within("hosts.ack.size", h.Ack.Size, 1, layout.MaxFrame),
+		c.ackClass("hosts.ack.class", h.Ack.Class),
+		strict.Words("hosts", reflect.ValueOf(*h)),
+		strict.Positive("hosts.cnp.interval", h.CNP.Interval),
+		strict.Positive("hosts.reliability.timeout", r.Timeout),
+		strict.Positive("hosts.reliability.min_rto", r.MinRTO),
+		strict.Positive("hosts.reliability.rto_low", r.RTOLow),
+		strict.Within("hosts.reliability.few", r.Few, 0, 1<<20),
+		strict.Within("hosts.reliability.window", r.Window, 0, layout.MaxReorder),
+		strict.Within("hosts.telemetry.header", h.Telemetry.Header, 0, maxOverhead),
+		strict.Within("hosts.telemetry.ack", h.Telemetry.Ack, 0, maxOverhead),
+		strict.Within("hosts.reliability.max_timeout", r.MaxTimeout, r.Timeout, units.MaxTime),
+		strict.Span("hosts.reliability.nack_interval", r.NackInterval),
+	)
+}
+
+func (c checker) checkRun() error {
+	r := &c.Run
+	err := strict.First(
+		strict.Positive("run.arrivals", r.Arrivals),
+		strict.Span("run.measure.from", r.Measure.From),
+		strict.Span("run.measure.to", r.Measure.To),
+		strict.Words("run", reflect.ValueOf(*r)),
+		strict.Positive("run.stop.at_most", r.Stop.AtMost),
+	)
+	switch {
+	case err != nil:
+		return err
+	case r.Arrivals > r.Stop.AtMost:
+		return strict.Atf("run.arrivals", "flows arrive for %s but the run ends after %s; allowed: at most run.stop.at_most", r.Arrivals, r.Stop.AtMost)
+	case r.Measure.To != 0 && r.Measure.From >= r.Measure.To:
+		return strict.Atf("run.measure.from", "from %s to %s is no time; allowed: from before to", r.Measure.From, r.Measure.To)
+	case r.Measure.From >= r.Arrivals:
+		return strict.Atf("run.measure.from", "no flow starts at or after %s; allowed: less than run.arrivals, %s", r.Measure.From, r.Arrivals)
+	}
+	return nil
+}
+
+// maxBuckets bounds the statistics that are kept per group of flows.
+const maxBuckets = 100
+
+func (c checker) checkOutput() error {
+	o := &c.Output
+	if o.FlowTrace {
+		if err := c.Traceable(); err != nil {
+			return err
+		}
+	}
+	if err := strict.OneOf("output.group_by", o.GroupBy, "workload", "class", "none"); err != nil {
+		return err
+	}
+	if len(o.SizeBuckets) > maxBuckets {
+		return strict.Atf("output.size_buckets", "there are %d buckets; allowed: at most %d", len(o.SizeBuckets), maxBuckets)
+	}
+	for i, b := range o.SizeBuckets {
+		path := fmt.Sprintf("output.size_buckets[%d]", i)
+		if err := strict.Within(path, b, 1, layout.MaxFlow); err != nil {
+			return err
+		}
+		if i > 0 && b <= o.SizeBuckets[i-1] {
+			return strict.Atf(path, "%s does not come after %s; allowed: rising sizes", b, o.SizeBuckets[i-1])
+		}
+	}
+	return nil
+}
+
+// checkTransports checks what needs no fabric.
+func (c checker) checkTransports() error {
+	for _, name := range layout.TransportNames(c.Config) {
+		at := "hosts.transports." + name
+		if !strict.Name(name) {
+			return strict.Atf(at, "%q cannot name a transport; allowed: a letter, then letters, digits, - and _", name)
+		}
+		t := reflect.TypeFor[scenario.Hosts]()
+		allowed := strict.KeysWithin(t, "transport")
+		for _, k := range c.Hosts.Transports[name].Keys.Keys() {
+			switch {
+			case slices.Contains(allowed, k):
+			case slices.Contains(strict.KeyNames(t), k):
+				return strict.Atf(at+"."+k, "%s cannot be set for a transport; allowed: %s", k, strings.Join(allowed, ", "))
+			default:
+				return &strict.Error{Path: at, Err: registry.Unknown("key", k, allowed), Key: k}
+			}
+		}
+	}
+	return nil
+}
+
+// checkTransport checks the name of a transport; none is the hosts' own.
+func (c checker) checkTransport(path, name string) error {
+	if name == "" {
+		return nil
+	}
+	names := layout.TransportNames(c.Config)
+	if len(names) == 0 {
+		return strict.Atf(path, "there is no transport %q; allowed: names in hosts.transports", name)
+	}
+	return strict.OneOf(path, name, names...)
+}

@@ -1,0 +1,138 @@
+package scenario
+
+import (
+	"errors"
+	"io/fs"
+	"os"
+	"slices"
+
+	"github.com/xoff-net/xoff/internal/strict"
+)
+
+// InputError is a mistake in what the user wrote, with its place. Every error of
+// reading and validating that the user can mend is one.
+type InputError = strict.InputError
+
+// ReadFile reads a scenario file. Each set is a `path=value` that overrides a key of
+// the file, such as `switch.policy.alpha=1/8`.
+func ReadFile(path string, set ...string) (*Config, error) {
+	data, err := os.ReadFile(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, &InputError{File: path, Err: missingFile{}}
+	}
+	if err != nil {
+		return nil, &InputError{Err: err}
+	}
+	return Parse(path, data, set...)
+}
+
+// missingFile is fs.ErrNotExist in words that help.
+type missingFile struct{}
+
+func (missingFile) Error() string {
+	return "there is no such file; allowed: a scenario, such as the one that `xoff demo` leaves behind"
+}
+
+func (missingFile) Is(target error) bool { return target == fs.ErrNotExist }
+
+// Parse reads a scenario and fills in the defaults. The name stands for the file in
+// messages. What decoding cannot see, build.Validate finds.
+func Parse(name string, data []byte, set ...string) (*Config, error) {
+	src := strict.NewSource(name, data)
+	body, err := strict.Parse(src, data, "scenario")
+	if err != nil {
+		return nil, err
+	}
+	c := Default()
+	c.places = strict.NewPlaces(src)
+	if err := c.decoder().Decode(body, c); err != nil {
+		return nil, err
+	}
+	for _, s := range set {
+		if err := c.set(s); err != nil {
+			return nil, err
+		}
+	}
+	if err := strict.First(c.readTopology(), c.locateFiles()); err != nil {
+		return nil, err
+	}
+	c.settle()
+	c.Resolve()
+	return c, nil
+}
+
+// decoder reads parts of a scenario.
+func (c *Config) decoder() *strict.Decoder {
+	return &strict.Decoder{Places: c.places, What: "scenario", Forms: forms}
+}
+
+// forms returns the notation of the types that have one of their own.
+func forms(pointer any) any {
+	switch t := pointer.(type) {
+	case *Choice:
+		return choiceForm{Choice: t}
+	case *ECN:
+		return holding(t, &t.Choice, ecnKeys)
+	case *Scheduler:
+		return schedulerForm{holding(t, &t.Choice, schedulerKeys), t}
+	case *Routing:
+		return holding(t, &t.Choice, routingKeys)
+	case *Topology:
+		return holding(t, &t.Choice, topologyKeys)
+	case *Probe:
+		return probeForm{holding(t, &t.Choice, probeKeys)}
+	case *Workload:
+		return workloadForm{t}
+	case *Override:
+		return overrideForm{t}
+	case *Variant:
+		return variantForm{t}
+	case *Selection:
+		return selectionForm{t}
+	case *ClassChoice:
+		return classForm{t}
+	}
+	return nil
+}
+
+// Locate adds to an error about a key where that key was written. Other errors
+// pass unchanged.
+func (c *Config) Locate(err error) error { return c.places.Locate(err) }
+
+// Written says whether a key stands in the scenario or in a setting: what is absent
+// and what is zero are not always the same.
+func (c *Config) Written(path string) bool { return c.places.Has(path) }
+
+// settle chooses the defaults that depend on which keys were written.
+func (c *Config) settle() {
+	if c.Written("classes") {
+		control, _ := c.Groups()
+		if s := &c.Switch.Scheduler; !c.Written("switch.scheduler.strict") {
+			s.Strict = slices.DeleteFunc(control, func(g string) bool { return slices.Contains(s.Groups, g) })
+		}
+		if control, _ := c.Groups(); !c.Written("hosts.ack.class") && len(control) > 0 {
+			c.Hosts.Ack.Class = control[0]
+		}
+	}
+	if c.Written("switch.ports") && !c.Written("switch.buffer.reserve_for") {
+		c.Switch.Buffer.ReserveFor = "chip"
+	}
+	c.settleOverrides()
+	if !c.Written("hosts.reliability.max_timeout") {
+		c.Hosts.Reliability.MaxTimeout = max(c.Hosts.Reliability.MaxTimeout, c.Hosts.Reliability.Timeout)
+	}
+}
+
+// settleOverrides writes into overrides what follows from their keys and from
+// what the file left open: a chip whose ports are known reserves for all of them.
+func (c *Config) settleOverrides() {
+	if c.Written("switch.buffer.reserve_for") {
+		return
+	}
+	for i := range c.Switch.Overrides {
+		o := &c.Switch.Overrides[i]
+		if o.Keys.Has(strict.Steps("ports")...) && !o.Keys.Has(strict.Steps("buffer", "reserve_for")...) {
+			o.Keys = o.Keys.Set("chip", "buffer", "reserve_for")
+		}
+	}
+}

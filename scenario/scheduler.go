@@ -1,0 +1,77 @@
+package scenario
+
+import (
+	"slices"
+
+	"github.com/xoff-net/xoff/internal/strict"
+)
+
+var schedulerKeys = []string{"strict", "groups"}
+
+// schedulerForm is how a Scheduler is written: `{name: dwrr, strict: [control],
+// quantum: 1600B}`. A list of groups under the name of a scheme, `dwrr: [rdma]` or
+// `rr: [rdma]`, chooses it as well: the older form.
+type schedulerForm struct {
+	choiceForm
+	s *Scheduler
+}
+
+// namedLists are the keys of the older form.
+var namedLists = []string{"dwrr", "rr"}
+
+// DecodeKeys implements strict.Keyed.
+func (f schedulerForm) DecodeKeys(d *strict.Decoder, entries []strict.Entry, path string) error {
+	given := func(key string) bool {
+		return slices.ContainsFunc(entries, func(e strict.Entry) bool { return e.Key == key })
+	}
+	var list *strict.Entry
+	rest := slices.Clone(entries)
+	for _, name := range namedLists {
+		var err error
+		rest, err = strict.Take(rest, name, func(e strict.Entry) error {
+			switch {
+			case e.Value.Shape != strict.List:
+				return d.Mismatch(e.Value, strict.Join(path, name), "a list")
+			case len(e.Value.Items) == 0:
+				return nil
+			case list != nil:
+				return d.Fail(e.At, strict.Join(path, name), "a port serves its groups by %s or by %s; allowed: one of the two", list.Key, name)
+			}
+			list = &e
+			return nil
+		})
+		if err != nil {
+			return err
+		}
+	}
+	if list != nil {
+		word := &strict.Node{Shape: strict.Word, Text: list.Key, At: list.At}
+		if !given("name") {
+			rest = append(rest, strict.Entry{Key: "name", At: list.At, Value: word})
+		}
+		rest = append(rest, strict.Entry{Key: "groups", At: list.At, Value: list.Value})
+		if list.Key != "dwrr" { // which gave quanta a meaning only for itself
+			rest = slices.DeleteFunc(rest, func(e strict.Entry) bool { return e.Key == "quantum" || e.Key == "quanta" })
+		}
+	}
+	groups := list != nil || given("groups")
+	if given("strict") && !groups {
+		f.s.Groups = nil // all that are left, again
+	}
+	if err := f.choiceForm.DecodeKeys(d, rest, path); err != nil {
+		return err
+	}
+	if groups && !given("strict") {
+		f.s.Strict = slices.DeleteFunc(slices.Clone(f.s.Strict), func(g string) bool { return slices.Contains(f.s.Groups, g) })
+	}
+	return nil
+}
+
+// Served returns the groups that the scheme serves: those that are listed, or all
+// that are not strict.
+func (s *Scheduler) Served(c *Config) []string {
+	if len(s.Groups) > 0 {
+		return s.Groups
+	}
+	return slices.DeleteFunc(c.GroupNames(), func(g string) bool { return slices.Contains(s.Strict, g) })
+}

@@ -1,0 +1,27 @@
+package route
+
+import (
+	"github.com/xoff-net/xoff/base/packet"
+	"github.com/xoff-net/xoff/base/units"
+)
+
+// static takes the first of the equal-cost ports and never learns of changes,
+// which is how routing loops and cyclic dependencies are constructed.
+type static struct{ table *Table }
+
+func newStatic(_ any, env Env) (Router, error) { return &static{table: env.Table}, nil }
+
+// Replace implements Router: static routes stay.
+func (r *static) Replace(*Table) {}
+
+// Route implements Router.
+func (r *static) Route(_ units.Time, _ int, p *packet.Packet) int {
+	if port, ok := r.table.pinned(p); ok {
+		return port
+	}
+	ports := r.table.Set(p.Dst)
+	if len(ports) == 0 {
+		return -1
+	}
+	return int(ports[0])
+}
