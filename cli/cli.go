@@ -16,16 +16,16 @@ import (
 	"github.com/fatih/color"
 	"github.com/spf13/cobra"
 
+	"github.com/xoff-net/xoff/run"
 	"github.com/xoff-net/xoff/scenario"
 )
 
 // Exit codes.
 const (
-	exitOK          = 0
-	exitFailure     = 1
-	exitInput       = 2 // a mistake in the scenario or on the command line
-	exitBroken      = 3 // a promise of the fabric was broken: lossless drop, invariant
-	exitInterrupted = 130
+	exitOK          = run.Fine
+	exitFailure     = run.Failure
+	exitInput       = run.BadInput
+	exitInterrupted = run.Interrupted
 )
 
 // failure is an error of a command with the exit code that it calls for. Other

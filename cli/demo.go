@@ -36,7 +36,7 @@ func (a *app) demoCommand() *cobra.Command {
 			if err != nil || a.json || a.quiet {
 				return err
 			}
-			return wrap(exitFailure, a.explain(done.summary, cfg))
+			return wrap(exitFailure, a.explain(done.Summary, cfg))
 		},
 	}
 	f.register(cmd)

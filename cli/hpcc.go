@@ -15,8 +15,8 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/xoff-net/xoff/internal/publicsim"
+	"github.com/xoff-net/xoff/run"
 	"github.com/xoff-net/xoff/scenario"
-	"github.com/xoff-net/xoff/scenario/build"
 )
 
 // hpccFlags are the flags of runs of files of the public simulators.
@@ -83,16 +83,18 @@ func (a *app) runHPCC(cmd *cobra.Command, f *runFlags, h *hpccFlags) error {
 	if cmd.Flags().Changed("seed") {
 		cfg.Seed = a.seed
 	}
-	run, err := in.Build(cfg, build.Options{Invariants: f.invariants != invariantsOff})
+	o := f.options()
+	public, err := in.Build(cfg, o.BuildOptions())
 	if err != nil {
 		return wrap(exitInput, cfg.Locate(err))
 	}
-	_, err = a.execute(cmd, run.Built, &tracing{}, f, func(to *results) error {
-		if err := to.file(in.Settings.FCT, "completion times as the public simulator writes them", func(w io.Writer) error { return publicsim.WriteFCT(w, run.Done()) }); err != nil {
+	o.Extra = func(to *run.Folder) error {
+		if err := to.File(in.Settings.FCT, "completion times as the public simulator writes them", func(w io.Writer) error { return publicsim.WriteFCT(w, public.Done()) }); err != nil {
 			return err
 		}
-		return to.file(in.Settings.PFC, "its trace of pauses", func(w io.Writer) error { return publicsim.WritePFC(w, run.Pauses()) })
-	})
+		return to.File(in.Settings.PFC, "its trace of pauses", func(w io.Writer) error { return publicsim.WritePFC(w, public.Pauses()) })
+	}
+	_, err = a.execute(cmd, public.Built, f, o)
 	return err
 }
 

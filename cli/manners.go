@@ -11,6 +11,7 @@ import (
 
 	"github.com/xoff-net/xoff/base/registry"
 	"github.com/xoff-net/xoff/internal/reproduce"
+	"github.com/xoff-net/xoff/run"
 	"github.com/xoff-net/xoff/scenario"
 )
 
@@ -106,8 +107,8 @@ func complete(cmd *cobra.Command) {
 	for _, s := range scenario.Shorthands {
 		completeFlag(cmd, s.Flag, schemeNames(s.Kind()))
 	}
-	completeFlag(cmd, "invariants", []string{invariantsOff, invariantsCount, invariantsStrict})
-	completeFlag(cmd, "engine", []string{"fast", "oracle"})
+	completeFlag(cmd, "invariants", run.Checking())
+	completeFlag(cmd, "engine", run.Engines())
 	completeFlag(cmd, "chip", chipNames())
 	completeFlag(cmd, "scale", []string{reproduce.Quick, reproduce.Full})
 	switch cmd.Name() {

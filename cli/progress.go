@@ -4,29 +4,13 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/xoff-net/xoff/base/units"
 	"github.com/xoff-net/xoff/internal/sweep"
-	"github.com/xoff-net/xoff/scenario/build"
+	"github.com/xoff-net/xoff/run"
 )
 
-// shareOf estimates how much of a run is done, from what ends it.
-func shareOf(b *build.Built, now units.Time) float64 {
-	run := &b.Config.Run
-	if run.Stop.When == "time" {
-		return float64(now) / float64(run.Stop.AtMost)
-	}
-	done := 0
-	for i := range b.Flows.Flow {
-		if b.Flows.Done(i) {
-			done++
-		}
-	}
-	return max(float64(now)/float64(run.Stop.AtMost), float64(done)/float64(max(1, len(b.Flows.Flow))))
-}
-
 // progressLine tells how far a run is.
-func progressLine(now units.Time, share float64, hops uint64, passed time.Duration) string {
-	return fmt.Sprintf("%s simulated, %.0f %%", human(now), share*100) + speed(hops, passed) + timeLeft(share, passed)
+func progressLine(p run.Progress, passed time.Duration) string {
+	return fmt.Sprintf("%s simulated, %.0f %%", human(p.Now), p.Share*100) + speed(p.Hops, passed) + timeLeft(p.Share, passed)
 }
 
 // sweepLine tells how far a sweep is.

@@ -12,13 +12,15 @@ import (
 
 	"github.com/xoff-net/xoff/base/units"
 	"github.com/xoff-net/xoff/metrics"
+	"github.com/xoff-net/xoff/run"
 	"github.com/xoff-net/xoff/scenario/build"
 	"github.com/xoff-net/xoff/topo"
 )
 
-// print shows a run on standard output, as text or JSON; r is nil when the files
-// could not be written.
-func (a *app) print(b *build.Built, s *metrics.Summary, r *results, wall time.Duration, bySize bool) error {
+// print shows a run on standard output, as text or JSON: the numbers that could not be
+// saved at least.
+func (a *app) print(done *run.Result, folder string, bySize bool) error {
+	b, s := done.Built, done.Summary
 	if a.json {
 		return s.Write(a.out)
 	}
@@ -26,11 +28,11 @@ func (a *app) print(b *build.Built, s *metrics.Summary, r *results, wall time.Du
 		return nil
 	}
 	w := &sheet{tab: tabwriter.NewWriter(a.out, 0, 0, 2, ' ', 0)}
-	w.heading(b, s, wall)
+	w.heading(b, s, done.Wall)
 	w.flows(s, bySize)
 	w.network(b, s)
-	if r != nil {
-		w.files(r)
+	if done.Unwritten == nil {
+		w.files(folder, done.Files)
 	}
 	return w.flush()
 }
@@ -239,10 +241,10 @@ func bufferSizes(b *build.Built) string {
 	return least.String() + " to " + most.String()
 }
 
-func (w *sheet) files(r *results) {
+func (w *sheet) files(folder string, list []run.File) {
 	w.line("files")
-	for _, f := range r.listed() {
-		w.line("  %s\t%s", filepath.Join(r.stage.Folder, f.name), f.what)
+	for _, f := range list {
+		w.line("  %s\t%s", filepath.Join(folder, f.Name), f.What)
 	}
 }
 

@@ -13,6 +13,7 @@ import (
 	"github.com/xoff-net/xoff/internal/report"
 	"github.com/xoff-net/xoff/internal/runreport"
 	"github.com/xoff-net/xoff/internal/sweep"
+	"github.com/xoff-net/xoff/internal/sweepreport"
 )
 
 func (a *app) reportCommand() *cobra.Command {
@@ -108,5 +109,5 @@ func document(folders []string) (*report.Document, error) {
 	if len(folders) == 1 {
 		title = filepath.Base(filepath.Clean(folders[0]))
 	}
-	return runreport.Compare(title, variants)
+	return sweepreport.Compare(title, variants)
 }

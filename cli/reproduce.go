@@ -17,6 +17,7 @@ import (
 	"github.com/xoff-net/xoff/internal/disk"
 	"github.com/xoff-net/xoff/internal/reproduce"
 	"github.com/xoff-net/xoff/internal/sweep"
+	"github.com/xoff-net/xoff/run"
 )
 
 // reproduceFlags are the flags of `xoff reproduce`.
@@ -38,7 +39,7 @@ type reproduceFlags struct {
 const reproductionFolder = "docs/reproduction"
 
 func (a *app) reproduceCommand() *cobra.Command {
-	f := &reproduceFlags{run: runFlags{invariants: invariantsOff, engine: "fast", divisor: 1}}
+	f := &reproduceFlags{run: runFlags{invariants: string(run.Off), engine: string(run.Fast), divisor: 1}}
 	cmd := &cobra.Command{
 		Use:   "reproduce [ID...]",
 		Short: "Run figures of papers and judge their claims",
@@ -204,7 +205,7 @@ func (a *app) reproduce(cmd *cobra.Command, list []*reproduce.Experiment, f *rep
 func (a *app) runPlan(cmd *cobra.Command, plan *reproduce.Plan, f *reproduceFlags, folder, parts string) ([]*reproduce.Result, error) {
 	m := a.newMeter()
 	r := &sweep.Runner{
-		Store: sweep.Store{Folder: folder}, Workers: a.workers, Timed: f.save, Build: f.run.tryBuild, Run: f.run.point,
+		Store: sweep.Store{Folder: folder}, Workers: a.workers, Timed: f.save,
 		Progress: func(p sweep.Progress) {
 			m.show(func(passed time.Duration) string { return sweepLine(p, passed) })
 		},
@@ -213,7 +214,9 @@ func (a *app) runPlan(cmd *cobra.Command, plan *reproduce.Plan, f *reproduceFlag
 		return nil, wrap(exitFailure, err)
 	}
 	defer r.Store.Close()
-	if err := plan.Prepare(cmd.Context(), r, f.run.shown()); err != nil {
+	o := f.run.options()
+	r.Simulate(o)
+	if err := plan.Prepare(cmd.Context(), r, sweep.Shown(&o)); err != nil {
 		if cmd.Context().Err() != nil {
 			return nil, failf(exitInterrupted, "interrupted before anything ran")
 		}

@@ -1,30 +1,21 @@
 package cli
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
 
-	"github.com/xoff-net/xoff/base/probe"
-	"github.com/xoff-net/xoff/base/units"
 	"github.com/xoff-net/xoff/internal/hugepage"
 	"github.com/xoff-net/xoff/metrics"
+	"github.com/xoff-net/xoff/run"
 	"github.com/xoff-net/xoff/scenario"
 	"github.com/xoff-net/xoff/scenario/build"
-	"github.com/xoff-net/xoff/sim"
 )
-
-// engine is what runs a built scenario.
-type engine interface {
-	Run(ctx context.Context) (units.Time, error)
-	Totals() sim.Totals
-	Fabric() sim.Fabric
-}
 
 // runFlags are the flags of commands that run a scenario.
 type runFlags struct {
@@ -41,17 +32,10 @@ type runFlags struct {
 	trace  traceFlags
 }
 
-// Values of --invariants.
-const (
-	invariantsOff    = "off"
-	invariantsCount  = "count"
-	invariantsStrict = "strict"
-)
-
 func (f *runFlags) register(cmd *cobra.Command) {
 	flags := cmd.Flags()
-	flags.StringVar(&f.invariants, "invariants", invariantsOff, "check the simulation while it runs: off, count, or strict (stop at the first that breaks)")
-	flags.StringVar(&f.engine, "engine", "fast", "fast, or oracle (one global heap; slow, same results)")
+	flags.StringVar(&f.invariants, "invariants", string(run.Off), "check the simulation while it runs: off, count, or strict (stop at the first that breaks)")
+	flags.StringVar(&f.engine, "engine", string(run.Fast), "fast, or oracle (one global heap; slow, same results)")
 	flags.BoolVar(&f.csv, "csv", false, "write every table as text, too; as output.csv")
 	flags.BoolVar(&f.flowTrace, "flow-trace", false, "write flows.trace.csv, and scenario.replay.yaml, which runs the same flows again")
 	flags.IntVar(&f.divisor, "window-divisor", 1, "shorten the windows of the fast engine; results never depend on it")
@@ -87,21 +71,10 @@ func registerSchemes(cmd *cobra.Command, cc, policy, flowControl *string) {
 func (f *runFlags) check() error {
 	for _, c := range []struct {
 		flag, value string
-		allowed     [3]string
-	}{
-		{"invariants", f.invariants, [3]string{invariantsOff, invariantsCount, invariantsStrict}},
-		{"engine", f.engine, [3]string{"fast", "oracle"}},
-	} {
-		ok := false
-		list := ""
-		for _, a := range c.allowed {
-			if a != "" {
-				ok = ok || a == c.value
-				list += ", " + a
-			}
-		}
-		if !ok {
-			return failf(exitInput, "--%s is %q; allowed: %s", c.flag, c.value, list[2:])
+		allowed     []string
+	}{{"invariants", f.invariants, run.Checking()}, {"engine", f.engine, run.Engines()}} {
+		if !slices.Contains(c.allowed, c.value) {
+			return failf(exitInput, "--%s is %q; allowed: %s", c.flag, c.value, strings.Join(c.allowed, ", "))
 		}
 	}
 	if f.divisor < 1 {
@@ -168,15 +141,16 @@ func (a *app) runCommand() *cobra.Command {
 	return cmd
 }
 
-// finished is a run that ended.
-type finished struct {
-	summary   *metrics.Summary
-	wall      time.Duration
-	unwritten error // why the results are not in their folder
+// options are those of a run by the flags.
+func (f *runFlags) options() run.Options {
+	return run.Options{
+		Engine: run.Engine(f.engine), Invariants: run.Invariants(f.invariants), CSV: f.csv, FlowTrace: f.flowTrace, Report: f.report,
+		WindowDivisor: f.divisor,
+	}
 }
 
 // simulate runs a scenario, writes its results and prints them.
-func (a *app) simulate(cmd *cobra.Command, cfg *scenario.Config, f *runFlags) (*finished, error) {
+func (a *app) simulate(cmd *cobra.Command, cfg *scenario.Config, f *runFlags) (*run.Result, error) {
 	if err := a.startRuns(); err != nil {
 		return nil, err
 	}
@@ -188,57 +162,56 @@ func (a *app) simulate(cmd *cobra.Command, cfg *scenario.Config, f *runFlags) (*
 		return nil, err
 	}
 	defer tracer.close()
-	built, err := f.build(cfg, tracer.sink())
+	o := f.options()
+	if tracer.Tracer != nil {
+		o.Watchers = append(o.Watchers, tracer)
+	}
+	built, err := build.New(cfg, o.BuildOptions())
 	if err != nil {
 		return nil, wrap(exitInput, cfg.Locate(err))
 	}
-	if err := tracer.bind(built); err != nil {
-		return nil, err
-	}
-	return a.execute(cmd, built, tracer, f, nil)
+	return a.execute(cmd, built, f, o)
 }
 
-// execute runs what was built, writes its results and what else there is to write,
-// and prints them.
-func (a *app) execute(cmd *cobra.Command, built *build.Built, tracer *tracing, f *runFlags, also func(*results) error) (*finished, error) {
+// execute runs what was built, writes its results and prints them.
+func (a *app) execute(cmd *cobra.Command, built *build.Built, f *runFlags, o run.Options) (*run.Result, error) {
 	cfg := built.Config
 	m := a.newMeter()
-	x, err := f.prepare(built, a.workers, func(now units.Time, e engine) {
-		m.show(func(passed time.Duration) string {
-			return progressLine(now, shareOf(built, now), e.Totals().Hops, passed)
-		})
-	})
+	o.Workers = a.workers
+	o.Folder = a.folderFor(fmt.Sprintf("%s-seed%d", cfg.Name, cfg.Seed))
+	o.Progress = func(p run.Progress) {
+		m.show(func(passed time.Duration) string { return progressLine(p, passed) })
+	}
+	r, err := run.Prepare(built, o)
 	if err != nil {
 		return nil, wrap(exitInput, err)
 	}
-	x.record.tracer, x.also = tracer.Tracer, also
-	folder := a.folderFor(fmt.Sprintf("%s-seed%d", cfg.Name, cfg.Seed))
-	results, err := newResults(folder) // now, rather than after an hour of work
-	if err != nil {
-		return nil, wrap(exitFailure, err)
-	}
-	defer results.stage.Discard()
-	results.withReport = f.report
-	done, err := x.run(cmd.Context(), results, f.csv)
+	done, err := r.Start(cmd.Context())
 	m.clear()
 	if err != nil {
-		return nil, err
-	}
-	if results.noReport != nil {
-		fmt.Fprintf(a.err, "xoff: there is no report: %v\n", results.noReport)
-	}
-	if done.unwritten != nil {
-		results = nil // the numbers that could not be saved are shown at least
-	} else if !a.quiet {
-		a.tellEmpty(built.Probes)
-	}
-	if err := a.print(built, done.summary, results, done.wall, f.bySize); err != nil {
 		return nil, wrap(exitFailure, err)
 	}
-	if done.unwritten != nil {
-		return nil, wrap(exitFailure, done.unwritten)
+	if done.NoReport != nil && done.Unwritten == nil {
+		fmt.Fprintf(a.err, "xoff: there is no report: %v\n", done.NoReport)
 	}
-	return done, verdict(cmd.Context(), built, done.summary, f.invariants, folder)
+	if done.Unwritten == nil && !a.quiet {
+		a.tellEmpty(built.Probes)
+	}
+	if err := a.print(done, o.Folder, f.bySize); err != nil {
+		return nil, wrap(exitFailure, err)
+	}
+	if done.Unwritten != nil {
+		return nil, wrap(exitFailure, done.Unwritten)
+	}
+	return done, verdict(done.Verdict)
+}
+
+// verdict is the exit code of a run.
+func verdict(v run.Verdict) error {
+	if v.Code == exitOK {
+		return nil
+	}
+	return &failure{v.Code, errors.New(v.Message)}
 }
 
 // tellEmpty names the probes that saw nothing, such as that of a flow control
@@ -274,107 +247,4 @@ func (a *app) folderFor(name string) string {
 		return a.folder
 	}
 	return filepath.Join("results", name)
-}
-
-// build makes a scenario ready to run.
-func (f *runFlags) build(cfg *scenario.Config, sink func(node int) probe.Sink) (*build.Built, error) {
-	return build.New(cfg, build.Options{Invariants: f.invariants != invariantsOff, Sink: sink})
-}
-
-// execution is a run that is ready to start.
-type execution struct {
-	built  *build.Built
-	engine engine
-	strict bool
-	trace  bool                 // write the flows
-	also   func(*results) error // writes more; may be nil
-	record recorder
-	cancel context.CancelCauseFunc
-	hook   func(units.Time, engine)
-}
-
-// prepare wires a run. The hook is called from time to time while the engine
-// stands still.
-func (f *runFlags) prepare(built *build.Built, workers int, hook func(units.Time, engine)) (*execution, error) {
-	x := &execution{built: built, strict: f.invariants == invariantsStrict, trace: f.flowTrace || built.Config.Output.FlowTrace, hook: hook}
-	if x.trace {
-		if err := built.Config.Traceable(); err != nil {
-			return nil, wrap(exitInput, err)
-		}
-	}
-	var err error
-	x.engine, err = newEngine(built.Spec, f, workers, x.progress)
-	return x, err
-}
-
-// progress also ends a strict run at the next check after an invariant broke.
-func (x *execution) progress(now units.Time) {
-	if x.strict {
-		for _, c := range x.built.Checks {
-			if c.Broken > 0 {
-				x.cancel(errors.New(c.First))
-			}
-		}
-	}
-	if err := x.record.flush(); err != nil {
-		x.cancel(err)
-	}
-	x.hook(now, x.engine)
-}
-
-// run runs to the end, or to that of the context: then the results are partial.
-// It writes them either way.
-func (x *execution) run(ctx context.Context, to *results, csv bool) (*finished, error) {
-	ctx, x.cancel = context.WithCancelCause(ctx)
-	defer x.cancel(nil)
-	csv = csv || x.built.Config.Output.CSV
-	if err := errors.Join(x.record.begin(to, x.built.Probes, csv), to.inputs(x.built.Config)); err != nil {
-		return nil, wrap(exitFailure, err)
-	}
-	start := time.Now()
-	end, err := x.engine.Run(ctx)
-	wall := time.Since(start)
-	if err != nil && !errors.Is(err, context.Canceled) {
-		return nil, wrap(exitFailure, err)
-	}
-	outcome := x.built.Outcome(end, x.engine.Totals(), x.engine.Fabric(), err != nil)
-	done := &finished{summary: outcome.Summarize(), wall: wall}
-	if done.unwritten = x.record.end(end); done.unwritten != nil {
-		return done, nil
-	}
-	if x.trace {
-		done.unwritten = to.trace(x.built)
-	}
-	if done.unwritten == nil && x.also != nil {
-		done.unwritten = x.also(to)
-	}
-	if done.unwritten == nil {
-		done.unwritten = to.write(outcome, done.summary, x.built.Config, csv)
-	}
-	if done.unwritten == nil {
-		done.unwritten = to.commit()
-	}
-	return done, nil
-}
-
-// newEngine builds the chosen engine.
-func newEngine(spec *sim.Spec, f *runFlags, workers int, progress func(units.Time)) (engine, error) {
-	if f.engine == "oracle" {
-		return sim.NewOracle(spec, sim.OracleOptions{Progress: progress})
-	}
-	return sim.NewFast(spec, sim.Options{Workers: workers, WindowDivisor: f.divisor, Progress: progress})
-}
-
-// verdict turns what the run found into an exit code.
-func verdict(ctx context.Context, built *build.Built, s *metrics.Summary, invariants, folder string) error {
-	if ctx.Err() != nil {
-		return failf(exitInterrupted, "interrupted at %s of simulated time; partial results are in %s", human(s.End), folder)
-	}
-	if invariants == invariantsStrict && s.Invariants.Broken > 0 {
-		return failf(exitBroken, "broken invariant: %s", s.Invariants.First)
-	}
-	if broken := s.Drops.Broken; broken > 0 {
-		return failf(exitBroken, "%d frames of lossless classes were dropped, but flow control %s promises that none is; `xoff check` tells whether headroom is too small", broken, strings.Join(built.FlowControls(), ", "))
-	}
-	return nil
 }

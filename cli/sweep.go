@@ -12,10 +12,8 @@ import (
 	"github.com/fatih/color"
 	"github.com/spf13/cobra"
 
-	"github.com/xoff-net/xoff/base/units"
 	"github.com/xoff-net/xoff/internal/sweep"
 	"github.com/xoff-net/xoff/scenario"
-	"github.com/xoff-net/xoff/scenario/build"
 )
 
 // sweepFlags are the flags of commands that run a scenario many times.
@@ -121,13 +119,15 @@ func (a *app) sweep(cmd *cobra.Command, file string, f *sweepFlags, kind string)
 	}
 	m := a.newMeter()
 	folder := a.folderFor(base.Name + "-" + kind)
+	o := f.run.options()
 	r := &sweep.Runner{
-		Store: sweep.Store{Folder: folder}, Workers: a.workers, Build: f.run.tryBuild, Run: f.run.point,
+		Store: sweep.Store{Folder: folder}, Workers: a.workers,
 		Progress: func(p sweep.Progress) {
 			m.show(func(passed time.Duration) string { return sweepLine(p, passed) })
 		},
 	}
-	points, err := r.Prepare(cmd.Context(), g, f.run.shown(), columns(f.metrics))
+	r.Simulate(o)
+	points, err := r.Prepare(cmd.Context(), g, sweep.Shown(&o), columns(f.metrics))
 	if err != nil {
 		if cmd.Context().Err() != nil {
 			return nil, failf(exitInterrupted, "interrupted before anything ran")
@@ -197,68 +197,6 @@ func (a *app) grid(cmd *cobra.Command, file string, f *sweepFlags) (*sweep.Grid,
 		}
 	}
 	return g, base, nil
-}
-
-// tryBuild builds a scenario and an engine for it, to find what is wrong.
-func (f *runFlags) tryBuild(cfg *scenario.Config) (*build.Built, error) {
-	built, err := f.build(cfg, nil)
-	if err != nil {
-		return nil, err
-	}
-	_, err = f.prepare(built, 1, nil)
-	return built, err
-}
-
-// shown are the options that show in results.
-func (f *runFlags) shown() string {
-	return fmt.Sprintf("csv=%t flow_trace=%t invariants=%s engine=%s", f.csv, f.flowTrace, f.invariants, f.engine)
-}
-
-// reportEvery is how often a point of a sweep reports.
-const reportEvery = lineEvery
-
-// point runs one point of a sweep and writes its results.
-func (f *runFlags) point(ctx context.Context, job *sweep.Job) (sweep.Verdict, error) {
-	cfg := job.Point.Config
-	built, err := f.build(cfg, nil)
-	if err != nil {
-		return sweep.Verdict{}, cfg.Locate(err)
-	}
-	var last time.Time
-	x, err := f.prepare(built, job.Workers, func(now units.Time, e engine) {
-		if t := time.Now(); t.Sub(last) >= reportEvery {
-			last = t
-			job.Report(shareOf(built, now), e.Totals().Hops)
-		}
-	})
-	if err != nil {
-		return sweep.Verdict{}, err
-	}
-	results, err := newResults(job.Folder)
-	if err != nil {
-		return sweep.Verdict{}, &sweep.WriteError{Err: err}
-	}
-	defer results.stage.Discard()
-	done, err := x.run(ctx, results, f.csv)
-	if err != nil || ctx.Err() != nil {
-		return sweep.Verdict{}, errors.Join(err, ctx.Err())
-	}
-	job.Report(1, done.summary.Network.Hops)
-	if done.unwritten != nil {
-		return sweep.Verdict{}, &sweep.WriteError{Err: done.unwritten}
-	}
-	return verdictOf(verdict(ctx, built, done.summary, f.invariants, job.Folder)), nil
-}
-
-func verdictOf(err error) sweep.Verdict {
-	if err == nil {
-		return sweep.Verdict{}
-	}
-	v := sweep.Verdict{Code: exitFailure, Message: err.Error()}
-	if f := (*failure)(nil); errors.As(err, &f) {
-		v.Code = f.code
-	}
-	return v
 }
 
 // finishSweep prints a sweep and turns what its points found into an exit code.

@@ -1,11 +1,13 @@
 package metrics
 
 import (
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
 	"math"
 	"os"
+	"path/filepath"
 	"strings"
 
 	"github.com/parquet-go/parquet-go"
@@ -101,4 +103,21 @@ func number(v parquet.Value) float64 {
 		return 0
 	}
 	return float64(v.Int64())
+}
+
+// ReadSummary reads the summary of a run that this program understands.
+func ReadSummary(folder string) (*Summary, error) {
+	data, err := os.ReadFile(filepath.Join(folder, "summary.json"))
+	if err != nil {
+		return nil, err
+	}
+	var version struct{ Schema int }
+	if err := json.Unmarshal(data, &version); err != nil {
+		return nil, fmt.Errorf("%s: %w", filepath.Join(folder, "summary.json"), err)
+	}
+	if version.Schema != SchemaVersion {
+		return nil, fmt.Errorf("%s has results of schema %d; allowed: %d, that of this program (run it again)", folder, version.Schema, SchemaVersion)
+	}
+	s := new(Summary)
+	return s, json.Unmarshal(data, s)
 }

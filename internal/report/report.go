@@ -141,3 +141,16 @@ func (Badges) block()    {}
 func (*Table) block()    {}
 func (*Figure) block()   {}
 func (*Code) block()     {}
+
+// Heads makes the heads of columns; one that ends in a bar is aligned to the right.
+func Heads(names ...string) []Column {
+	var list []Column
+	for _, n := range names {
+		c := Column{Name: n}
+		if n[len(n)-1] == '|' {
+			c = Column{Name: n[:len(n)-1], Align: Right}
+		}
+		list = append(list, c)
+	}
+	return list
+}

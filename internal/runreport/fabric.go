@@ -63,7 +63,7 @@ func (r *Run) deadlock() *report.Section {
 	sec := &report.Section{Heading: "Deadlock"}
 	sec.Add(report.Paragraph(fmt.Sprintf("Egress queues of switches that wait for each other: %d found, the first closed at %s; %d queues were stuck in the largest one, and %d hosts could not send. %s",
 		d.Found, d.Onset.Human(), d.Queues, d.Hosts, state)))
-	t := &report.Table{Caption: "The first loop: each queue waits for the next one, the last for the first", Columns: columns("queue")}
+	t := &report.Table{Caption: "The first loop: each queue waits for the next one, the last for the first", Columns: report.Heads("queue")}
 	for _, q := range d.Loop {
 		t.Row(q)
 	}
@@ -77,7 +77,7 @@ func (r *Run) trees(sec *report.Section) {
 	if p == nil || p.Trees == 0 {
 		return
 	}
-	t := &report.Table{Caption: fmt.Sprintf("Trees of pauses that held most ports (%d of %d)", len(p.Largest), p.Trees), Columns: columns("started by", "at|", "lasted|", "pauses|", "ports held|", "of hosts|", "depth|")}
+	t := &report.Table{Caption: fmt.Sprintf("Trees of pauses that held most ports (%d of %d)", len(p.Largest), p.Trees), Columns: report.Heads("started by", "at|", "lasted|", "pauses|", "ports held|", "of hosts|", "depth|")}
 	for _, x := range p.Largest {
 		t.Row(x.Root, x.Start.Human(), x.Duration.Human(), units.Thousands(uint64(x.Pauses)), fmt.Sprint(x.Ports), fmt.Sprint(x.Hosts), fmt.Sprint(x.Depth))
 	}
@@ -95,7 +95,7 @@ func (r *Run) pauses(ports []port) report.Section {
 	sec.Add(report.Paragraph(fmt.Sprintf("%s pauses, %s withdrawn by a RESUME, %s frames that only renewed pauses. Egress queues stood still for %s in total.",
 		units.Thousands(p.Pauses), units.Thousands(p.Resumes), units.Thousands(p.Refreshes), p.Blocked.Human())))
 	senders, count := top(ports, topRows, func(p *port) int64 { return p.Pauses })
-	t := &report.Table{Caption: fmt.Sprintf("Ports that sent most pauses (%d of %d)", len(senders), count), Columns: columns("port", "class|", "pauses sent|", "headroom peak|")}
+	t := &report.Table{Caption: fmt.Sprintf("Ports that sent most pauses (%d of %d)", len(senders), count), Columns: report.Heads("port", "class|", "pauses sent|", "headroom peak|")}
 	for _, p := range senders {
 		peak := "-"
 		if p.PeakHeadrom > 0 {
@@ -105,7 +105,7 @@ func (r *Run) pauses(ports []port) report.Section {
 	}
 	sec.Add(t)
 	held, count := top(ports, topRows, func(p *port) int64 { return p.Blocked })
-	t = &report.Table{Caption: fmt.Sprintf("Ports that stood still longest (%d of %d)", len(held), count), Columns: columns("port", "class|", "could not send for|", "of the run|")}
+	t = &report.Table{Caption: fmt.Sprintf("Ports that stood still longest (%d of %d)", len(held), count), Columns: report.Heads("port", "class|", "could not send for|", "of the run|")}
 	for _, p := range held {
 		share := "-"
 		if r.Summary.End > 0 {
@@ -115,7 +115,7 @@ func (r *Run) pauses(ports []port) report.Section {
 	}
 	sec.Add(t, &report.Figure{Name: "pauses", Plot: pauseFigure(senders, held)})
 	if p.MaxDepth > 1 {
-		depths := &report.Table{Caption: "Pauses by depth: a pause of depth 2 happens because of one of depth 1, and so on", Columns: columns("depth|", "pauses|")}
+		depths := &report.Table{Caption: "Pauses by depth: a pause of depth 2 happens because of one of depth 1, and so on", Columns: report.Heads("depth|", "pauses|")}
 		for i, n := range p.Depths {
 			depths.Row(fmt.Sprint(i+1), units.Thousands(n))
 		}
@@ -150,7 +150,7 @@ func dropped(ports []port) *report.Section {
 	}
 	t := &report.Table{
 		Caption: fmt.Sprintf("Ports by which most lost frames came in (%d of %d)", len(worst), count),
-		Columns: columns("port", "class|", "lossless|", "lossy|", "link|", "no route|", "deadlock handler|"),
+		Columns: report.Heads("port", "class|", "lossless|", "lossy|", "link|", "no route|", "deadlock handler|"),
 	}
 	for _, p := range worst {
 		row := []report.Cell{{Text: p.name()}, {Text: fmt.Sprint(p.Class)}}
@@ -191,7 +191,7 @@ func buffers(pools []pool) report.Section {
 	}
 	t := &report.Table{
 		Caption: fmt.Sprintf("Fullest switches (%d of %d): most bytes stored at a time", len(fullest), len(list)),
-		Columns: columns("switch", "buffer|", "peak|", "of the buffer|", "private|", "shared|", "headroom|", "headroom set aside|"),
+		Columns: report.Heads("switch", "buffer|", "peak|", "of the buffer|", "private|", "shared|", "headroom|", "headroom set aside|"),
 	}
 	p := plot.Panel{Kind: plot.Bars, Y: plot.Axis{Label: "peak", Unit: plot.Bytes}}
 	names := []string{"all", "shared", "headroom"}
@@ -210,17 +210,4 @@ func buffers(pools []pool) report.Section {
 	}
 	sec.Add(t, &report.Figure{Name: "buffers", Plot: &plot.Figure{Title: "Most bytes stored at a time", Panels: []plot.Panel{p}}})
 	return sec
-}
-
-// columns makes heads; one that ends in a bar is aligned to the right.
-func columns(names ...string) []report.Column {
-	var list []report.Column
-	for _, n := range names {
-		c := report.Column{Name: n}
-		if n[len(n)-1] == '|' {
-			c = report.Column{Name: n[:len(n)-1], Align: report.Right}
-		}
-		list = append(list, c)
-	}
-	return list
 }

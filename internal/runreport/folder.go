@@ -1,6 +1,5 @@
-// Package runreport makes reports of results: of one run, of several against each
-// other, of a sweep. It reads folders of results and knows nothing about how they
-// came to be.
+// Package runreport makes the report of a run. It reads a folder of results and knows
+// nothing about how they came to be.
 package runreport
 
 import (
@@ -15,7 +14,6 @@ import (
 	"github.com/goccy/go-yaml"
 	"github.com/parquet-go/parquet-go"
 
-	"github.com/xoff-net/xoff/internal/sweep"
 	"github.com/xoff-net/xoff/metrics"
 )
 
@@ -33,7 +31,7 @@ type Run struct {
 
 // Open returns the results in a folder.
 func Open(folder string) (*Run, error) {
-	s, err := sweep.ReadSummary(folder)
+	s, err := metrics.ReadSummary(folder)
 	if err != nil {
 		return nil, err
 	}

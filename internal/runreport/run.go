@@ -240,21 +240,21 @@ func sizePanel(title string, sizes []metrics.Part) *plot.Panel {
 	return p
 }
 
-// maxCurves is how many distributions are told apart.
-const maxCurves = 7
+// MaxCurves is how many distributions are told apart.
+const MaxCurves = 7
 
 // distributions draws the slowdown of measured flows, a curve per workload; nil
 // when there are none.
 func distributions(list []Slowdowns) *plot.Figure {
 	p := plot.Panel{Kind: plot.CDF, X: plot.Axis{Label: "slowdown", Log: true}, Y: plot.Axis{Label: "flows"}}
-	for _, w := range list[:min(maxCurves, len(list))] {
+	for _, w := range list[:min(MaxCurves, len(list))] {
 		p.Series = append(p.Series, plot.Series{Name: w.Workload, X: w.Values})
 	}
 	if len(list) == 0 {
 		return nil
 	}
-	if len(list) > maxCurves {
-		p.Notes = []string{fmt.Sprintf("the first %d of %d workloads", maxCurves, len(list))}
+	if len(list) > MaxCurves {
+		p.Notes = []string{fmt.Sprintf("the first %d of %d workloads", MaxCurves, len(list))}
 	}
 	return &plot.Figure{Title: "Distribution of slowdown", Panels: []plot.Panel{p}}
 }

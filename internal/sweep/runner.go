@@ -8,25 +8,10 @@ import (
 	"sync"
 	"time"
 
+	"github.com/xoff-net/xoff/run"
 	"github.com/xoff-net/xoff/scenario"
 	"github.com/xoff-net/xoff/scenario/build"
 )
-
-// Verdict is what a run that wrote its results found wrong; the zero value is
-// nothing.
-type Verdict struct {
-	Code    int    `json:"code"` // exit code of the program
-	Message string `json:"message"`
-}
-
-// WriteError is a Run function's way to say that results could not be written:
-// no other point would fare better.
-type WriteError struct{ Err error }
-
-func (e *WriteError) Error() string { return e.Err.Error() }
-
-// Unwrap returns the cause.
-func (e *WriteError) Unwrap() error { return e.Err }
 
 // Job is a point on its way.
 type Job struct {
@@ -45,8 +30,8 @@ type Runner struct {
 	// Build makes a point ready to run; its errors are mistakes in the input.
 	Build func(*scenario.Config) (*build.Built, error)
 	// Run simulates a point and writes its results. An error other than a
-	// WriteError or the context's means that this point has no results.
-	Run func(context.Context, *Job) (Verdict, error)
+	// run.WriteError or the context's means that this point has no results.
+	Run func(context.Context, *Job) (run.Verdict, error)
 	// Progress is told about every change, by one goroutine at a time; it may be
 	// nil.
 	Progress func(Progress)
@@ -236,14 +221,14 @@ func (s *schedule) run(ctx context.Context, p *Point, workers int, stop context.
 		s.shares[p] = report{share, hops}
 		s.tell()
 	})
-	var write *WriteError
+	var write *run.WriteError
 	switch {
 	case err == nil:
 	case errors.As(err, &write):
 		stop(write)
 	case ctx.Err() != nil:
 	default:
-		row, err = Row{Point: p, Verdict: Verdict{Code: 1, Message: err.Error()}}, nil
+		row, err = Row{Point: p, Verdict: run.Verdict{Code: run.Failure, Message: err.Error()}}, nil
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -277,7 +262,7 @@ func (s *schedule) tell() {
 func (r *Runner) point(ctx context.Context, p *Point, workers int, tell func(float64, uint64)) (Row, error) {
 	temp, err := r.Store.begin(p)
 	if err != nil {
-		return Row{}, &WriteError{err}
+		return Row{}, &run.WriteError{Err: err}
 	}
 	began := time.Now()
 	verdict, err := r.Run(ctx, &Job{Point: p, Workers: workers, Folder: temp, Report: tell})

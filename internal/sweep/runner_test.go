@@ -14,6 +14,7 @@ import (
 
 	"github.com/xoff-net/xoff/internal/disk"
 	"github.com/xoff-net/xoff/metrics"
+	"github.com/xoff-net/xoff/run"
 	"github.com/xoff-net/xoff/scenario"
 	"github.com/xoff-net/xoff/scenario/build"
 )
@@ -37,11 +38,11 @@ type fake struct {
 	ran     []string
 	workers []int
 	fail    map[string]error // by label
-	verdict map[string]Verdict
+	verdict map[string]run.Verdict
 	before  func(p *Point)
 }
 
-func (f *fake) run(ctx context.Context, job *Job) (Verdict, error) {
+func (f *fake) run(ctx context.Context, job *Job) (run.Verdict, error) {
 	p := job.Point
 	if f.before != nil {
 		f.before(p)
@@ -51,14 +52,14 @@ func (f *fake) run(ctx context.Context, job *Job) (Verdict, error) {
 	f.workers = append(f.workers, job.Workers)
 	f.mu.Unlock()
 	if err := f.fail[p.Label]; err != nil {
-		return Verdict{}, err
+		return run.Verdict{}, err
 	}
 	if ctx.Err() != nil {
-		return Verdict{}, ctx.Err()
+		return run.Verdict{}, ctx.Err()
 	}
 	file, err := os.Create(filepath.Join(job.Folder, summaryFile))
 	if err != nil {
-		return Verdict{}, &WriteError{err}
+		return run.Verdict{}, &run.WriteError{Err: err}
 	}
 	s := &metrics.Summary{Schema: metrics.SchemaVersion, Seed: p.Seed}
 	s.Pauses.Pauses = 10 * p.Seed
@@ -230,7 +231,7 @@ func TestResume(t *testing.T) {
 func TestFailingPointsDoNotStopOthers(t *testing.T) {
 	f := &fake{
 		fail:    map[string]error{"switch.policy.alpha=1/8, seed=2": errors.New("no way")},
-		verdict: map[string]Verdict{"switch.policy.alpha=1/4, seed=1": {3, "dropped"}},
+		verdict: map[string]run.Verdict{Code: "switch.policy.alpha=1/4, Message: seed=1": {3, "dropped"}},
 	}
 	rows, err := sweepOnce(t, context.Background(), t.TempDir(), tinyGrid(1, 2), f, 2, "")
 	if err != nil {
@@ -253,7 +254,7 @@ func TestFailingPointsDoNotStopOthers(t *testing.T) {
 }
 
 func TestFullDeviceStopsTheSweep(t *testing.T) {
-	full := &WriteError{errors.New("no space left on device")}
+	full := &run.WriteError{Err: errors.New("no space left on device")}
 	f := &fake{fail: map[string]error{"switch.policy.alpha=1/8, seed=2": full}}
 	folder := t.TempDir()
 	rows, err := sweepOnce(t, context.Background(), folder, tinyGrid(1, 2, 3, 4), f, 1, "")

@@ -11,6 +11,7 @@ import (
 
 	"github.com/xoff-net/xoff/internal/disk"
 	"github.com/xoff-net/xoff/metrics"
+	"github.com/xoff-net/xoff/run"
 )
 
 // SchemaVersion numbers the layout of manifest.json, point.json and sweep.json.
@@ -58,15 +59,15 @@ type ManifestPoint struct {
 type pointRecord struct {
 	Schema int `json:"schema"`
 	Key
-	Verdict Verdict `json:"verdict"`
-	Seconds float64 `json:"core_seconds,omitempty"` // see Runner.Timed
+	Verdict run.Verdict `json:"verdict"`
+	Seconds float64     `json:"core_seconds,omitempty"` // see Runner.Timed
 }
 
 // Row is the result of a point.
 type Row struct {
 	Point   *Point
 	Summary *metrics.Summary // nil when there are no results
-	Verdict Verdict
+	Verdict run.Verdict
 	Seconds float64 // that one core took, 0 when nobody knows; see Runner.Timed
 }
 
@@ -163,7 +164,7 @@ func (s *Store) abandon(p *Point) { _ = os.RemoveAll(s.temp(p)) }
 
 // commit gives the folder of a finished point its name, in place of results that
 // no longer fit.
-func (s *Store) commit(p *Point, v Verdict, seconds float64) (Row, error) {
+func (s *Store) commit(p *Point, v run.Verdict, seconds float64) (Row, error) {
 	temp, path := s.temp(p), s.Path(p)
 	record := pointRecord{Schema: SchemaVersion, Key: p.Key, Verdict: v, Seconds: seconds}
 	err := disk.WriteFile(filepath.Join(temp, pointFile), func(w io.Writer) error { return encode(w, &record) })
@@ -175,13 +176,13 @@ func (s *Store) commit(p *Point, v Verdict, seconds float64) (Row, error) {
 	}
 	if err != nil {
 		s.abandon(p)
-		return Row{}, &WriteError{err}
+		return Row{}, &run.WriteError{Err: err}
 	}
 	disk.Sync(filepath.Dir(path))
 	// Read back, so that a row is the same whether it was just computed or found.
 	row, ok := s.load(p)
 	if !ok {
-		return Row{}, &WriteError{fmt.Errorf("%s: the results cannot be read back", path)}
+		return Row{}, &run.WriteError{Err: fmt.Errorf("%s: the results cannot be read back", path)}
 	}
 	return row, nil
 }
@@ -192,7 +193,7 @@ func (s *Store) load(p *Point) (Row, bool) {
 	if readJSON(filepath.Join(s.Path(p), pointFile), &record) != nil || record.Schema != SchemaVersion || record.Key != p.Key {
 		return Row{}, false
 	}
-	summary, err := ReadSummary(s.Path(p))
+	summary, err := metrics.ReadSummary(s.Path(p))
 	if err != nil {
 		return Row{}, false
 	}
@@ -208,18 +209,4 @@ func readJSON(path string, v any) error {
 		return fmt.Errorf("%s: %w", path, err)
 	}
 	return nil
-}
-
-// ReadSummary reads the summary of a run that this program understands.
-func ReadSummary(folder string) (*metrics.Summary, error) {
-	path := filepath.Join(folder, summaryFile)
-	var version struct{ Schema int }
-	if err := readJSON(path, &version); err != nil {
-		return nil, err
-	}
-	if version.Schema != metrics.SchemaVersion {
-		return nil, fmt.Errorf("%s has results of schema %d; allowed: %d, that of this program (run it again)", folder, version.Schema, metrics.SchemaVersion)
-	}
-	s := new(metrics.Summary)
-	return s, readJSON(path, s)
 }

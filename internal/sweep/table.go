@@ -4,6 +4,7 @@ import (
 	"encoding/csv"
 	"errors"
 	"fmt"
+	"github.com/xoff-net/xoff/run"
 	"io"
 	"reflect"
 	"strconv"
@@ -155,7 +156,7 @@ type documentPoint struct {
 	Values  map[string]string  `json:"values"`
 	Seed    uint64             `json:"seed"`
 	Folder  string             `json:"folder"`
-	Verdict Verdict            `json:"verdict"`
+	Verdict run.Verdict        `json:"verdict"`
 	Metrics map[string]float64 `json:"metrics"`
 }
 

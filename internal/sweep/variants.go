@@ -93,7 +93,7 @@ func readVariants(folder string, prefix bool) ([]*Variant, error) {
 
 // read adds the results of one run.
 func (v *Variant) read(folder string) error {
-	s, err := ReadSummary(folder)
+	s, err := metrics.ReadSummary(folder)
 	if err != nil {
 		return err
 	}

@@ -1,4 +1,6 @@
-package runreport
+// Package sweepreport makes the reports of several runs against each other: of
+// comparisons and sweeps.
+package sweepreport
 
 import (
 	"fmt"
@@ -9,6 +11,7 @@ import (
 
 	"github.com/xoff-net/xoff/internal/plot"
 	"github.com/xoff-net/xoff/internal/report"
+	"github.com/xoff-net/xoff/internal/runreport"
 	"github.com/xoff-net/xoff/internal/sweep"
 )
 
@@ -123,7 +126,7 @@ func variantSection(variants []*sweep.Variant, names []string) report.Section {
 	if v := variants[0]; len(v.Keys) == 1 {
 		sec.Add(report.Paragraph("Varied: `" + v.Keys[0] + "`"))
 	}
-	t := &report.Table{Columns: columns("variant", "seeds", "state")}
+	t := &report.Table{Columns: report.Heads("variant", "seeds", "state")}
 	for i, v := range variants {
 		var seeds []string
 		for _, s := range v.Seeds {
@@ -156,7 +159,7 @@ func metricSections(c *sweep.Comparison, names []string) []report.Section {
 		}
 	}
 	if len(names) > maxColumns {
-		t := &report.Table{Columns: columns("variant")}
+		t := &report.Table{Columns: report.Heads("variant")}
 		for _, m := range whole {
 			t.Columns = append(t.Columns, report.Column{Name: sweep.Title(m.Name), Align: report.Right})
 		}
@@ -180,7 +183,7 @@ func metricSections(c *sweep.Comparison, names []string) []report.Section {
 
 // metricTable has a row per metric and a column per variant.
 func metricTable(list []*sweep.Compared, names []string) *report.Table {
-	t := &report.Table{Columns: columns("metric")}
+	t := &report.Table{Columns: report.Heads("metric")}
 	for _, n := range names {
 		t.Columns = append(t.Columns, report.Column{Name: n, Align: report.Right})
 	}
@@ -333,7 +336,7 @@ func numberAxis(variants []*sweep.Variant) (key string, xs []float64, lines []li
 		}
 		lines[g].at = append(lines[g].at, i)
 	}
-	if len(lines) > maxCurves {
+	if len(lines) > runreport.MaxCurves {
 		return "", nil, nil
 	}
 	key = variants[0].Keys[best]
@@ -360,14 +363,14 @@ func slowdowns(variants []*sweep.Variant, names []string) (*plot.Figure, error) 
 	for _, v := range variants {
 		n += len(v.Runs)
 	}
-	if len(variants) > maxCurves || n > maxRuns || n == 0 {
+	if len(variants) > runreport.MaxCurves || n > maxRuns || n == 0 {
 		return nil, nil
 	}
 	p := plot.Panel{Kind: plot.CDF, X: plot.Axis{Label: "slowdown", Log: true}, Y: plot.Axis{Label: "flows"}}
 	for i, v := range variants {
 		var runs [][]float64
 		for _, folder := range v.Runs {
-			list, err := ReadSlowdowns(folder)
+			list, err := runreport.ReadSlowdowns(folder)
 			if err != nil {
 				return nil, err
 			}
@@ -401,7 +404,7 @@ func differSection(c *sweep.Comparison, names []string) report.Section {
 		sec.Add(report.Paragraph("The scenarios differ in: " + strings.Join(keys, ", ") + "."))
 		return sec
 	}
-	t := &report.Table{Caption: "Keys that are not the same in all scenarios", Columns: columns("key")}
+	t := &report.Table{Caption: "Keys that are not the same in all scenarios", Columns: report.Heads("key")}
 	for _, n := range names {
 		t.Columns = append(t.Columns, report.Column{Name: n})
 	}

@@ -1,0 +1,57 @@
+package sweep
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/xoff-net/xoff/run"
+	"github.com/xoff-net/xoff/scenario"
+	"github.com/xoff-net/xoff/scenario/build"
+)
+
+// Simulate makes a runner run its points with these options.
+func (r *Runner) Simulate(o run.Options) {
+	r.Build = func(cfg *scenario.Config) (*build.Built, error) {
+		try, err := run.New(cfg, o) // an engine, too, to find what is wrong
+		if err != nil {
+			return nil, err
+		}
+		return try.Built, nil
+	}
+	r.Run = func(ctx context.Context, job *Job) (run.Verdict, error) { return simulate(ctx, job, o) }
+}
+
+// Shown are the options that show in results.
+func Shown(o *run.Options) string {
+	return fmt.Sprintf("csv=%t flow_trace=%t invariants=%s engine=%s", o.CSV, o.FlowTrace, o.Invariants, o.Engine)
+}
+
+// reportEvery is how often a point reports.
+const reportEvery = 100 * time.Millisecond
+
+// simulate runs one point and writes its results.
+func simulate(ctx context.Context, job *Job, o run.Options) (run.Verdict, error) {
+	o.Folder, o.Workers = job.Folder, job.Workers
+	var last time.Time
+	o.Progress = func(p run.Progress) {
+		if t := time.Now(); t.Sub(last) >= reportEvery {
+			last = t
+			job.Report(p.Share, p.Hops)
+		}
+	}
+	r, err := run.New(job.Point.Config, o)
+	if err != nil {
+		return run.Verdict{}, err
+	}
+	done, err := r.Start(ctx)
+	if err != nil || ctx.Err() != nil {
+		return run.Verdict{}, errors.Join(err, ctx.Err())
+	}
+	job.Report(1, done.Summary.Network.Hops)
+	if done.Unwritten != nil {
+		return run.Verdict{}, &run.WriteError{Err: done.Unwritten}
+	}
+	return done.Verdict, nil
+}

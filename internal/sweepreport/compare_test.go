@@ -1,0 +1,61 @@
+package sweepreport
+
+import (
+	"slices"
+	"testing"
+
+	"github.com/xoff-net/xoff/internal/sweep"
+)
+
+// Two keys: the one with more numbers is the axis, the other tells lines apart.
+func TestNumberAxis(t *testing.T) {
+	keys := []string{"hosts.cc.name", "switch.policy.alpha"}
+	var list []*sweep.Variant
+	for _, cc := range []string{"dcqcn", "none"} {
+		for _, alpha := range []string{"1/16", "1/8", "1/4"} {
+			list = append(list, &sweep.Variant{Keys: keys, Values: []string{cc, alpha}})
+		}
+	}
+	key, xs, lines := numberAxis(list)
+	if key != "alpha" || !slices.Equal(xs, []float64{0.0625, 0.125, 0.25, 0.0625, 0.125, 0.25}) {
+		t.Errorf("axis %q with %v", key, xs)
+	}
+	if len(lines) != 2 || lines[0].name != "dcqcn" || !slices.Equal(lines[1].at, []int{3, 4, 5}) {
+		t.Errorf("lines %v", lines)
+	}
+	if key, _, _ := numberAxis([]*sweep.Variant{{Folder: "a"}, {Folder: "b"}}); key != "" {
+		t.Errorf("runs have the axis %q", key)
+	}
+	if key, _, _ := numberAxis(list[:2]); key != "" {
+		t.Errorf("two values make the axis %q", key)
+	}
+}
+
+func TestShortNames(t *testing.T) {
+	got := shortNames([]*sweep.Variant{{Folder: "/home/me/results/before"}, {Folder: "results/after/"}, {Folder: "other/after"}})
+	if want := []string{"before", "after", "after (2)"}; !slices.Equal(got, want) {
+		t.Errorf("got %v, want %v", got, want)
+	}
+	sweepOf := func(folder, v string) *sweep.Variant {
+		return &sweep.Variant{Folder: folder, Keys: []string{"switch.policy.alpha"}, Values: []string{v}}
+	}
+	if got, want := shortNames([]*sweep.Variant{sweepOf("s", "1/8"), sweepOf("s", "1/4")}), []string{"1/8", "1/4"}; !slices.Equal(got, want) {
+		t.Errorf("got %v, want %v", got, want)
+	}
+	if got, want := shortNames([]*sweep.Variant{sweepOf("x/s", "1/8"), {Folder: "x/run"}}), []string{"s: alpha=1/8", "run"}; !slices.Equal(got, want) {
+		t.Errorf("got %v, want %v", got, want)
+	}
+}
+
+func TestNumber(t *testing.T) {
+	for text, want := range map[string]float64{"0.5": 0.5, "1/8": 0.125, "3": 3, "1e3": 1000} {
+		if got, ok := number(text); !ok || got != want {
+			t.Errorf("%s is %v, %t", text, got, ok)
+		}
+	}
+	for _, text := range []string{"", "dt", "1/0", "1/x", "10us", "{name: dt}", "NaN", "Inf"} {
+		if _, ok := number(text); ok {
+			t.Errorf("%q is a number", text)
+		}
+	}
+}

@@ -1,0 +1,181 @@
+package run
+
+import (
+	"bytes"
+	"fmt"
+	"io"
+	"os"
+	"slices"
+
+	"github.com/xoff-net/xoff/internal/disk"
+	"github.com/xoff-net/xoff/internal/runreport"
+	"github.com/xoff-net/xoff/metrics"
+	"github.com/xoff-net/xoff/scenario"
+	"github.com/xoff-net/xoff/scenario/build"
+)
+
+// Names of files in a folder of results.
+const (
+	SummaryFile  = "summary.json"
+	ResolvedFile = "scenario.resolved.yaml"
+	ReplayFile   = "scenario.replay.yaml"
+	ReportFile   = runreport.File
+)
+
+// Folder takes the results of a run. A second run in the same folder replaces the
+// files of the first, and only them, when all of its own are complete.
+type Folder struct {
+	stage *disk.Stage // nil: nothing is written
+	files []File
+}
+
+// File is a file of results and what it holds.
+type File struct{ Name, What string }
+
+// WriteError says that results could not be written: other runs would not fare
+// better.
+type WriteError struct{ Err error }
+
+func (e *WriteError) Error() string { return e.Err.Error() }
+
+// Unwrap returns the cause.
+func (e *WriteError) Unwrap() error { return e.Err }
+
+// newFolder creates the folder and checks that it can be written to; the one without
+// a name takes nothing.
+func newFolder(name string) (*Folder, error) {
+	if name == "" {
+		return &Folder{}, nil
+	}
+	stage, err := disk.NewStage(name)
+	if err != nil {
+		return nil, &WriteError{err}
+	}
+	return &Folder{stage: stage}, nil
+}
+
+func (f *Folder) discard() {
+	if f.stage != nil {
+		f.stage.Discard()
+	}
+}
+
+// File writes one file, aside until all are complete.
+func (f *Folder) File(name, what string, write func(io.Writer) error) error {
+	if err := f.stage.File(name, write); err != nil {
+		return &WriteError{err}
+	}
+	f.files = append(f.files, File{name, what})
+	return nil
+}
+
+// create begins a file that is written while the run goes. It must be closed
+// before the others are written.
+func (f *Folder) create(name, what string) (*disk.File, error) {
+	file, err := f.stage.Create(name)
+	if err != nil {
+		return nil, &WriteError{fmt.Errorf("cannot write %s: %w", name, err)}
+	}
+	f.files = append(f.files, File{name, what})
+	return file, nil
+}
+
+// text writes a file that is there already.
+func (f *Folder) text(name, what string, data []byte) error {
+	return f.File(name, what, func(w io.Writer) error {
+		_, err := w.Write(data)
+		return err
+	})
+}
+
+// inputs copies the files that a scenario reads: the resolved one, which stands
+// beside the copies, runs again to the same bytes wherever the folder is.
+func (f *Folder) inputs(cfg *scenario.Config) error {
+	if f.stage == nil {
+		return nil
+	}
+	_, inputs, err := cfg.Standalone()
+	if err != nil {
+		return err
+	}
+	for _, in := range inputs {
+		from, err := os.Open(in.Path)
+		if err != nil {
+			return err
+		}
+		err = f.File(in.Name, "a file that the scenario reads, copied", func(w io.Writer) error {
+			_, err := io.Copy(w, from)
+			return err
+		})
+		_ = from.Close()
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// flowTrace writes the flows of a run, and the scenario that replays them.
+func (f *Folder) flowTrace(b *build.Built) error {
+	replay, err := b.Replay()
+	if err != nil {
+		return err
+	}
+	if err := f.File(build.TraceFile, "the flows that were offered, with their dependencies", b.WriteTrace); err != nil {
+		return err
+	}
+	return f.text(ReplayFile, "runs these flows again with `xoff run`", replay)
+}
+
+// tables writes the tables of a run and its resolved scenario.
+func (f *Folder) tables(o *metrics.Outcome, cfg *scenario.Config, csv bool) error {
+	resolved, _, err := cfg.Standalone()
+	if err != nil {
+		return err
+	}
+	for _, t := range o.Tables() {
+		if err := f.table(&t, csv); err != nil {
+			return err
+		}
+	}
+	return f.text(ResolvedFile, "the scenario with every default; runs again with `xoff run`", resolved)
+}
+
+// table writes a table as parquet, and as text when that is wanted.
+func (f *Folder) table(t *metrics.File, csv bool) error {
+	return f.File(t.Name+".parquet", t.What, func(w io.Writer) error {
+		if !csv {
+			return t.Write(w, nil)
+		}
+		return f.File(t.Name+".csv", "the same as text", func(text io.Writer) error { return t.Write(w, text) })
+	})
+}
+
+// maxReportRows is up to how many rows the report of a run draws a probe: some
+// tenths of a second is what a run may take longer. `xoff report` has no limit.
+const maxReportRows = 50_000
+
+// report makes the report from the files that were written. Results do not get
+// lost because there is none.
+func (f *Folder) report(s *metrics.Summary) error {
+	run := &runreport.Run{Folder: f.stage.Aside(), Summary: s, MaxRows: maxReportRows}
+	var page bytes.Buffer
+	d, err := run.Document()
+	if err == nil {
+		err = d.HTML(&page)
+	}
+	if err != nil {
+		return err
+	}
+	return f.text(ReportFile, "the same with tables and figures, for a browser", page.Bytes())
+}
+
+// listed returns the files in the order in which people look at them.
+func (f *Folder) listed() []File {
+	list := slices.Clone(f.files)
+	slices.SortStableFunc(list, func(a, b File) int {
+		rank := map[string]int{SummaryFile: -2, ReportFile: -1}
+		return rank[a.Name] - rank[b.Name]
+	})
+	return list
+}

@@ -1,0 +1,90 @@
+package run
+
+import (
+	"fmt"
+	"io"
+
+	"github.com/xoff-net/xoff/base/units"
+	"github.com/xoff-net/xoff/internal/disk"
+	"github.com/xoff-net/xoff/metrics"
+)
+
+// recorder writes what is recorded while a run goes: the series of probes, and what
+// watchers keep. The first error ends the run.
+type recorder struct {
+	series   []*metrics.Series
+	files    []*disk.File
+	watchers []Watcher
+	err      error
+}
+
+// begin opens the files of the probes. Without a folder what they see is dropped.
+func (r *recorder) begin(to *Folder, probes []*metrics.Series, csv bool) error {
+	create := func(name, what string) (io.Writer, error) {
+		if to.stage == nil {
+			return io.Discard, nil
+		}
+		f, err := to.create(name, what)
+		if err == nil {
+			r.files = append(r.files, f)
+		}
+		return f, err
+	}
+	for _, s := range probes {
+		table, err := create(s.Name+".parquet", "what the probe saw")
+		if err != nil {
+			return err
+		}
+		var text io.Writer
+		if csv {
+			if text, err = create(s.Name+".csv", "the same as text"); err != nil {
+				return err
+			}
+		}
+		if err := s.Open(table, text); err != nil {
+			return err
+		}
+	}
+	r.series = probes
+	return nil
+}
+
+// flush writes what nodes have recorded so far. It is called while all of them
+// stand at the same time.
+func (r *recorder) flush() error {
+	for _, s := range r.series {
+		if r.err == nil {
+			r.err = failed(s, s.Flush())
+		}
+	}
+	for _, w := range r.watchers {
+		if r.err == nil {
+			r.err = w.Flush()
+		}
+	}
+	return r.err
+}
+
+// end closes the files at the end of a run.
+func (r *recorder) end(now units.Time) error {
+	_ = r.flush() // kept in r.err
+	for _, s := range r.series {
+		if r.err == nil {
+			r.err = failed(s, s.Close(now))
+		}
+	}
+	for _, f := range r.files {
+		if err := f.Close(); r.err == nil && err != nil {
+			r.err = fmt.Errorf("cannot write what probes saw: %w", err)
+		}
+	}
+	return r.err
+}
+
+// failed says which series could not be written.
+func failed(s *metrics.Series, err error) error {
+	if err == nil {
+		return nil
+	}
+	return fmt.Errorf("cannot write %s: %w", s.Name, err)
+}

@@ -1,0 +1,278 @@
+// Package run is the one way to run a scenario: it builds the fabric, drives an
+// engine, writes a folder of results and says what is to be thought of them. Every
+// command runs scenarios by it, and so can programs of others:
+//
+//	cfg, err := scenario.ReadFile("mine.yaml")
+//	...
+//	done, err := run.Scenario(ctx, cfg, run.Options{Folder: "results/mine"})
+package run
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/xoff-net/xoff/base/probe"
+	"github.com/xoff-net/xoff/base/units"
+	"github.com/xoff-net/xoff/metrics"
+	"github.com/xoff-net/xoff/scenario"
+	"github.com/xoff-net/xoff/scenario/build"
+	"github.com/xoff-net/xoff/sim"
+)
+
+// Options are choices of a run. But for the files that are written none of them
+// changes a result. The zero value runs on one core and writes nothing.
+type Options struct {
+	Folder     string     // takes the results; empty: nothing is written
+	Engine     Engine     // Fast unless said otherwise
+	Workers    int        // goroutines that simulate; 0: one
+	Invariants Invariants // checked while it runs
+	CSV        bool       // every table as text, too
+	FlowTrace  bool       // the flows as a trace, and a scenario that replays it
+	Report     bool       // report.html
+	// Progress is called from time to time, while the engine stands still; it may be
+	// nil.
+	Progress func(Progress)
+	// Watchers see what happens at nodes, besides the probes of the scenario.
+	Watchers []Watcher
+	// Extra writes more files into the folder, at the end; it may be nil.
+	Extra func(*Folder) error
+	// WindowDivisor shortens the windows of the fast engine; tests show that no
+	// result depends on it.
+	WindowDivisor int
+}
+
+// Engine names an engine.
+type Engine string
+
+// Engines.
+const (
+	Fast   Engine = "fast"   // node windows, parallel
+	Oracle Engine = "oracle" // one global heap; slow, same results
+)
+
+// Engines lists the engines.
+func Engines() []string { return []string{string(Fast), string(Oracle)} }
+
+// Invariants says what is done about the invariants of the model.
+type Invariants string
+
+// What is done about invariants.
+const (
+	Off    Invariants = "off"
+	Count  Invariants = "count"
+	Strict Invariants = "strict" // the run ends at the first that breaks
+)
+
+// Checking lists the ways to treat invariants.
+func Checking() []string { return []string{string(Off), string(Count), string(Strict)} }
+
+// Progress is how far a run is.
+type Progress struct {
+	Now   units.Time
+	Share float64 // of the work, as far as anyone can tell
+	Hops  uint64
+}
+
+// Watcher sees what happens at every node of a run.
+type Watcher interface {
+	// Sink returns what watches a node.
+	Sink(node int) probe.Sink
+	// Bind comes before the run starts, when everything is built.
+	Bind(b *build.Built) error
+	// Flush comes from time to time and at the end, while all nodes stand at the same
+	// time.
+	Flush() error
+}
+
+// engine is what drives a built scenario.
+type engine interface {
+	Run(ctx context.Context) (units.Time, error)
+	Totals() sim.Totals
+	Fabric() sim.Fabric
+}
+
+// Run is a scenario that is ready to start.
+type Run struct {
+	Built *build.Built
+
+	opts   Options
+	engine engine
+	record recorder
+	cancel context.CancelCauseFunc
+}
+
+// Result is a run that ended.
+type Result struct {
+	Built   *build.Built
+	Summary *metrics.Summary
+	Wall    time.Duration
+	Verdict Verdict
+	Files   []File // that were written
+	// Unwritten is why the results are not in their folder; nil: they are, or none was
+	// named.
+	Unwritten error
+	NoReport  error // why there is no report, though one was wanted
+}
+
+// Scenario runs a scenario. An error means that there are no results: the scenario
+// has a mistake (an *scenario.InputError), or the machine failed. A run that is
+// interrupted by its context has results that say so.
+func Scenario(ctx context.Context, cfg *scenario.Config, o Options) (*Result, error) {
+	r, err := New(cfg, o)
+	if err != nil {
+		return nil, err
+	}
+	return r.Start(ctx)
+}
+
+// New makes a scenario ready to start.
+func New(cfg *scenario.Config, o Options) (*Run, error) {
+	built, err := build.New(cfg, o.BuildOptions())
+	if err != nil {
+		return nil, cfg.Locate(err)
+	}
+	return Prepare(built, o)
+}
+
+// BuildOptions are what the options mean for building.
+func (o *Options) BuildOptions() build.Options {
+	b := build.Options{Invariants: o.Invariants != Off && o.Invariants != ""}
+	switch len(o.Watchers) {
+	case 0:
+	case 1:
+		b.Sink = o.Watchers[0].Sink
+	default:
+		b.Sink = func(node int) probe.Sink {
+			var all probe.Fan
+			for _, w := range o.Watchers {
+				all = append(all, w.Sink(node))
+			}
+			return all
+		}
+	}
+	return b
+}
+
+// Prepare is New for what was built already, with BuildOptions.
+func Prepare(built *build.Built, o Options) (*Run, error) {
+	r := &Run{Built: built, opts: o}
+	cfg := built.Config
+	r.opts.CSV = o.CSV || cfg.Output.CSV
+	r.opts.FlowTrace = o.FlowTrace || cfg.Output.FlowTrace
+	if r.opts.FlowTrace {
+		if err := cfg.Traceable(); err != nil {
+			return nil, cfg.Locate(err)
+		}
+	}
+	for _, w := range o.Watchers {
+		if err := w.Bind(built); err != nil {
+			return nil, err
+		}
+	}
+	var err error
+	switch o.Engine {
+	case Oracle:
+		r.engine, err = sim.NewOracle(built.Spec, sim.OracleOptions{Progress: r.progress})
+	case Fast, "":
+		r.engine, err = sim.NewFast(built.Spec, sim.Options{Workers: max(1, o.Workers), WindowDivisor: o.WindowDivisor, Progress: r.progress})
+	default:
+		err = fmt.Errorf("engine %q is unknown; allowed: fast, oracle", o.Engine)
+	}
+	if err != nil {
+		return nil, err
+	}
+	r.record.watchers = o.Watchers
+	return r, nil
+}
+
+// progress also ends a strict run at the next check after an invariant broke.
+func (r *Run) progress(now units.Time) {
+	if r.opts.Invariants == Strict {
+		for _, c := range r.Built.Checks {
+			if c.Broken > 0 {
+				r.cancel(errors.New(c.First))
+			}
+		}
+	}
+	if err := r.record.flush(); err != nil {
+		r.cancel(err)
+	}
+	if r.opts.Progress != nil {
+		r.opts.Progress(Progress{Now: now, Share: r.share(now), Hops: r.engine.Totals().Hops})
+	}
+}
+
+// share estimates how much of the run is done, from what ends it.
+func (r *Run) share(now units.Time) float64 {
+	stop, flows := &r.Built.Config.Run.Stop, r.Built.Flows
+	if stop.When == "time" {
+		return float64(now) / float64(stop.AtMost)
+	}
+	done := 0
+	for i := range flows.Flow {
+		if flows.Done(i) {
+			done++
+		}
+	}
+	return max(float64(now)/float64(stop.AtMost), float64(done)/float64(max(1, len(flows.Flow))))
+}
+
+// Start runs to the end, or to that of the context: then the results are partial. It
+// writes them either way.
+func (r *Run) Start(ctx context.Context) (*Result, error) {
+	to, err := newFolder(r.opts.Folder) // now, rather than after an hour of work
+	if err != nil {
+		return nil, err
+	}
+	defer to.discard()
+	outer := ctx
+	ctx, r.cancel = context.WithCancelCause(ctx)
+	defer r.cancel(nil)
+	if err := errors.Join(r.record.begin(to, r.Built.Probes, r.opts.CSV), to.inputs(r.Built.Config)); err != nil {
+		return nil, err
+	}
+	start := time.Now()
+	end, err := r.engine.Run(ctx)
+	wall := time.Since(start)
+	if err != nil && !errors.Is(err, context.Canceled) {
+		return nil, err
+	}
+	outcome := r.Built.Outcome(end, r.engine.Totals(), r.engine.Fabric(), err != nil)
+	done := &Result{Built: r.Built, Summary: outcome.Summarize(), Wall: wall}
+	done.Unwritten = r.write(to, end, outcome, done)
+	done.Files = to.listed()
+	done.Verdict = judge(outer, r.Built, done.Summary, r.opts.Invariants, r.opts.Folder)
+	return done, nil
+}
+
+// write writes every file of a run.
+func (r *Run) write(to *Folder, end units.Time, outcome *metrics.Outcome, done *Result) error {
+	if err := r.record.end(end); err != nil || to.stage == nil {
+		return err
+	}
+	if r.opts.FlowTrace {
+		if err := to.flowTrace(r.Built); err != nil {
+			return err
+		}
+	}
+	if r.opts.Extra != nil {
+		if err := r.opts.Extra(to); err != nil {
+			return err
+		}
+	}
+	if err := to.tables(outcome, r.Built.Config, r.opts.CSV); err != nil {
+		return err
+	}
+	if r.opts.Report {
+		if done.NoReport = to.report(done.Summary); errors.As(done.NoReport, new(*WriteError)) {
+			return done.NoReport
+		}
+	}
+	// The summary comes last: a folder that has one is complete.
+	if err := to.File(SummaryFile, "the numbers above, and more", done.Summary.Write); err != nil {
+		return err
+	}
+	return to.stage.Commit()
+}
