@@ -231,7 +231,7 @@ func TestResume(t *testing.T) {
 func TestFailingPointsDoNotStopOthers(t *testing.T) {
 	f := &fake{
 		fail:    map[string]error{"switch.policy.alpha=1/8, seed=2": errors.New("no way")},
-		verdict: map[string]run.Verdict{Code: "switch.policy.alpha=1/4, Message: seed=1": {3, "dropped"}},
+		verdict: map[string]run.Verdict{"switch.policy.alpha=1/4, seed=1": {Code: 3, Message: "dropped"}},
 	}
 	rows, err := sweepOnce(t, context.Background(), t.TempDir(), tinyGrid(1, 2), f, 2, "")
 	if err != nil {
