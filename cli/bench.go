@@ -34,7 +34,7 @@ simulated time, or with another program, in interleaved pairs:
   xoff bench --against workers=2
   xoff bench --hosts 64 --against hosts=1024
   xoff bench --against link-delay=20ns,cc=none
-  xoff bench --against 'cmd:COMMAND'     its output holds "ns/hop(all) X" and "cal X"`,
+  xoff bench --against 'cmd:COMMAND'     another xoff bench, or a program whose output holds "ns/hop(all) X" and "cal X"`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			var err error

@@ -2,15 +2,15 @@ package cli
 
 import (
 	"fmt"
+	"github.com/xoff-net/xoff/base/units"
 	"time"
 
 	"github.com/xoff-net/xoff/internal/sweep"
-	"github.com/xoff-net/xoff/run"
 )
 
 // progressLine tells how far a run is.
-func progressLine(p run.Progress, passed time.Duration) string {
-	return fmt.Sprintf("%s simulated, %.0f %%", human(p.Now), p.Share*100) + speed(p.Hops, passed) + timeLeft(p.Share, passed)
+func progressLine(now units.Time, share float64, hops uint64, passed time.Duration) string {
+	return fmt.Sprintf("%s simulated, %.0f %%", human(now), share*100) + speed(hops, passed) + timeLeft(share, passed)
 }
 
 // sweepLine tells how far a sweep is.

@@ -6,7 +6,6 @@ import (
 
 	"github.com/xoff-net/xoff/base/units"
 	"github.com/xoff-net/xoff/internal/sweep"
-	"github.com/xoff-net/xoff/run"
 )
 
 func TestHuman(t *testing.T) {
@@ -33,10 +32,10 @@ func TestCount(t *testing.T) {
 
 func TestProgressLine(t *testing.T) {
 	// A quarter took 10 s, so the rest takes 30 s; 25 million hops in 10 s.
-	if got, want := progressLine(run.Progress{Now: units.Millisecond, Share: 0.25, Hops: 25_000_000}, 10*time.Second), "1.00ms simulated, 25 %, 2.5 M hops/s, about 30s left"; got != want {
+	if got, want := progressLine(units.Millisecond, 0.25, 25_000_000, 10*time.Second), "1.00ms simulated, 25 %, 2.5 M hops/s, about 30s left"; got != want {
 		t.Errorf("got %q, want %q", got, want)
 	}
-	if got, want := progressLine(run.Progress{}, time.Second), "0ps simulated, 0 %, 0 hops/s"; got != want {
+	if got, want := progressLine(0, 0, 0, time.Second), "0ps simulated, 0 %, 0 hops/s"; got != want {
 		t.Errorf("got %q, want %q", got, want)
 	}
 }

@@ -180,7 +180,7 @@ func (a *app) execute(cmd *cobra.Command, built *build.Built, f *runFlags, o run
 	o.Workers = a.workers
 	o.Folder = a.folderFor(fmt.Sprintf("%s-seed%d", cfg.Name, cfg.Seed))
 	o.Progress = func(p run.Progress) {
-		m.show(func(passed time.Duration) string { return progressLine(p, passed) })
+		m.show(func(passed time.Duration) string { return progressLine(p.Now, p.Share(), p.Hops(), passed) })
 	}
 	r, err := run.Prepare(built, o)
 	if err != nil {

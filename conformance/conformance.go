@@ -130,6 +130,47 @@ func (w *wakeRule) check(now, at units.Time) units.Time {
 	return at
 }
 
+// timerRules checks the timers of a component; the last wake of a call counts for
+// each. Arm passes on what is allowed.
+type timerRules struct {
+	arm    func(timer int, at units.Time)
+	bad    *faults
+	who    string
+	timers []timerRule
+}
+
+type timerRule struct {
+	wakeRule
+	asked bool
+	at    units.Time
+}
+
+// rule returns what is known about a timer.
+func (r *timerRules) rule(timer int) *timerRule {
+	for len(r.timers) <= timer {
+		r.timers = append(r.timers, timerRule{wakeRule: wakeRule{armed: units.Never, bad: r.bad, who: r.who}})
+	}
+	return &r.timers[timer]
+}
+
+func (r *timerRules) ask(timer int, at units.Time) {
+	t := r.rule(timer)
+	t.asked, t.at = true, at
+}
+
+// fired follows a wake.
+func (r *timerRules) fired(timer int) { r.rule(timer).armed = units.Never }
+
+// done ends a call into the component.
+func (r *timerRules) done(now units.Time) {
+	for i := range r.timers {
+		if t := &r.timers[i]; t.asked {
+			t.asked = false
+			r.arm(i, t.check(now, t.at))
+		}
+	}
+}
+
 // faults collects what decorators see inside a run; the same fault is told once.
 type faults struct {
 	list []string

@@ -53,7 +53,7 @@ func Deadlock(t testing.TB, e registry.Entry[deadlock.New]) {
 type handlerWatch struct{ faults }
 
 func (w *handlerWatch) wrap(e registry.Entry[deadlock.New], s deadlock.Switch) (deadlock.Handler, error) {
-	sw := &watchedSwitch{Switch: s, w: w, wake: wakeRule{armed: units.Never, bad: &w.faults, who: "handler"}}
+	sw := &watchedSwitch{Switch: s, w: w, wakes: timerRules{arm: s.WakeAt, bad: &w.faults, who: "handler"}}
 	h, err := e.New(paramsOf(e), sw)
 	if h == nil || err != nil {
 		return nil, err
@@ -75,13 +75,11 @@ func (pairsHandler) NeedsPairs() {}
 type watchedSwitch struct {
 	deadlock.Switch
 	w      *handlerWatch
-	wake   wakeRule
-	asked  bool
-	at     units.Time
+	wakes  timerRules
 	hooked bool
 }
 
-func (s *watchedSwitch) WakeAt(at units.Time) { s.asked, s.at = true, at }
+func (s *watchedSwitch) WakeAt(timer int, at units.Time) { s.wakes.ask(timer, at) }
 
 func (s *watchedSwitch) ArmIngress(port int, mask uint8) {
 	if s.arms(mask) {
@@ -110,12 +108,7 @@ func (s *watchedSwitch) Send(now units.Time, port int, f *packet.Packet, ext pac
 	s.Switch.Send(now, port, f, ext)
 }
 
-func (s *watchedSwitch) done(now units.Time) {
-	if s.asked {
-		s.asked = false
-		s.Switch.WakeAt(s.wake.check(now, s.at))
-	}
-}
+func (s *watchedSwitch) done(now units.Time) { s.wakes.done(now) }
 
 type watchedHandler struct {
 	h    deadlock.Handler
@@ -148,9 +141,9 @@ func (h *watchedHandler) Control(now units.Time, port int, f *packet.Packet, ext
 	h.s.done(now)
 }
 
-func (h *watchedHandler) Wake(now units.Time) {
-	h.s.wake.armed = units.Never
-	h.h.Wake(now)
+func (h *watchedHandler) Wake(now units.Time, timer int) {
+	h.s.wakes.fired(timer)
+	h.h.Wake(now, timer)
 	h.s.done(now)
 }
 

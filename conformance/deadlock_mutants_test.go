@@ -31,7 +31,7 @@ func (h *badHandler) Blocked(now units.Time, port int, from, to uint8) {
 		case "arms without hooks":
 			h.s.ArmEgress(port, 1<<c)
 		case "wakes now":
-			h.s.WakeAt(now)
+			h.s.WakeAt(0, now)
 		}
 	}
 }
@@ -43,7 +43,7 @@ func (h *badHandler) OnPFC(_ units.Time, _ int, f *packet.Packet, ext packet.Ext
 	return ext
 }
 func (h *badHandler) Control(units.Time, int, *packet.Packet, packet.Ext) {}
-func (h *badHandler) Wake(units.Time)                                     {}
+func (h *badHandler) Wake(units.Time, int)                                {}
 
 func TestDeadlockRejects(t *testing.T) {
 	for _, c := range []struct{ how, about string }{

@@ -67,10 +67,10 @@ type impatient struct {
 
 func (s impatient) Charged(now units.Time, a *mmu.Arrival, seg mmu.Segment) {
 	s.Receiver.Charged(now, a, seg)
-	s.p.WakeAt(now)
+	s.p.WakeAt(0, now)
 }
 
-func (s impatient) Wake(units.Time) {}
+func (s impatient) Wake(units.Time, int) {}
 
 type wasteful struct{ flowctl.Receiver }
 

@@ -45,7 +45,7 @@ func (s watchedScheme) Reserve(p *link.Port) units.Bytes {
 }
 
 func (s watchedScheme) Receiver(p flowctl.Port) flowctl.Receiver {
-	port := &watchedPort{Port: p, w: s.w, wake: wakeRule{armed: units.Never, bad: &s.w.faults, who: "receiver"}}
+	port := &watchedPort{Port: p, w: s.w, wakes: timerRules{arm: p.WakeAt, bad: &s.w.faults, who: "receiver"}}
 	r := &watchedReceiver{port: port, reserve: s.s.Reserve(p.Spec())}
 	r.r = s.s.Receiver(port)
 	port.done(0)
@@ -53,7 +53,7 @@ func (s watchedScheme) Receiver(p flowctl.Port) flowctl.Receiver {
 }
 
 func (s watchedScheme) Gate(p flowctl.Port) flowctl.Gate {
-	port := &watchedPort{Port: p, w: s.w, gate: true, wake: wakeRule{armed: units.Never, bad: &s.w.faults, who: "gate"}}
+	port := &watchedPort{Port: p, w: s.w, gate: true, wakes: timerRules{arm: p.WakeAt, bad: &s.w.faults, who: "gate"}}
 	g := &watchedGate{port: port}
 	g.g = s.s.Gate(port)
 	g.m, _ = g.g.(flowctl.Meter)
@@ -66,16 +66,14 @@ func (s watchedScheme) Gate(p flowctl.Port) flowctl.Gate {
 type watchedPort struct {
 	flowctl.Port
 	w       *flowWatch
-	wake    wakeRule
-	asked   bool
-	at      units.Time
+	wakes   timerRules
 	gate    bool
 	meter   bool
 	metered uint8
 	blocked uint8
 }
 
-func (p *watchedPort) WakeAt(at units.Time) { p.asked, p.at = true, at }
+func (p *watchedPort) WakeAt(timer int, at units.Time) { p.wakes.ask(timer, at) }
 
 func (p *watchedPort) Block(now units.Time, mask uint8) {
 	if !p.gate {
@@ -95,10 +93,7 @@ func (p *watchedPort) Meter(mask uint8) {
 
 // done ends a call into an end.
 func (p *watchedPort) done(now units.Time) {
-	if p.asked {
-		p.asked = false
-		p.Port.WakeAt(p.wake.check(now, p.at))
-	}
+	p.wakes.done(now)
 	if p.gate && p.metered != 0 && !p.meter {
 		p.w.add("classes %08b are metered by a gate that is no meter", p.metered)
 		p.Port.Meter(0)
@@ -161,9 +156,9 @@ func (p *watchedPort) checkFrame(f *packet.Packet, ok bool) {
 	}
 }
 
-func (r *watchedReceiver) Wake(now units.Time) {
-	r.port.wake.armed = units.Never
-	r.r.Wake(now)
+func (r *watchedReceiver) Wake(now units.Time, timer int) {
+	r.port.wakes.fired(timer)
+	r.r.Wake(now, timer)
 	r.port.done(now)
 }
 
@@ -201,9 +196,9 @@ func (g *watchedGate) Frame(now units.Time, f *packet.Packet, ext packet.Ext) (p
 	return ext, ok
 }
 
-func (g *watchedGate) Wake(now units.Time) {
-	g.port.wake.armed = units.Never
-	g.g.Wake(now)
+func (g *watchedGate) Wake(now units.Time, timer int) {
+	g.port.wakes.fired(timer)
+	g.g.Wake(now, timer)
 	g.port.done(now)
 }
 

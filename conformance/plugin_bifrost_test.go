@@ -56,7 +56,7 @@ func (s bifrost) Receiver(p flowctl.Port) flowctl.Receiver {
 	for i := range r.grants {
 		r.grants[i] = r.full // what the sender takes before the first feedback
 	}
-	p.WakeAt(s.Slot)
+	p.WakeAt(0, s.Slot)
 	return r
 }
 
@@ -65,7 +65,7 @@ func (s bifrost) Gate(p flowctl.Port) flowctl.Gate {
 	p.Meter(p.Spec().Lossless)
 	g := &bifrostGate{port: p, slot: s.Slot}
 	g.refill()
-	p.WakeAt(s.Slot)
+	p.WakeAt(0, s.Slot)
 	return g
 }
 
@@ -127,10 +127,10 @@ func (r *bifrostReceiver) Frame(_ units.Time, f *packet.Packet, ext packet.Ext) 
 	return ext, true
 }
 
-func (r *bifrostReceiver) Wake(now units.Time) {
+func (r *bifrostReceiver) Wake(now units.Time, _ int) {
 	r.due = true
 	r.port.Request(now)
-	r.port.WakeAt(now + r.slot)
+	r.port.WakeAt(0, now+r.slot)
 }
 
 // Reset: whatever was granted is void.
@@ -168,10 +168,10 @@ func (g *bifrostGate) Frame(_ units.Time, _ *packet.Packet, ext packet.Ext) (pac
 }
 
 // Wake fills the tokens of a slot until the first feedback has come.
-func (g *bifrostGate) Wake(now units.Time) {
+func (g *bifrostGate) Wake(now units.Time, _ int) {
 	if !g.heard {
 		g.refill()
-		g.port.WakeAt(now + g.slot)
+		g.port.WakeAt(0, now+g.slot)
 		g.port.Kick(now)
 	}
 }
@@ -179,7 +179,7 @@ func (g *bifrostGate) Wake(now units.Time) {
 // Reset: nothing may be sent before the next feedback, the peer may be full.
 func (g *bifrostGate) Reset(units.Time, bool) {
 	g.heard, g.max = true, 0
-	g.port.WakeAt(units.Never)
+	g.port.WakeAt(0, units.Never)
 }
 
 // May leaves to higher priorities what waits there and has tokens.

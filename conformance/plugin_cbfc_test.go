@@ -66,7 +66,7 @@ func (s cbfc) Receiver(p flowctl.Port) flowctl.Receiver {
 // Gate implements flowctl.Scheme.
 func (s cbfc) Gate(p flowctl.Port) flowctl.Gate {
 	p.Meter(p.Spec().Lossless)
-	p.WakeAt(s.Period)
+	p.WakeAt(0, s.Period)
 	return &cbfcGate{port: p, period: s.Period}
 }
 
@@ -125,18 +125,18 @@ func (r *cbfcReceiver) Frame(now units.Time, f *packet.Packet, ext packet.Ext) (
 	for c := range r.abr {
 		ext = append(ext, r.abr[c]+uint64(r.lane/block)-r.held[c])
 	}
-	r.port.WakeAt(now + r.period)
+	r.port.WakeAt(0, now+r.period)
 	return ext, true
 }
 
-func (r *cbfcReceiver) Wake(now units.Time) {
+func (r *cbfcReceiver) Wake(now units.Time, _ int) {
 	r.due = true
 	r.port.Request(now)
 }
 
 func (r *cbfcReceiver) Reset(now units.Time, _ bool) {
 	r.abr = [mmu.Classes]uint64{}
-	r.Wake(now)
+	r.Wake(now, 0)
 }
 
 type cbfcGate struct {
@@ -160,11 +160,11 @@ func (g *cbfcGate) Frame(now units.Time, f *packet.Packet, ext packet.Ext) (pack
 	}
 	g.due = false
 	*f = packet.Packet{Size: 64, Meta: packet.MakeMeta(packet.Request, 0)}
-	g.port.WakeAt(now + g.period)
+	g.port.WakeAt(0, now+g.period)
 	return append(ext, g.fctbs[:]...), true
 }
 
-func (g *cbfcGate) Wake(now units.Time) {
+func (g *cbfcGate) Wake(now units.Time, _ int) {
 	g.due = true
 	g.port.Request(now)
 }

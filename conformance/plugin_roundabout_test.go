@@ -72,7 +72,7 @@ func (h *roundabout) Blocked(now units.Time, port int, from, to uint8) {
 	for c := range uint8(mmu.Classes) {
 		if to&^from&(1<<c) != 0 {
 			h.since[port][c] = now
-			h.s.WakeAt(now + h.patient)
+			h.s.WakeAt(0, now+h.patient)
 		}
 	}
 }
@@ -112,7 +112,7 @@ func (h *roundabout) upstream(now units.Time, initiator uint64, out int, class u
 }
 
 // Wake implements deadlock.Handler: look for egress queues that are stuck.
-func (h *roundabout) Wake(now units.Time) {
+func (h *roundabout) Wake(now units.Time, _ int) {
 	again := false
 	for port := range h.s.Ports() {
 		for c := range uint8(mmu.Classes) {
@@ -126,7 +126,7 @@ func (h *roundabout) Wake(now units.Time) {
 		}
 	}
 	if again || h.loop.active {
-		h.s.WakeAt(now + h.patient)
+		h.s.WakeAt(0, now+h.patient)
 	}
 }
 
@@ -299,7 +299,7 @@ func (h *roundabout) end(now units.Time) {
 		h.since[l.out][c] = now
 	}
 	h.loop = loop{}
-	h.s.WakeAt(now + h.patient)
+	h.s.WakeAt(0, now+h.patient)
 }
 
 // With no handler the ring is dead: nothing moves any more, for ever.

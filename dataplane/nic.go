@@ -179,7 +179,7 @@ func NewNIC(spec *NICSpec, drv NICDriver) (*NIC, error) {
 		starts: spec.Starts, idle: make([][]int32, len(spec.Transports)), bdp: spec.Port.Rate.In(spec.BaseRTT),
 		wire: wire{spec.Port.Rate, spec.Port.WireOverhead, spec.Port.Tick},
 	}
-	n.node = node{drv: drv, ports: make([]port, 1), wakes: newWakes(components), sink: spec.Sink, checks: spec.Checks, watched: spec.Sink != nil || spec.Checks != nil, serve: n.serveNIC, log: spec.Log}
+	n.node = node{drv: drv, ports: make([]port, 1), wakes: newWakes(components), fixed: components, sink: spec.Sink, checks: spec.Checks, watched: spec.Sink != nil || spec.Checks != nil, serve: n.serveNIC, log: spec.Log}
 	if spec.Scan {
 		n.scan, n.serve = &scanner{wake: units.Never}, n.serveScan
 	}
@@ -199,19 +199,21 @@ func NewNIC(spec *NICSpec, drv NICDriver) (*NIC, error) {
 	}
 	ledger := mmu.NewLedger(spec.Receive.layout(spec.Kinds))
 	n.ledger, n.view = ledger, ledger.View()
-	policy, err := buffer.Policies.Get("static")
+	static, err := buffer.Policies.Get("static")
 	if err != nil {
 		return nil, err
 	}
-	if n.policy, err = policy.New(&buffer.StaticParams{Limit: max(1, spec.Receive.Xoff)}, buffer.Env{View: n.view}); err != nil {
+	limits, err := static.New(&buffer.StaticParams{Limit: max(1, spec.Receive.Xoff)}, buffer.Env{View: n.view})
+	if err != nil {
 		return nil, err
 	}
+	n.policy = &hostPolicy{Policy: limits, others: spec.Receive.others(&spec.Port, spec.Flow, n.view.Size())}
 	n.initPort(0, spec.Port, spec.Flow)
 	n.ports[0].sched = spec.Scheduler
 	if spec.Checks != nil && n.flows.given == nil {
 		n.flows.given = make([]units.Bytes, len(n.flows.Flow))
 	}
-	n.receive = newReceiver(n, &spec.Receive, ledger, spec.Flow)
+	n.receive = newReceiver(n, &spec.Receive, spec.Flow)
 	n.armStart()
 	attach(spec.Sink, n)
 	return n, nil
@@ -454,11 +456,7 @@ const (
 // Wake runs the components whose time has come.
 func (n *NIC) Wake(now units.Time) {
 	n.tick(now)
-	for left := n.wakes.components(); ; left-- {
-		id, ok := n.wakes.pop(now, left)
-		if !ok {
-			break
-		}
+	n.wakes.each(now, func(id int) {
 		switch id {
 		case softWake:
 			n.softTimers(now)
@@ -469,7 +467,7 @@ func (n *NIC) Wake(now units.Time) {
 		default:
 			n.wake(now, id)
 		}
-	}
+	})
 	n.wakes.dirty = true
 	n.kick(now)
 }

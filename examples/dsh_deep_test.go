@@ -71,8 +71,9 @@ func (s *both) Receiver(p flowctl.Port) flowctl.Receiver {
 // mute is a port that does nothing.
 type mute struct{ flowctl.Port }
 
-func (mute) Request(units.Time) {}
-func (mute) WakeAt(units.Time)  {}
+func (mute) Request(units.Time)     {}
+func (mute) NewTimer() int          { return 1 }
+func (mute) WakeAt(int, units.Time) {}
 
 type bothReceiver struct {
 	flowctl.Receiver

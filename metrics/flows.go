@@ -64,11 +64,11 @@ func (o *Outcome) flowRow(row []int64, i int) []int64 {
 		int64(i), int64(o.Origin[i]), int64(f.Src), int64(f.Dst), int64(f.Class), int64(f.Size), int64(o.start(i)),
 		known(send.Acked), known(recv.Delivered), fct, int64(o.Ideal[i]), slowdown,
 		int64(send.Resent), int64(send.Timeouts), int64(recv.Early), int64(recv.Twice),
-		truth(o.Measured(i)), truth(done), int64(o.Groups[i]),
+		word(o.Measured(i)), word(done), int64(o.Groups[i]),
 	)
 }
 
-func truth(b bool) int64 {
+func word(b bool) int64 {
 	if b {
 		return 1
 	}

@@ -68,12 +68,18 @@ const (
 // Checking lists the ways to treat invariants.
 func Checking() []string { return []string{string(Off), string(Count), string(Strict)} }
 
-// Progress is how far a run is.
+// Progress is how far a run is. Looking costs time: it is called every few
+// microseconds of simulated time, and needed far less often.
 type Progress struct {
-	Now   units.Time
-	Share float64 // of the work, as far as anyone can tell
-	Hops  uint64
+	Now units.Time
+	run *Run
 }
+
+// Share is how much of the work is done, as far as anyone can tell.
+func (p Progress) Share() float64 { return p.run.share(p.Now) }
+
+// Hops are the frames that finished a link so far.
+func (p Progress) Hops() uint64 { return p.run.engine.Totals().Hops }
 
 // Watcher sees what happens at every node of a run.
 type Watcher interface {
@@ -200,7 +206,7 @@ func (r *Run) progress(now units.Time) {
 		r.cancel(err)
 	}
 	if r.opts.Progress != nil {
-		r.opts.Progress(Progress{Now: now, Share: r.share(now), Hops: r.engine.Totals().Hops})
+		r.opts.Progress(Progress{now, r})
 	}
 }
 

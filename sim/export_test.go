@@ -13,7 +13,7 @@ func (o *Oracle) RunSearching(nth int, use func(now units.Time, list []Deadlock)
 			use(now, o.deadlocks.all(now))
 		}
 	}
-	o.deadlocks.truth = newTruth(o.spec, o.nics, o.switches)
+	o.deadlocks.deadlockSearch = newDeadlockSearch(o.spec, o.nics, o.switches)
 	for events := 0; o.next() < o.spec.Until; events++ {
 		last := o.next()
 		o.step()

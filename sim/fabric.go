@@ -61,12 +61,12 @@ func fabric(spec *Spec, nics []*dataplane.NIC, switches []*dataplane.Switch, d *
 		}
 		all.Pools = append(all.Pools, pool(node, spec.Switches[i], s))
 	}
-	if d.truth == nil {
-		d.truth = newTruth(spec, nics, switches)
+	if d.deadlockSearch == nil {
+		d.deadlockSearch = newDeadlockSearch(spec, nics, switches)
 	}
 	all.Deadlocks = d.all(now)
 	if spec.LogPauses {
-		all.Pauses = pauses(d.truth, nics, switches)
+		all.Pauses = pauses(d.deadlockSearch, nics, switches)
 	}
 	return all
 }

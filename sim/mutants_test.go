@@ -88,7 +88,7 @@ func (r *resumesEarly) Released(now units.Time, a *mmu.Arrival) {
 // forgetsRefresh lets its pauses run out.
 type forgetsRefresh struct{ flowctl.Receiver }
 
-func (forgetsRefresh) Wake(units.Time) {}
+func (forgetsRefresh) Wake(units.Time, int) {}
 
 func init() {
 	for _, m := range []struct {

@@ -24,7 +24,7 @@ type Pause struct {
 }
 
 // pauses collects what nodes have logged, in order of time, node and port.
-func pauses(x *truth, nics []*dataplane.NIC, switches []*dataplane.Switch) []Pause {
+func pauses(x *deadlockSearch, nics []*dataplane.NIC, switches []*dataplane.Switch) []Pause {
 	var all []Pause
 	var records []dataplane.PauseRecord
 	add := func(node int, log *dataplane.PauseLog) {

@@ -171,7 +171,7 @@ func (s *Spec) nodes(driver func(node int) dataplane.NICDriver) ([]*dataplane.NI
 	spec, d := s.watched()
 	nics, switches, err := spec.build(driver)
 	if err == nil && d.stirs != nil {
-		d.truth = newTruth(s, nics, switches)
+		d.deadlockSearch = newDeadlockSearch(s, nics, switches)
 	}
 	return nics, switches, d, err
 }

@@ -215,26 +215,25 @@ type Arrival struct {
 	Unscheduled bool
 }
 
-// Within reports whether an ingress queue that takes b more stays within a share
-// (num / 2^shift) of the free part of the shared segment.
-func (l *Ledger) Within(port int, class uint8, b units.Bytes, num int64, shift uint8) bool {
-	free := l.sharedMax - l.segments[Shared]
-	return units.Bytes(l.rows[port].shared[class&7])+b <= units.Bytes(int64(free)*num>>(shift&63))
+// Share is num / 2^shift of something, at most all of it: thresholds that are a share
+// of what is free cost a product and a shift.
+type Share struct {
+	Num   int64
+	Shift uint8
 }
 
-// PortWithin reports whether all ingress queues of a port together hold no more than
-// n such shares.
-func (l *Ledger) PortWithin(port int, n, num int64, shift uint8) bool {
-	free := l.sharedMax - l.segments[Shared]
-	return l.rows[port].sum() <= units.Bytes(n*(int64(free)*num>>(shift&63)))
+// Of returns the share of b.
+func (s Share) Of(b units.Bytes) units.Bytes { return units.Bytes(int64(b) * s.Num >> (s.Shift & 63)) }
+
+// Room returns what an ingress queue and all queues together hold in the shared
+// segment, and what is left of it: below zero after it shrank below what it holds.
+func (l *Ledger) Room(port int, class uint8) (queue, used, free units.Bytes) {
+	used = l.segments[Shared]
+	return units.Bytes(l.rows[port].shared[class&7]), used, l.sharedMax - used
 }
 
-// AllWithin is PortWithin for all ports together, of which none then holds more, and
-// cheaper.
-func (l *Ledger) AllWithin(n, num int64, shift uint8) bool {
-	used := l.segments[Shared]
-	return used <= units.Bytes(n*(int64(l.sharedMax-used)*num>>(shift&63)))
-}
+// PortShared returns what all ingress queues of a port hold in the shared segment.
+func (l *Ledger) PortShared(port int) units.Bytes { return l.rows[port].sum() }
 
 // sum adds up what the ingress queues hold, without a loop: it is asked for at every
 // frame.

@@ -143,14 +143,17 @@ func TestShares(t *testing.T) {
 		{1, false, false, false, false, false},
 	} {
 		l.Charge(frame(1, 1, c.more), Shared)
-		if l.Within(0, lossless, 1000, 3, 2) != c.queue || l.Within(0, lossless, 1001, 3, 2) != c.beyond {
-			t.Errorf("%d B more: the queue is within %v, %v", c.more, l.Within(0, lossless, 1000, 3, 2), l.Within(0, lossless, 1001, 3, 2))
+		share := Share{Num: 3, Shift: 2}
+		queue, used, free := l.Room(0, lossless)
+		t1, t2 := share.Of(free), 2*share.Of(free)
+		if (queue+1000 <= t1) != c.queue || (queue+1001 <= t1) != c.beyond {
+			t.Errorf("%d B more: the queue holds %d B, a share is %d B", c.more, queue, t1)
 		}
-		if l.PortWithin(0, 1, 3, 2) != c.port || !l.PortWithin(0, 2, 3, 2) {
-			t.Errorf("%d B more: the port is within one share %v, two %v", c.more, l.PortWithin(0, 1, 3, 2), l.PortWithin(0, 2, 3, 2))
+		if (l.PortShared(0) <= t1) != c.port || l.PortShared(0) > t2 {
+			t.Errorf("%d B more: the port holds %d B, a share is %d B", c.more, l.PortShared(0), t1)
 		}
-		if l.AllWithin(1, 3, 2) != c.all1 || l.AllWithin(2, 3, 2) != c.all2 {
-			t.Errorf("%d B more: all are within one share %v, two %v", c.more, l.AllWithin(1, 3, 2), l.AllWithin(2, 3, 2))
+		if (used <= t1) != c.all1 || (used <= t2) != c.all2 {
+			t.Errorf("%d B more: all hold %d B, a share is %d B", c.more, used, t1)
 		}
 	}
 }

@@ -49,7 +49,7 @@ func (w *dsh) Sample(now units.Time) {
 				return
 			}
 			w.Out.Add(now, int64(port), int64(c), int64(l.Estimate), int64(l.Tau), int64(in.Shared), int64(l.Queue), int64(in.Headroom),
-				int64(shared), int64(l.Port), int64(insurance), int64(reserved), truth(l.QueueOff), truth(l.PortOff))
+				int64(shared), int64(l.Port), int64(insurance), int64(reserved), word(l.QueueOff), word(l.PortOff))
 		})
 	})
 }

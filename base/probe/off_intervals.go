@@ -132,6 +132,6 @@ func (w *offIntervals) close(now units.Time, port int, class uint8, closed bool)
 	if w.length > 0 && span > w.length {
 		headIn, headOut = rateOf(i.head.arrived, w.length), rateOf(i.head.departed, w.length)
 	}
-	w.Out.Add(now, int64(port), int64(class), int64(i.start), truth(closed), int64(i.arrived), int64(departed), int64(i.dropped),
+	w.Out.Add(now, int64(port), int64(class), int64(i.start), word(closed), int64(i.arrived), int64(departed), int64(i.dropped),
 		rateOf(i.arrived, span), rateOf(departed, span), int64(i.held), int64(held), int64(i.headroom), headIn, headOut)
 }

@@ -49,8 +49,8 @@ func (r *Recorder) Add(now units.Time, words ...int64) {
 	r.Words = append(append(r.Words, int64(now)), words...)
 }
 
-// truth is a bool as a word.
-func truth(b bool) int64 {
+// word is a bool as a word of a row.
+func word(b bool) int64 {
 	if b {
 		return 1
 	}

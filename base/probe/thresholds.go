@@ -37,7 +37,7 @@ func (w *thresholds) Sample(now units.Time) {
 				return
 			}
 			q, xoff := w.Node.Level(now, port, c)
-			w.Out.Add(now, int64(port), int64(c), int64(q), int64(xoff), truth(off&(1<<c) != 0))
+			w.Out.Add(now, int64(port), int64(c), int64(q), int64(xoff), word(off&(1<<c) != 0))
 		})
 	})
 }

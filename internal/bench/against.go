@@ -62,8 +62,8 @@ func Opponent(base Case, spec string) (Runner, error) {
 	return other, nil
 }
 
-// External is a command for the shell. Its output must hold "ns/hop(all) X" and
-// "cal X", and may hold "wall Xs" and "cpu Xs".
+// External is a command for the shell: another `xoff bench`, or one whose output holds
+// "ns/hop(all) X" and "cal X", and perhaps "wall Xs" and "cpu Xs".
 type External string
 
 // Sample implements Runner.
@@ -78,10 +78,10 @@ func (e External) Sample(ctx context.Context) (Sample, error) {
 func (e External) describe(r *Result) { r.Command = string(e) }
 
 var (
-	nsPattern   = regexp.MustCompile(`ns/hop\(all\)\s+([0-9.]+)`)
-	calPattern  = regexp.MustCompile(`\bcal\s+([0-9.]+)`)
-	wallPattern = regexp.MustCompile(`\bwall\s+([0-9.]+)s`)
-	cpuPattern  = regexp.MustCompile(`\bcpu\s+([0-9.]+)s`)
+	nsPattern   = regexp.MustCompile(`ns/hop\(all\)\s+([0-9.]+)|([0-9.]+) ns of CPU per hop`)
+	calPattern  = regexp.MustCompile(`\bcal\s+([0-9.]+)|\(calibration step ([0-9.]+) ns\)`)
+	wallPattern = regexp.MustCompile(`\bwall\s+([0-9.]+)s|hops in ([0-9.]+) s`)
+	cpuPattern  = regexp.MustCompile(`\bcpu\s+([0-9.]+)s|\(([0-9.]+) s of CPU\)`)
 )
 
 func parseExternal(out string) (Sample, error) {
@@ -90,7 +90,7 @@ func parseExternal(out string) (Sample, error) {
 		if m == nil {
 			return 0
 		}
-		v, _ := strconv.ParseFloat(m[1], 64)
+		v, _ := strconv.ParseFloat(m[1]+m[2], 64)
 		return v
 	}
 	s := Sample{NsPerHop: find(nsPattern), Cal: find(calPattern), Wall: find(wallPattern), CPU: find(cpuPattern)}

@@ -181,6 +181,10 @@ func TestExternal(t *testing.T) {
 	if want := (Sample{NsPerHop: 50, Cal: 1.25, Wall: 2.5, CPU: 1.5}); s != want {
 		t.Errorf("got %+v, want %+v", s, want)
 	}
+	own := "echo 'speed   97.2 ns of CPU per hop = 48.1 points (calibration step 2.021 ns); best of 1'; echo 'work    6,072,861 hops in 0.590 s (0.589 s of CPU)'"
+	if s, err = External(own).Sample(t.Context()); err != nil || s.NsPerHop != 97.2 || s.Cal != 2.021 || s.Wall != 0.59 || s.CPU != 0.589 {
+		t.Errorf("of xoff bench itself: %+v, %v", s, err)
+	}
 	for _, bad := range []string{"echo nothing", "exit 3"} {
 		if _, err := External(bad).Sample(t.Context()); err == nil {
 			t.Errorf("%q: no error", bad)

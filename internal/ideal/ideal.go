@@ -19,16 +19,16 @@ import (
 func FCTs(l *layout.Layout, t *layout.Traffic) []units.Time {
 	flows := t.Flows.Flow
 	w := newWalker(l, t)
-	var courses []*course
+	var paths []*flowPath
 	known := make(map[string]uint32)
 	which, order := make([]uint32, len(flows)), make([]uint32, len(flows))
 	for i := range flows {
 		name := w.walk(uint32(i), &flows[i])
 		c, ok := known[string(name)]
 		if !ok {
-			c = uint32(len(courses))
+			c = uint32(len(paths))
 			known[string(name)] = c
-			courses = append(courses, w.course(int(flows[i].Src), int(flows[i].Dst), flows[i].Transport))
+			paths = append(paths, w.path(int(flows[i].Src), int(flows[i].Dst), flows[i].Transport))
 		}
 		which[i], order[i] = c, uint32(i)
 	}
@@ -40,7 +40,7 @@ func FCTs(l *layout.Layout, t *layout.Traffic) []units.Time {
 	for k, i := range order {
 		switch {
 		case k == 0 || which[i] != which[order[k-1]]:
-			p = newPipeline(courses[which[i]])
+			p = newPipeline(paths[which[i]])
 		case flows[i].Size == flows[order[k-1]].Size:
 			ideal[i] = ideal[order[k-1]]
 			continue

@@ -16,7 +16,7 @@ import (
 // and how long they will not follows from how their margins change. That is how
 // a flow of a billion packets costs no more than its first few (see leap).
 type pipeline struct {
-	c       *course
+	c       *flowPath
 	tx      []units.Time // by stage, of a full packet or an ACK
 	free    []units.Time // by stage: when it is done with the last frame
 	next    units.Time   // when pacing lets the next packet leave
@@ -41,7 +41,7 @@ type pendingAck struct {
 // maxPeriod bounds periods: longer ones would not come up often enough.
 const maxPeriod = 1 << 15
 
-func newPipeline(c *course) *pipeline {
+func newPipeline(c *flowPath) *pipeline {
 	p := &pipeline{c: c, tx: make([]units.Time, len(c.stages)), free: make([]units.Time, len(c.stages))}
 	full := c.payload + c.header
 	for _, way := range c.back {

@@ -7,10 +7,10 @@ import (
 	"github.com/xoff-net/xoff/base/units"
 )
 
-// randomCourse draws a way of a few stages, some of them nearly equally fast, so
+// randomPath draws a way of a few stages, some of them nearly equally fast, so
 // that what limits the flow may change after thousands of packets.
-func randomCourse(r *rand.Rand) *course {
-	c := &course{payload: 1000, header: 48, ack: units.Bytes(1 + r.IntN(1200)), every: 1 + r.IntN(3)*r.IntN(8)}
+func randomPath(r *rand.Rand) *flowPath {
+	c := &flowPath{payload: 1000, header: 48, ack: units.Bytes(1 + r.IntN(1200)), every: 1 + r.IntN(3)*r.IntN(8)}
 	rates := []units.Rate{25 * units.Gbps, 97 * units.Gbps, 99 * units.Gbps, 99_500 * units.Mbps, 100 * units.Gbps, 100 * units.Gbps}
 	ways := func() [][]uint16 {
 		first := uint16(len(c.stages))
@@ -45,7 +45,7 @@ func TestLeapsAreExact(t *testing.T) {
 	leapt := 0
 	for i := range 200 {
 		r := rand.New(rand.NewPCG(11, uint64(i)))
-		c := randomCourse(r)
+		c := randomPath(r)
 		leaping, walking := newPipeline(c), newPipeline(c)
 		walking.period = 0
 		// A stage that is still busy with something else hides the others for a while.
@@ -61,7 +61,7 @@ func TestLeapsAreExact(t *testing.T) {
 				leapt++
 			}
 			if got, want := leaping.fct(size), walking.fct(size); got != want {
-				t.Errorf("course %d: %d B take %d ps with leaps, %d ps without\n%+v", i, size, got, want, *c)
+				t.Errorf("flowPath %d: %d B take %d ps with leaps, %d ps without\n%+v", i, size, got, want, *c)
 				break
 			}
 		}
@@ -76,7 +76,7 @@ func TestLeapsAreExact(t *testing.T) {
 // the ACK takes 3 x (5,120 ps + 1 us).
 func TestLongFlowIsCheap(t *testing.T) {
 	link := stage{100 * units.Gbps, 0, units.Microsecond}
-	c := &course{
+	c := &flowPath{
 		stages: []stage{link, link, link, link, link, link}, there: [][]uint16{{0, 1, 2}}, back: [][]uint16{{3, 4, 5}},
 		payload: 1000, header: 48, ack: 64, every: 1, rate: 100 * units.Gbps,
 	}

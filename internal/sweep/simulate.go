@@ -38,7 +38,7 @@ func simulate(ctx context.Context, job *Job, o run.Options) (run.Verdict, error)
 	o.Progress = func(p run.Progress) {
 		if t := time.Now(); t.Sub(last) >= reportEvery {
 			last = t
-			job.Report(p.Share, p.Hops)
+			job.Report(p.Share(), p.Hops())
 		}
 	}
 	r, err := run.New(job.Point.Config, o)

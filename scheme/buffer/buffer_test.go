@@ -126,14 +126,15 @@ func TestShareAgreesWithFits(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		num, shift, ok := p.(Proportional).Share()
+		share, ok := p.(Proportional).Share()
 		if !ok {
-			t.Fatalf("%d/%d has no share", num, den)
+			t.Fatalf("%d/%d has no share", share.Num, den)
 		}
 		l := newLedger()
 		for range rapid.IntRange(0, 30).Draw(t, "frames") {
 			a := arrival(uint8(rapid.IntRange(0, 2).Draw(t, "class")), units.Bytes(rapid.IntRange(1, 3000).Draw(t, "bytes")))
-			within := l.Within(a.In, a.Class, a.Bytes, num, shift)
+			queue, _, free := l.Room(a.In, a.Class)
+			within := queue+a.Bytes <= share.Of(free)
 			if a.Kind == mmu.Lossless && within != p.Fits(0, l.View(), a) {
 				t.Fatalf("within the share: %v, fits: %v", within, !within)
 			}
@@ -152,7 +153,7 @@ func TestShareNotOffered(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if _, _, ok := p.(Proportional).Share(); ok {
+		if _, ok := p.(Proportional).Share(); ok {
 			t.Errorf("%d/%d is offered", r.Num, r.Den)
 		}
 	}

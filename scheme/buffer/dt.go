@@ -62,9 +62,9 @@ func (d *DT) FitsCounted(v mmu.View, a *mmu.Arrival) bool {
 }
 
 // Share implements Proportional.
-func (d *DT) Share() (num int64, shift uint8, ok bool) {
+func (d *DT) Share() (mmu.Share, bool) {
 	a := &d.lossless
-	return a.Num, a.shift, a.pow2 && a.Num <= a.Den
+	return mmu.Share{Num: a.Num, Shift: a.shift}, a.pow2 && a.Num <= a.Den
 }
 
 // Level implements Policy.

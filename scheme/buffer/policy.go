@@ -50,11 +50,10 @@ type Waker interface {
 }
 
 // Proportional is a policy that takes every lossless frame as long as its ingress
-// queue stays within a fixed share, num / 2^shift and at most all, of the free
-// part of the shared segment; Level returns the same share. The switch, or flow
-// control, then sees for itself that a frame fits, and asks only when it does not.
+// queue stays within a fixed share of the free part of the shared segment; Level
+// returns the same share. See flowctl.Shortcuts for what that saves.
 type Proportional interface {
-	Share() (num int64, shift uint8, ok bool)
+	Share() (share mmu.Share, ok bool)
 }
 
 // Pairs is a policy that reads View.Pair.

@@ -23,8 +23,8 @@ type Handler interface {
 	OnPFC(now units.Time, port int, f *packet.Packet, ext packet.Ext) packet.Ext
 	// Control takes a Loop frame, or the header that rode on a PFC frame.
 	Control(now units.Time, port int, f *packet.Packet, ext packet.Ext)
-	// Wake is called at the time given to Switch.WakeAt.
-	Wake(now units.Time)
+	// Wake is called at the time given to Switch.WakeAt for a timer, or later.
+	Wake(now units.Time, timer int)
 }
 
 // Verdict is what a Hook wants done with a frame.
@@ -76,8 +76,11 @@ type Switch interface {
 	// Head returns the frame at the head of an egress queue, nil when empty.
 	Head(port int, class uint8) *packet.Packet
 
-	// WakeAt arms the handler's timer, strictly after now; Never disarms it.
-	WakeAt(at units.Time)
+	// NewTimer adds a timer to those of the handler and returns its number. Number 0
+	// is there from the start.
+	NewTimer() int
+	// WakeAt arms a timer, strictly after now; Never disarms it.
+	WakeAt(timer int, at units.Time)
 	// Send emits a Loop frame to the peer of a port, ahead of all data.
 	Send(now units.Time, port int, f *packet.Packet, ext packet.Ext)
 

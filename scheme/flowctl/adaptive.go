@@ -73,8 +73,7 @@ func (s *Adaptive) Gate(p Port) Gate { return &adaptiveGate{PauseGate: NewPauseG
 
 // Receiver implements Scheme.
 func (s *Adaptive) Receiver(p Port) Receiver {
-	timers := &twoTimers{Port: p, pause: units.Never, own: units.Never}
-	r := &adaptiveReceiver{sihReceiver: s.sih.receiver(timers), timers: timers, scheme: s}
+	r := &adaptiveReceiver{sihReceiver: s.sih.receiver(p), answer: p.NewTimer(), scheme: s}
 	r.ask(0)
 	return r
 }
@@ -84,7 +83,7 @@ const firstRetry = units.Millisecond
 
 type adaptiveReceiver struct {
 	sihReceiver
-	timers *twoTimers
+	answer int // timer: it is due
 	scheme *Adaptive
 	asking bool        // a frame is to be sent
 	wait   units.Time  // for the answer to it
@@ -105,7 +104,7 @@ func (r *adaptiveReceiver) Frame(now units.Time, f *packet.Packet, ext packet.Ex
 	}
 	r.asking = false
 	*f = packet.Packet{Size: uint16(packet.PFCSize), Meta: packet.MakeMeta(packet.Feedback, 0)}
-	r.timers.set(now + r.wait)
+	r.port.WakeAt(r.answer, now+r.wait)
 	return append(ext, uint64(now)), true
 }
 
@@ -114,7 +113,7 @@ func (r *adaptiveReceiver) Control(now units.Time, f *packet.Packet, ext packet.
 	if f.Kind() != packet.Request || len(ext) != 2 {
 		return
 	}
-	r.timers.set(units.Never)
+	r.port.WakeAt(r.answer, units.Never)
 	spec := r.port.Spec()
 	line := spec.TxTime(spec.Rate, packet.PFCSize+spec.WireOverhead)
 	both := now - units.Time(ext[0]) - units.Time(ext[1]) - 2*line
@@ -143,14 +142,12 @@ func (r *adaptiveReceiver) Released(now units.Time, a *mmu.Arrival) {
 }
 
 // Wake implements Receiver.
-func (r *adaptiveReceiver) Wake(now units.Time) {
-	pause, own := r.timers.due(now)
-	if pause {
-		r.sihReceiver.Wake(now)
-	}
-	if own {
+func (r *adaptiveReceiver) Wake(now units.Time, timer int) {
+	if timer == r.answer {
 		r.ask(now)
+		return
 	}
+	r.sihReceiver.Wake(now, timer)
 }
 
 // Reset implements Receiver: a new link, a new delay. It can only be shorter than the
@@ -158,40 +155,10 @@ func (r *adaptiveReceiver) Wake(now units.Time) {
 func (r *adaptiveReceiver) Reset(now units.Time, up bool) {
 	r.sihReceiver.Reset(now, up)
 	r.asking, r.wait = false, 0
-	r.timers.set(units.Never)
+	r.port.WakeAt(r.answer, units.Never)
 	if up {
 		r.ask(now)
 	}
-}
-
-// twoTimers makes two timers of one: that of the pauses, which believe to have the port
-// for themselves, and another.
-type twoTimers struct {
-	Port
-	pause, own units.Time
-}
-
-// WakeAt implements Port.
-func (t *twoTimers) WakeAt(at units.Time) {
-	t.pause = at
-	t.Port.WakeAt(min(t.pause, t.own))
-}
-
-func (t *twoTimers) set(own units.Time) {
-	t.own = own
-	t.Port.WakeAt(min(t.pause, t.own))
-}
-
-// due tells which timers have come up and disarms them.
-func (t *twoTimers) due(now units.Time) (pause, own bool) {
-	if pause = t.pause <= now; pause {
-		t.pause = units.Never
-	}
-	if own = t.own <= now; own {
-		t.own = units.Never
-	}
-	t.Port.WakeAt(min(t.pause, t.own))
-	return pause, own
 }
 
 // adaptiveGate answers questions for the delay.

@@ -61,8 +61,8 @@ func TestAdaptiveExchange(t *testing.T) {
 	if !ok || f.Kind() != packet.Feedback || f.Size != 64 {
 		t.Fatalf("the question is a %s frame of %d B, %v", f.Kind(), f.Size, ok)
 	}
-	if p.wake != 50*ns+units.Millisecond {
-		t.Errorf("asks again at %s", p.wake)
+	if p.wakes[1] != 50*ns+units.Millisecond {
+		t.Errorf("asks again at %s", p.wakes[1])
 	}
 	if _, ok := r.Frame(50*ns, &f, nil); ok {
 		t.Error("asks twice")
@@ -80,8 +80,8 @@ func TestAdaptiveExchange(t *testing.T) {
 		t.Error("answers twice")
 	}
 	r.Control(came+200*ns+5120+700*ns, &packet.Packet{Meta: packet.MakeMeta(packet.Request, 0)}, ext)
-	if r.headroom != 15_564 || p.reserved != 31_128 || p.wake != units.Never {
-		t.Errorf("headroom %d B, reserved %d B, wake %s; want 15564, twice that, never", r.headroom, p.reserved, p.wake)
+	if r.headroom != 15_564 || p.reserved != 31_128 || p.wakes[1] != units.Never {
+		t.Errorf("headroom %d B, reserved %d B, wake %s; want 15564, twice that, never", r.headroom, p.reserved, p.wakes[1])
 	}
 	// With 20 B of preamble and gap each frame takes 6.72 ns of line time: the cable is as
 	// long as it was, and 15,564 + 4 x 20 B can arrive.
@@ -117,7 +117,7 @@ func TestAdaptiveWithoutAnswer(t *testing.T) {
 		t.Fatalf("no PAUSE, or the next refresh is at %s", p.wake)
 	}
 	p.requested = false
-	r.Wake(2570 * ns)
+	r.Wake(2570*ns, 0)
 	if _, ok := r.Frame(2570*ns, &f, nil); !ok || f.Kind() != packet.PFC {
 		t.Fatal("no refresh")
 	}
@@ -126,10 +126,10 @@ func TestAdaptiveWithoutAnswer(t *testing.T) {
 	r.Frame(3000*ns, &f, nil) // RESUME: only the question is left to wait for
 	at := units.Millisecond
 	for _, wait := range []units.Time{2, 4, 8} {
-		if p.wake != at {
-			t.Fatalf("the next question is due at %s, want %s", p.wake, at)
+		if p.wakes[1] != at {
+			t.Fatalf("the next question is due at %s, want %s", p.wakes[1], at)
 		}
-		r.Wake(at)
+		r.Wake(at, 1)
 		if _, ok := r.Frame(at, &f, nil); !ok || f.Kind() != packet.Feedback {
 			t.Fatal("not asked again")
 		}
@@ -139,11 +139,11 @@ func TestAdaptiveWithoutAnswer(t *testing.T) {
 		t.Errorf("headroom %d B", r.headroom)
 	}
 	r.Reset(at, false)
-	if p.wake != units.Never {
-		t.Errorf("a link that is down is asked at %s", p.wake)
+	if p.wakes[1] != units.Never {
+		t.Errorf("a link that is down is asked at %s", p.wakes[1])
 	}
 	r.Reset(at+10, true)
-	if _, ok := r.Frame(at+10, &f, nil); !ok || f.Kind() != packet.Feedback || p.wake != at+10+units.Millisecond {
+	if _, ok := r.Frame(at+10, &f, nil); !ok || f.Kind() != packet.Feedback || p.wakes[1] != at+10+units.Millisecond {
 		t.Error("a link that came up is not asked")
 	}
 }

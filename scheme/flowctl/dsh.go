@@ -159,7 +159,7 @@ func (s *DSH) Receiver(p Port) Receiver {
 		window: s.params.Window, deltaQ: s.params.DeltaQueue, deltaP: s.params.DeltaPort, ideal: newIdeal(w, phi, spec.Rate),
 	}
 	if prop, ok := p.Policy().(buffer.Proportional); ok {
-		rule.share, rule.shift, rule.direct = prop.Share()
+		rule.share, rule.direct = prop.Share()
 	}
 	r := &dshReceiver{dshRule: s.rule(rule), PauseSender: NewPauseSender(p), in: p.View().Port(p.Index()), policy: p.Policy(), last: noQueue}
 	if s.params.Estimator == "table" {
@@ -185,11 +185,10 @@ func (s *DSH) rule(r dshRule) *dshRule {
 // dshRule is what does not change at a port. Ports that are alike share it, so that it
 // stays in the cache. What every frame needs comes first.
 type dshRule struct {
-	share     int64       // of the free shared segment, see buffer.Proportional
+	share     mmu.Share   // of the free shared segment, see buffer.Proportional
 	queues    units.Bytes // N_q
 	phi       units.Bytes // PHI
-	shift     uint8
-	direct    bool // the policy is proportional: T need not be asked for
+	direct    bool        // the policy is proportional: T need not be asked for
 	sharing   bool
 	all       uint8 // lossless classes
 	ideal     ideal
@@ -198,7 +197,7 @@ type dshRule struct {
 	window    units.Time
 	deltaQ    units.Bytes
 	deltaP    units.Bytes
-	_         [16]byte // to whole cache lines
+	_         [8]byte // to whole cache lines
 }
 
 // noQueue is no class.
@@ -229,12 +228,16 @@ var _ = [1]struct{}{}[unsafe.Sizeof(dshReceiver{})-7*64+unsafe.Offsetof(dshRecei
 // classes 1 and 2 share a cache line, and 3 and 4.
 func (r *dshReceiver) gradient(class uint8) *gradient { return &r.gradients[(class-1)&7] }
 
-// Passing implements Passing: a frame that is not held changes the estimate, but
-// nothing that a threshold is held against.
-func (r *dshReceiver) Passing() {}
-
-// Steady implements Steady.
-func (r *dshReceiver) Steady() (margin units.Bytes, levels int64) { return r.phi, int64(r.queues) }
+// Shortcuts implements Quick: a frame that is not held changes the estimate, but
+// nothing that a threshold is held against. Arrived is for where T is a share of what is
+// free, nothing is private, and the estimate is a few operations.
+func (r *dshReceiver) Shortcuts() Shortcuts {
+	s := Shortcuts{Passing: true, Release: true, Margin: r.phi, Levels: int64(r.queues)}
+	if r.direct && r.private == 0 && r.table == nil {
+		s.Arrived = r
+	}
+	return s
+}
 
 // tau is what a queue is paused ahead of T(t): nothing if all frames of the port went
 // to one queue for a window, as of the last arrival.
@@ -264,21 +267,13 @@ func (r *dshReceiver) estimate(class uint8) units.Bytes {
 // threshold is T(t), the policy's.
 func (r *dshReceiver) threshold(now units.Time, class uint8) units.Bytes {
 	if r.direct {
-		return r.shareOf(r.in.All().SharedFree())
+		return r.share.Of(r.in.All().SharedFree())
 	}
 	_, t := r.policy.Level(now, r.in.All(), r.in.Index(), class)
 	return t
 }
 
-func (r *dshRule) shareOf(free units.Bytes) units.Bytes {
-	return units.Bytes(int64(free) * r.share >> (r.shift & 63))
-}
-
-// Brief implements Brief: where T is a share of what is free, nothing is private, and the
-// estimate is a few operations.
-func (r *dshReceiver) Brief() bool { return r.direct && r.private == 0 && r.table == nil }
-
-// Arrived implements Brief. Whatever tau is, a queue is not paused that stays PHI or its
+// Arrived implements Arriver. Whatever tau is, a queue is not paused that stays PHI or its
 // phi^ below T, and a port is not while all ports together hold no more than it may. It
 // calls nothing, which spares it a frame on the stack.
 func (r *dshReceiver) Arrived(now units.Time, class uint8, b units.Bytes) bool {
@@ -291,7 +286,7 @@ func (r *dshReceiver) Arrived(now units.Time, class uint8, b units.Bytes) bool {
 	r.follow(now, class)
 	rule, q := r.dshRule, r.gradient(class)
 	rule.ideal.arrive(q, now, length)
-	t := rule.shareOf(free - b)
+	t := rule.share.Of(free - b)
 	if r.want>>(class&7)&1 != 0 || length+rule.phi > t && length+rule.ideal.estimate(q) > t {
 		return false
 	}

@@ -46,7 +46,7 @@ func newDSHBench(t *testing.T, change func(*DSHParams)) *dshBench {
 func (b *dshBench) arrive(at units.Time, class uint8, bytes units.Bytes, segment mmu.Segment, paused uint8) {
 	b.t.Helper()
 	a := &mmu.Arrival{Class: class, Bytes: bytes, Kind: mmu.Lossless, Out: 1}
-	s, told := mmu.Shared, !(b.Brief() && b.Arrived(at*ns, class, bytes))
+	s, told := mmu.Shared, !(b.Shortcuts().Arrived != nil && b.Arrived(at*ns, class, bytes))
 	if told {
 		s = b.Place(at*ns, a)
 	}

@@ -130,11 +130,11 @@ func (w *dshTwin) paused() uint8 {
 	return mask
 }
 
-// calm is when a switch does not tell a Steady receiver of a frame that left.
-func calm(r *dshReceiver, p *fakePort, a *mmu.Arrival) bool {
-	margin, levels := r.Steady()
+// untold is when a switch does not tell a receiver of a frame that left.
+func untold(r *dshReceiver, p *fakePort, a *mmu.Arrival) bool {
+	s := r.Shortcuts()
 	q, t := p.policy.Level(0, p.View(), a.In, a.Class)
-	return r.Paused()>>a.Class&1 == 0 && q+margin <= t && p.View().PortIn(a.In, mmu.Shared) <= units.Bytes(levels)*t
+	return r.Paused()>>a.Class&1 == 0 && s.Release && q+s.Margin <= t && p.View().PortIn(a.In, mmu.Shared) <= units.Bytes(s.Levels)*t
 }
 
 // A port can be above its threshold while the queue of a frame that leaves is far below
@@ -157,7 +157,7 @@ func TestDSHSteady(t *testing.T) {
 	b.ledger.Charge(&mmu.Arrival{In: 1, Out: 1, Bytes: 18_000, Class: 1, Kind: mmu.Lossless}, mmu.Shared)
 	a := &mmu.Arrival{Class: 1, Bytes: 1000, Kind: mmu.Lossless, Out: 1}
 	b.ledger.Release(a)
-	if calm(b.dshReceiver, b.fakePort, a) {
+	if untold(b.dshReceiver, b.fakePort, a) {
 		t.Error("a switch would not tell")
 	}
 	b.Released(1_000_000*ns, a)
@@ -214,7 +214,7 @@ func TestDSHAgreesWithItsTwin(t *testing.T) {
 					a := &mmu.Arrival{Class: c, Bytes: queued[c][0], Kind: mmu.Lossless, Out: 1}
 					queued[c] = queued[c][1:]
 					p.ledger.Release(a)
-					if !short || !calm(r, p, a) {
+					if !short || !untold(r, p, a) {
 						r.Released(now, a)
 					}
 					w.leave(c, a.Bytes)
@@ -233,7 +233,7 @@ func TestDSHAgreesWithItsTwin(t *testing.T) {
 				a := &mmu.Arrival{Class: c, Bytes: b, Kind: mmu.Lossless, Out: 1}
 				got, told := mmu.Shared, true
 				if short {
-					told = !(r.Brief() && r.Arrived(now, c, b))
+					told = !(r.Shortcuts().Arrived != nil && r.Arrived(now, c, b))
 					seen.brief = seen.brief || !told
 				}
 				if told {

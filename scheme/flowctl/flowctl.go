@@ -34,37 +34,49 @@ type Receiver interface {
 	// moment, called when the wire is free after Port.Request. It returns false
 	// when there is nothing (more) to say. Words appended to ext travel along.
 	Frame(now units.Time, f *packet.Packet, ext packet.Ext) (packet.Ext, bool)
-	// Wake is called at the time given to Port.WakeAt.
-	Wake(now units.Time)
+	// Wake is called at the time given to Port.WakeAt for a timer, or later.
+	Wake(now units.Time, timer int)
 	// Reset follows a change of the link, down or up: the peer forgot what it
 	// was told.
 	Reset(now units.Time, up bool)
 }
 
-// Passing is a receiver that only looks at what is stored. It is still asked to
-// Place every frame, but one that the private or shared segment would take and
-// that passes straight through an idle port is neither charged nor reported.
-type Passing interface{ Passing() }
+// Quick is a receiver that need not hear of every frame.
+type Quick interface{ Shortcuts() Shortcuts }
 
-// Sharing is a receiver that gives every frame to the shared segment that the
-// policy takes, and to which it makes no difference that one was stored there, or
-// that one left a queue that is ON and below its threshold. It is Pausing, too.
-type Sharing interface{ Sharing() bool }
-
-// Brief is a receiver that sees every frame, but can be brief about most, if Brief says
-// so. Arrived may then come before Place; it returns true when the shared segment takes
-// the frame and nothing changes by that: then neither Place nor Charged is called for it.
-// Place alone does the same, at greater length.
-type Brief interface {
-	Brief() bool
-	Arrived(now units.Time, class uint8, b units.Bytes) bool
+// Shortcuts is the contract of the fast path: which calls a switch may leave out
+// because they would make no difference to the receiver. The receiver says so once,
+// when it is built; the switch alone decides frame by frame
+// (dataplane/switch_fastpath.go). The zero value leaves out nothing.
+//
+// T is the policy's threshold where that is a share of what is free
+// (buffer.Proportional). With another policy only Passing counts: T cannot be known
+// without asking. A queue is ON or OFF by Pausing, which a receiver with Admit or
+// Release must be; every change of it comes with a Port.Request.
+type Shortcuts struct {
+	// Passing: only what is stored matters. A frame that the private or the shared
+	// segment takes and that passes straight through an idle port is placed, but
+	// neither charged nor released.
+	Passing bool
+	// Admit: the shared segment takes every frame with which its queue stays within T,
+	// and storing it changes nothing: for these neither Place nor Charged is called.
+	Admit bool
+	// Arrived is asked, where Admit does not hold, before Place; true means the same.
+	// Nil: there is no such question.
+	Arrived Arriver
+	// Release: nothing changes when a frame leaves while its queue is ON and stays
+	// Margin below T, and all queues of the port together hold no more than Levels
+	// times T (0: however much they hold): then Released is not called.
+	Release bool
+	Margin  units.Bytes
+	Levels  int64
 }
 
-// Steady is a Pausing receiver of two levels to which it makes no difference that a
-// frame left while its queue and the port are ON, the queue stays margin below the
-// policy's threshold T, and all queues of the port together hold no more than levels T.
-type Steady interface {
-	Steady() (margin units.Bytes, levels int64)
+// Arriver is a receiver that sees every frame, but can be brief about most: Arrived
+// follows the arrival of a frame and reports whether the shared segment takes it and
+// nothing changes by that. If not, Place does the same at greater length.
+type Arriver interface {
+	Arrived(now units.Time, class uint8, b units.Bytes) bool
 }
 
 // Pausing is a receiver whose queues are ON or OFF. Paused returns the classes
@@ -90,8 +102,8 @@ type Gate interface {
 	Control(now units.Time, f *packet.Packet, ext packet.Ext)
 	// Frame is as for Receiver; it speaks to the peer's receiver.
 	Frame(now units.Time, f *packet.Packet, ext packet.Ext) (packet.Ext, bool)
-	// Wake is called at the time given to Port.WakeAt.
-	Wake(now units.Time)
+	// Wake is as for Receiver.
+	Wake(now units.Time, timer int)
 	// Reset follows a change of the link, down or up.
 	Reset(now units.Time, up bool)
 }
@@ -118,9 +130,12 @@ type Port interface {
 	// Request asks for Frame as soon as the wire is free: after the frame that
 	// is being sent and before everything else.
 	Request(now units.Time)
-	// WakeAt arms the timer of this end, strictly after now; units.Never
-	// disarms it. There is one timer per end, the last call counts.
-	WakeAt(at units.Time)
+	// NewTimer adds a timer to those of this end and returns its number. Number 0 is
+	// there from the start.
+	NewTimer() int
+	// WakeAt arms a timer, strictly after now; units.Never disarms it. The last call
+	// for a timer counts.
+	WakeAt(timer int, at units.Time)
 	// Block sets the classes that may not leave (gate only).
 	Block(now units.Time, mask uint8)
 	// Meter sets the classes for which the gate's May is asked (gate only).

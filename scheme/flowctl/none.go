@@ -35,7 +35,7 @@ func (r noneReceiver) Place(now units.Time, a *mmu.Arrival) mmu.Segment {
 func (noneReceiver) Charged(units.Time, *mmu.Arrival, mmu.Segment)  {}
 func (noneReceiver) Released(units.Time, *mmu.Arrival)              {}
 func (noneReceiver) Control(units.Time, *packet.Packet, packet.Ext) {}
-func (noneReceiver) Wake(units.Time)                                {}
+func (noneReceiver) Wake(units.Time, int)                           {}
 func (noneReceiver) Reset(units.Time, bool)                         {}
 func (noneReceiver) Frame(_ units.Time, _ *packet.Packet, ext packet.Ext) (packet.Ext, bool) {
 	return ext, false

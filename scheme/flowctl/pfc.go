@@ -68,7 +68,7 @@ func (g *PauseGate) arm() {
 	if len(g.pending) > 0 {
 		next = min(next, g.pending[0].at)
 	}
-	g.port.WakeAt(next)
+	g.port.WakeAt(0, next)
 }
 
 // Frame implements Gate: a pause gate says nothing.
@@ -77,7 +77,7 @@ func (g *PauseGate) Frame(_ units.Time, _ *packet.Packet, ext packet.Ext) (packe
 }
 
 // Wake implements Gate: frames take effect, pauses expire.
-func (g *PauseGate) Wake(now units.Time) {
+func (g *PauseGate) Wake(now units.Time, _ int) {
 	for len(g.pending) > 0 && g.pending[0].at <= now {
 		p := g.pending[0]
 		g.pending = append(g.pending[:0], g.pending[1:]...)
@@ -106,7 +106,7 @@ func (g *PauseGate) Reset(now units.Time, _ bool) {
 // PauseSender is the receiver's half of PFC: it tells the peer which classes to
 // hold, keeps the pause alive while it is wanted, and withdraws it. A frame is
 // built from the state at the moment it leaves, so a change of mind before that
-// costs nothing. Receivers embed it and call Want.
+// costs nothing. Receivers embed it and call Want; timer 0 is its own.
 type PauseSender struct {
 	want    uint8 // classes that the queues want paused
 	storm   uint8 // classes that are paused whatever the queues want
@@ -177,9 +177,9 @@ func (s *PauseSender) Frame(now units.Time, f *packet.Packet, ext packet.Ext) (p
 	}
 	s.told, s.refresh = want, 0
 	if want == 0 || spec.PFC.Indefinite {
-		s.port.WakeAt(units.Never)
+		s.port.WakeAt(0, units.Never)
 	} else {
-		s.port.WakeAt(now + max(1, packet.Quanta(spec.PFC.Quanta, spec.Rate)/2))
+		s.port.WakeAt(0, now+max(1, packet.Quanta(spec.PFC.Quanta, spec.Rate)/2))
 	}
 	return ext, true
 }
@@ -190,7 +190,7 @@ func (s *PauseSender) Control(units.Time, *packet.Packet, packet.Ext) {}
 // Wake implements Receiver: half of the pause time is over. What was told is due
 // even if a RESUME of it is on its way out: if that is called off before it
 // leaves, the pause must be repeated all the same.
-func (s *PauseSender) Wake(now units.Time) {
+func (s *PauseSender) Wake(now units.Time, _ int) {
 	s.refresh = s.told
 	s.port.Request(now)
 }
@@ -198,7 +198,7 @@ func (s *PauseSender) Wake(now units.Time) {
 // Reset implements Receiver: the peer forgot what it was told.
 func (s *PauseSender) Reset(now units.Time, up bool) {
 	s.told, s.refresh, s.changes = 0, 0, s.changes[:0]
-	s.port.WakeAt(units.Never)
+	s.port.WakeAt(0, units.Never)
 	if up && s.want|s.storm != 0 {
 		s.port.Request(now)
 	}

@@ -18,7 +18,9 @@ type fakePort struct {
 	blocked   uint8
 	wake      units.Time
 	requested bool
-	reserved  units.Bytes // as last set by Reserve
+	timers    int                // beyond the first
+	wakes     map[int]units.Time // of these
+	reserved  units.Bytes        // as last set by Reserve
 	pool      units.Bytes
 }
 
@@ -46,13 +48,24 @@ func (p *fakePort) View() mmu.View                                    { return p
 func (p *fakePort) Policy() buffer.Policy                             { return p.policy }
 func (p *fakePort) Waiting(uint8) units.Bytes                         { return 0 }
 func (p *fakePort) Request(units.Time)                                { p.requested = true }
-func (p *fakePort) WakeAt(at units.Time)                              { p.wake = at }
+func (p *fakePort) NewTimer() int                                     { p.timers++; return p.timers }
 func (p *fakePort) Block(_ units.Time, mask uint8)                    { p.blocked = mask }
 func (p *fakePort) Reserve(b units.Bytes)                             { p.reserved = b }
 func (p *fakePort) Pool() (held, size units.Bytes)                    { return p.View().Used(mmu.Headroom), p.pool }
 func (p *fakePort) Meter(uint8)                                       {}
 func (p *fakePort) Kick(units.Time)                                   {}
 func (p *fakePort) Relay(units.Time, int, *packet.Packet, packet.Ext) {}
+
+func (p *fakePort) WakeAt(timer int, at units.Time) {
+	if timer == 0 {
+		p.wake = at
+		return
+	}
+	if p.wakes == nil {
+		p.wakes = make(map[int]units.Time)
+	}
+	p.wakes[timer] = at
+}
 
 const ns = units.Nanosecond
 
@@ -75,7 +88,7 @@ func TestPauseGateExpires(t *testing.T) {
 	step("pause of class 1", 0b010, 5120*ns)
 	g.Control(1000*ns, pfc(0b100, 0b100, 500), nil) // 1000 + 2560 ns
 	step("pause of class 2", 0b110, 3560*ns)
-	g.Wake(3560 * ns)
+	g.Wake(3560*ns, 0)
 	step("class 2 expires", 0b010, 5120*ns)
 	g.Control(4000*ns, pfc(0b010, 0b010, 1000), nil) // refreshed: 4000 + 5120
 	step("refresh", 0b010, 9120*ns)
@@ -114,17 +127,17 @@ func TestPauseGateProcessing(t *testing.T) {
 	if p.blocked != 0 || p.wake != 300*ns {
 		t.Errorf("before: blocked %03b, wake %s", p.blocked, p.wake)
 	}
-	g.Wake(300 * ns)
+	g.Wake(300*ns, 0)
 	if p.blocked != 0b010 || p.wake != 400*ns {
 		t.Errorf("at 300 ns: blocked %03b, wake %s", p.blocked, p.wake)
 	}
-	g.Wake(400 * ns)
+	g.Wake(400*ns, 0)
 	if p.blocked != 0 || p.wake != units.Never {
 		t.Errorf("at 400 ns: blocked %03b, wake %s", p.blocked, p.wake)
 	}
 	g.Control(500*ns, pfc(0b010, 0b010, 1000), nil)
 	g.Reset(600*ns, true)
-	g.Wake(800 * ns)
+	g.Wake(800*ns, 0)
 	if p.blocked != 0 || p.wake != units.Never {
 		t.Errorf("after the reset: blocked %03b, wake %s", p.blocked, p.wake)
 	}
@@ -174,7 +187,7 @@ func TestPauseSender(t *testing.T) {
 	s.Want(200*ns, 0b100)
 	s.Want(300*ns, 0b110)
 	wantFrames(t, "a change of mind costs nothing", says(&s, 400*ns))
-	s.Wake(2660 * ns)
+	s.Wake(2660*ns, 0)
 	wantFrames(t, "refresh", says(&s, 2700*ns), [2]uint8{0b110, 0b110})
 	if p.wake != 5260*ns { // 2700 + 2560
 		t.Errorf("next refresh at %s", p.wake)

@@ -23,7 +23,8 @@ func (p *stubPort) View() mmu.View                                    { return m
 func (p *stubPort) Policy() buffer.Policy                             { return nil }
 func (p *stubPort) Waiting(uint8) units.Bytes                         { return 0 }
 func (p *stubPort) Request(units.Time)                                { p.requested = true }
-func (p *stubPort) WakeAt(at units.Time)                              { p.wake = at }
+func (p *stubPort) NewTimer() int                                     { return 1 }
+func (p *stubPort) WakeAt(_ int, at units.Time)                       { p.wake = at }
 func (p *stubPort) Block(units.Time, uint8)                           {}
 func (p *stubPort) Reserve(units.Bytes)                               {}
 func (p *stubPort) Pool() (held, size units.Bytes)                    { return 0, 0 }
@@ -46,7 +47,7 @@ func TestRefreshSurvivesCancelledResume(t *testing.T) {
 		t.Fatalf("refresh at %v", port.wake)
 	}
 	s.Want(255*units.Nanosecond, 0)
-	s.Wake(256 * units.Nanosecond)
+	s.Wake(256*units.Nanosecond, 0)
 	s.Want(257*units.Nanosecond, 1<<3)
 	if _, ok := s.Frame(300*units.Nanosecond, &f, nil); !ok {
 		t.Fatal("the pause is not repeated")

@@ -92,11 +92,13 @@ func (r *sihReceiver) refuse(now units.Time, class uint8) mmu.Segment {
 	return mmu.Drop
 }
 
-// Passing implements Passing: thresholds are held against stored bytes.
-func (r *sihReceiver) Passing() {}
-
-// Sharing implements Sharing: a private segment would come first.
-func (r *sihReceiver) Sharing() bool { return r.private == 0 }
+// Shortcuts implements Quick: thresholds are held against stored bytes, and only the
+// headroom or a threshold below the queue changes anything. A private segment would
+// come first.
+func (r *sihReceiver) Shortcuts() Shortcuts {
+	shares := r.private == 0
+	return Shortcuts{Passing: true, Admit: shares, Release: shares}
+}
 
 // Charged implements Receiver: the state machine of DSH Fig. 3, ON to OFF. A
 // frame that the shared segment took was below T(t) when it came, so only the

@@ -9,7 +9,7 @@ import (
 	"github.com/xoff-net/xoff/scheme/flowctl"
 )
 
-// truth finds the queues that are deadlocked: the greatest set of held egress
+// deadlockSearch finds the queues that are deadlocked: the greatest set of held egress
 // queues of which none goes on even if everything outside of the set drains. It
 // looks at a fabric that stands still between two events and changes nothing; no
 // scheme knows of it. docs/deadlock.md has the reasoning.
@@ -20,7 +20,7 @@ import (
 // one that is found: from the frames of its members that had come by then. That
 // dates a deadlock to the picosecond, however late it is found, and costs a run
 // nothing.
-type truth struct {
+type deadlockSearch struct {
 	nics     []*dataplane.NIC
 	switches []*dataplane.Switch
 	rests    []*mmu.Rest // by switch
@@ -65,8 +65,8 @@ type load struct {
 	bytes units.Bytes
 }
 
-func newTruth(spec *Spec, nics []*dataplane.NIC, switches []*dataplane.Switch) *truth {
-	x := &truth{nics: nics, switches: switches}
+func newDeadlockSearch(spec *Spec, nics []*dataplane.NIC, switches []*dataplane.Switch) *deadlockSearch {
+	x := &deadlockSearch{nics: nics, switches: switches}
 	total, most := 0, 0
 	for node := range spec.nodeCount() {
 		n := spec.portCount(node)
@@ -88,12 +88,12 @@ func newTruth(spec *Spec, nics []*dataplane.NIC, switches []*dataplane.Switch) *
 }
 
 // at returns a held egress queue, nil when it is not held.
-func (x *truth) at(e End, class uint8) *queue {
+func (x *deadlockSearch) at(e End, class uint8) *queue {
 	return x.places[x.bases[e.Node]+e.Port*mmu.Classes+int(class)]
 }
 
 // sw returns a node that is a switch; nil for a host.
-func (x *truth) sw(node int) *dataplane.Switch {
+func (x *deadlockSearch) sw(node int) *dataplane.Switch {
 	if node < len(x.nics) {
 		return nil
 	}
@@ -103,7 +103,7 @@ func (x *truth) sw(node int) *dataplane.Switch {
 // scan lists the held queues of all nodes, as they are after every event before
 // now. It reports whether any queue of a switch holds frames: without one there is
 // no deadlock.
-func (x *truth) scan(now units.Time) bool {
+func (x *deadlockSearch) scan(now units.Time) bool {
 	x.now, x.later = now-1, units.Never
 	clear(x.places)
 	x.queues = x.queues[:0]
@@ -147,7 +147,7 @@ func (x *truth) scan(now units.Time) bool {
 }
 
 // search finds the deadlocked queues of now and reports whether there are any.
-func (x *truth) search(now units.Time) bool {
+func (x *deadlockSearch) search(now units.Time) bool {
 	if !x.scan(now) {
 		return false
 	}
@@ -162,7 +162,7 @@ func (x *truth) search(now units.Time) bool {
 }
 
 // loadsNow returns what a queue holds now, by ingress port.
-func (x *truth) loadsNow(s *dataplane.Switch, q *queue) []load {
+func (x *deadlockSearch) loadsNow(s *dataplane.Switch, q *queue) []load {
 	var list []load
 	v := s.View()
 	if v.HasPairs() {
@@ -189,7 +189,7 @@ func addLoad(list []load, in int, b units.Bytes) []load {
 
 // reduce puts every queue that was held at t into the set, and takes out those
 // that would go on until none is left that would.
-func (x *truth) reduce(t units.Time) {
+func (x *deadlockSearch) reduce(t units.Time) {
 	for _, q := range x.queues {
 		q.in = q.since <= t && !q.free
 	}
@@ -209,7 +209,7 @@ func (x *truth) reduce(t units.Time) {
 }
 
 // reduceAt takes out the queues that a switch would let go on.
-func (x *truth) reduceAt(i int, t units.Time) bool {
+func (x *deadlockSearch) reduceAt(i int, t units.Time) bool {
 	if !slices.ContainsFunc(x.ups[i], func(q *queue) bool { return q.in }) {
 		return false
 	}
@@ -245,13 +245,13 @@ func (x *truth) reduceAt(i int, t units.Time) bool {
 
 // silent reports whether no frame comes to an ingress queue any more, because its
 // upstream is in the set, and what was on its way has arrived.
-func (x *truth) silent(node, port int, class uint8, t units.Time) bool {
+func (x *deadlockSearch) silent(node, port int, class uint8, t units.Time) bool {
 	up := x.at(x.peers[node][port], class)
 	return up != nil && up.in && up.settled <= t
 }
 
 // keep makes the rest of a port what is left of it.
-func (x *truth) keep(i, port int, left []units.Bytes, t units.Time) {
+func (x *deadlockSearch) keep(i, port int, left []units.Bytes, t units.Time) {
 	for class := range uint8(mmu.Classes) {
 		b := left[port*mmu.Classes+int(class)]
 		switch {
@@ -266,7 +266,7 @@ func (x *truth) keep(i, port int, left []units.Bytes, t units.Time) {
 
 // favour arranges the rest of a port in its favour, and returns the classes from
 // which frames leave, or to which they may come.
-func (x *truth) favour(i, port int, left []units.Bytes, t units.Time) (moves uint8) {
+func (x *deadlockSearch) favour(i, port int, left []units.Bytes, t units.Time) (moves uint8) {
 	s := x.switches[i]
 	for class := range uint8(mmu.Classes) {
 		b := left[port*mmu.Classes+int(class)]
@@ -283,7 +283,7 @@ func (x *truth) favour(i, port int, left []units.Bytes, t units.Time) (moves uin
 }
 
 // date finds out when each queue of the set became part of it.
-func (x *truth) date() {
+func (x *deadlockSearch) date() {
 	var times []units.Time
 	for _, q := range x.queues {
 		times = append(times, q.since, q.settled)
@@ -307,7 +307,7 @@ func (x *truth) date() {
 
 // dateBetween dates queues that are in the set at the last of some times, and were
 // not before the first.
-func (x *truth) dateBetween(queues []*queue, times []units.Time) {
+func (x *deadlockSearch) dateBetween(queues []*queue, times []units.Time) {
 	if len(queues) == 0 {
 		return
 	}

@@ -6,26 +6,31 @@ import (
 	"github.com/xoff-net/xoff/base/units"
 )
 
-// wakes holds the one timer of each component of a node: a binary heap by
-// (time, component), with the place of each component so that a timer can be
-// moved. Components push their next wake here; the driver sees only the
-// earliest.
+// wakes holds the timers of the components of a node: a binary heap by (time,
+// number of the timer), with the place of each so that it can be moved. Components
+// push their next wake here; the driver sees only the earliest.
 type wakes struct {
 	dirty bool         // something changed since the driver was told
-	heap  []int32      // component ids
-	at    []units.Time // by component; Never when not armed
-	pos   []int32      // by component: index in heap, -1 when not armed
+	heap  []int32      // timers
+	at    []units.Time // by timer; Never when not armed
+	pos   []int32      // by timer: index in heap, -1 when not armed
 }
 
-func newWakes(components int) wakes {
-	w := wakes{at: make([]units.Time, components), pos: make([]int32, components)}
+func newWakes(timers int) wakes {
+	w := wakes{at: make([]units.Time, timers), pos: make([]int32, timers)}
 	for i := range w.at {
 		w.at[i], w.pos[i] = units.Never, -1
 	}
 	return w
 }
 
-// next returns the earliest time at which a component wants to be woken.
+// add makes one more timer and returns its number.
+func (w *wakes) add() int {
+	w.at, w.pos = append(w.at, units.Never), append(w.pos, -1)
+	return len(w.at) - 1
+}
+
+// next returns the earliest time at which anyone wants to be woken.
 func (w *wakes) next() units.Time {
 	if len(w.heap) == 0 {
 		return units.Never
@@ -40,7 +45,7 @@ func (w *wakes) less(a, b int32) bool {
 	return a < b
 }
 
-// set arms, moves or (with Never) disarms the timer of a component.
+// set arms, moves or (with Never) disarms a timer.
 func (w *wakes) set(id int, at units.Time) {
 	if w.at[id] == at {
 		return
@@ -99,19 +104,18 @@ func (w *wakes) swap(i, j int) {
 	w.pos[w.heap[i]], w.pos[w.heap[j]] = int32(i), int32(j)
 }
 
-func (w *wakes) components() int { return len(w.at) }
-
-// pop returns a component whose time has come and disarms it. The caller counts
-// down from the number of components: one that comes up twice at the same time
-// broke the wake contract and would keep the node there for ever.
-func (w *wakes) pop(now units.Time, left int) (id int, ok bool) {
-	if w.next() > now {
-		return 0, false
+// each wakes every timer whose time has come, in order. One that is behind its
+// schedule may ask for another time that has passed, and is woken for it, too. But each
+// must be later than the last: a timer that asks again for the time that it was woken
+// for would keep the node there for ever.
+func (w *wakes) each(now units.Time, wake func(id int)) {
+	for w.next() <= now {
+		id := w.heap[0]
+		due := w.at[id]
+		w.set(int(id), units.Never)
+		wake(int(id))
+		if w.at[id] <= due {
+			panic(fmt.Sprintf("dataplane: timer %d was woken for %s and asks for %s at %s", id, due, w.at[id], now))
+		}
 	}
-	id = int(w.heap[0])
-	if left <= 0 {
-		panic(fmt.Sprintf("dataplane: component %d asks at %s for a wake that is not in the future", id, now))
-	}
-	w.set(id, units.Never)
-	return id, true
 }

@@ -21,8 +21,11 @@ type steady struct {
 	told   int
 }
 
-func (r *steady) Steady() (units.Bytes, int64) { return r.margin, r.levels }
-func (r *steady) Paused() uint8                { return r.paused }
+func (r *steady) Paused() uint8 { return r.paused }
+func (r *steady) Shortcuts() flowctl.Shortcuts {
+	return flowctl.Shortcuts{Release: true, Margin: r.margin, Levels: r.levels}
+}
+
 func (r *steady) Released(now units.Time, a *mmu.Arrival) {
 	r.told++
 	r.Receiver.Released(now, a)

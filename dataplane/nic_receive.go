@@ -1,12 +1,11 @@
 package dataplane
 
 import (
-	"math/bits"
-
+	"github.com/xoff-net/xoff/base/link"
 	"github.com/xoff-net/xoff/base/mmu"
 	"github.com/xoff-net/xoff/base/packet"
-	"github.com/xoff-net/xoff/base/probe"
 	"github.com/xoff-net/xoff/base/units"
+	"github.com/xoff-net/xoff/scheme/buffer"
 	"github.com/xoff-net/xoff/scheme/flowctl"
 )
 
@@ -29,6 +28,26 @@ func (r *ReceiveSpec) layout(kinds [mmu.Classes]mmu.Kind) mmu.Spec {
 	return mmu.Spec{Ports: 1, Size: size, Shared: size, Kinds: kinds}
 }
 
+// others is what other than lossless classes may hold: the rest is promised to those.
+func (r *ReceiveSpec) others(p *link.Port, scheme flowctl.Scheme, size units.Bytes) units.Bytes {
+	return max(0, size-scheme.Reserve(p)-p.Queues()*r.Xoff)
+}
+
+// hostPolicy is that of a receive buffer: a static limit for each lossless class, and
+// what is left for all others together.
+type hostPolicy struct {
+	buffer.Policy
+	others units.Bytes
+}
+
+// Fits implements buffer.Policy.
+func (h *hostPolicy) Fits(now units.Time, v mmu.View, a *mmu.Arrival) bool {
+	if a.Kind == mmu.Lossless {
+		return h.Policy.Fits(now, v, a)
+	}
+	return v.SharedOf(mmu.Lossy)+v.SharedOf(mmu.Control)+a.Bytes <= h.others
+}
+
 // HostReceiver marks flow control whose receiver must see every frame at a NIC
 // too (credits), not only at a NIC that is slow.
 type HostReceiver interface{ HostReceiver() }
@@ -38,24 +57,20 @@ type HostReceiver interface{ HostReceiver() }
 type receiver struct {
 	n       *NIC
 	spec    ReceiveSpec
-	ledger  *mmu.Ledger
 	waiting ring
 	ext     wordQueue // beside waiting, in the same order
 	busy    bool      // a frame is being taken
 	storm   bool
-	others  units.Bytes // what other than lossless classes may hold: the rest is promised to those
 	arrival mmu.Arrival
 }
 
 // newReceiver returns nil when frames need not be held.
-func newReceiver(n *NIC, spec *ReceiveSpec, ledger *mmu.Ledger, scheme flowctl.Scheme) *receiver {
+func newReceiver(n *NIC, spec *ReceiveSpec, scheme flowctl.Scheme) *receiver {
 	_, always := scheme.(HostReceiver)
 	if spec.Rate == 0 && len(spec.Stuck) == 0 && !always {
 		return nil
 	}
-	port := &n.ports[0].spec
-	promised := scheme.Reserve(port) + units.Bytes(bits.OnesCount8(port.Lossless))*spec.Xoff
-	return &receiver{n: n, spec: *spec, ledger: ledger, others: max(0, n.view.Size()-promised)}
+	return &receiver{n: n, spec: *spec}
 }
 
 func (r *receiver) start() {
@@ -69,35 +84,26 @@ type Storming interface {
 	Storm(now units.Time, mask uint8)
 }
 
-func (r *receiver) arrive(now units.Time, p *packet.Packet, ext packet.Ext) {
+// describe fills in what the books and the flow control see of a frame. A host has no
+// room of its own for control classes.
+func (r *receiver) describe(p *packet.Packet) *mmu.Arrival {
 	class := p.Class()
 	a := &r.arrival
 	*a = mmu.Arrival{Bytes: units.Bytes(p.Size), Class: class, Kind: r.n.kinds[class]}
-	port := &r.n.ports[0]
-	seg, told := mmu.Shared, false
-	if a.Kind == mmu.Lossless {
-		seg, told = port.recv.Place(now, a), true
+	if a.Kind == mmu.Control {
+		a.Kind = mmu.Lossy
 	}
-	v := r.n.view
-	full := v.Stored()+a.Bytes > v.Size() || a.Kind != mmu.Lossless && v.SharedOf(mmu.Lossy)+v.SharedOf(mmu.Control)+a.Bytes > r.others
-	if seg == mmu.Drop || full {
-		why := probe.Overflow
-		if a.Kind == mmu.Lossless {
-			why = probe.Lossless
-			if port.lost(now) && r.n.checks != nil {
-				r.n.checks.fail(now, "lossless frame of class %d dropped by the receiving host", class)
-			}
-		}
-		port.Stats.Drops[class][why]++
-		if r.n.sink != nil {
-			r.n.sink.Drop(now, 0, p, why)
-		}
+	return a
+}
+
+func (r *receiver) arrive(now units.Time, p *packet.Packet, ext packet.Ext) {
+	a, port := r.describe(p), &r.n.ports[0]
+	seg, tell := r.n.admit(now, port, a)
+	if v := r.n.view; seg == mmu.Drop || v.Stored()+a.Bytes > v.Size() {
+		r.n.refuse(now, a, p)
 		return
 	}
-	r.ledger.Charge(a, seg)
-	if told {
-		port.recv.Charged(now, a, seg)
-	}
+	r.n.store(now, port, a, seg, tell)
 	*r.waiting.push() = *p
 	r.ext.push(ext, nil)
 	if !r.busy && !r.storm {
@@ -122,9 +128,8 @@ func (r *receiver) take(now units.Time) {
 	p := *r.waiting.front()
 	ext := r.ext.pop()
 	r.waiting.pop()
-	a := &r.arrival
-	*a = mmu.Arrival{Bytes: units.Bytes(p.Size), Class: p.Class(), Kind: r.n.kinds[p.Class()]}
-	r.ledger.Release(a)
+	a := r.describe(&p)
+	r.n.ledger.Release(a)
 	if a.Kind == mmu.Lossless {
 		r.n.ports[0].recv.Released(now, a)
 	}

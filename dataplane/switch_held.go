@@ -39,12 +39,12 @@ func (s *Switch) HeldQueues(now units.Time, list []Held) []Held {
 func (n *node) heldQueues(now units.Time, list []Held, first func(*port, uint8) (units.Bytes, units.Time)) []Held {
 	for i := range n.ports {
 		p := &n.ports[i]
-		paused := p.blocked & p.gateSays
+		paused := p.blocked & p.pauses.gate
 		for m := (paused | p.metered&p.nonEmpty) & p.spec.Lossless &^ p.hookOut; m != 0; m &= m - 1 {
 			c := uint8(bits.TrailingZeros8(m))
 			bit := uint8(1) << c
 			longest := max(p.spec.MTU, p.spec.MTUOut)
-			h := Held{Port: i, Class: c, Since: p.since[c], Takes: p.spec.PFC.Processing, Waits: p.nonEmpty&bit != 0, Next: longest}
+			h := Held{Port: i, Class: c, Since: p.pauses.since[c], Takes: p.spec.PFC.Processing, Waits: p.nonEmpty&bit != 0, Next: longest}
 			came := units.Time(0)
 			if h.Waits && first != nil {
 				h.Next, came = first(p, c)

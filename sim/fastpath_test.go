@@ -9,7 +9,7 @@ import (
 )
 
 // asking is a scheme whose receivers are asked about every frame that is stored and told
-// of every one that leaves: they cannot be brief, sharing or steady.
+// of every one that leaves: they allow no shortcuts but for frames that pass.
 type asking struct{ flowctl.Scheme }
 
 // Pooling implements flowctl.Pooling.
@@ -17,23 +17,22 @@ func (s asking) Pooling() bool { return flowctl.Pools(s.Scheme) }
 
 func (s asking) Receiver(p flowctl.Port) flowctl.Receiver {
 	r := s.Scheme.Receiver(p)
-	_, brief := r.(flowctl.Brief)
-	_, sharing := r.(flowctl.Sharing)
-	_, steady := r.(flowctl.Steady)
-	if !brief && !sharing && !steady {
+	q, ok := r.(flowctl.Quick)
+	if !ok {
 		return r
 	}
-	return asked{r, r.(passing), r.(flowctl.Pausing), r.(flowctl.Resuming)}
+	return asked{r, r.(flowctl.Pausing), r.(flowctl.Resuming), q.Shortcuts().Passing}
 }
-
-type passing interface{ flowctl.Passing }
 
 type asked struct {
 	flowctl.Receiver
-	passing
 	flowctl.Pausing
 	flowctl.Resuming
+	passing bool
 }
+
+// Shortcuts implements flowctl.Quick.
+func (a asked) Shortcuts() flowctl.Shortcuts { return flowctl.Shortcuts{Passing: a.passing} }
 
 // asksAlways is an engine with such schemes at all ports of switches.
 func asksAlways(e engine) engine {

@@ -38,7 +38,7 @@ type StuckQueue struct {
 
 // deadlocks looks for deadlocks in a run, from time to time and at its end.
 type deadlocks struct {
-	*truth
+	*deadlockSearch
 	stirs []*stir // by switch; nil when the run is not watched
 	stop  bool    // the first one ends the run
 	found []Deadlock

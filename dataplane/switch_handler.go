@@ -21,10 +21,10 @@ func (s *Switch) Node() uint16 { return s.id }
 func (s *Switch) Rand() *rand.PCG { return s.rand }
 
 // BlockedClasses implements deadlock.Switch.
-func (s *Switch) BlockedClasses(port int) uint8 { return s.ports[port].gateSays }
+func (s *Switch) BlockedClasses(port int) uint8 { return s.ports[port].pauses.gate }
 
 // PausedClasses implements deadlock.Switch.
-func (s *Switch) PausedClasses(port int) uint8 { return s.ports[port].told }
+func (s *Switch) PausedClasses(port int) uint8 { return s.ports[port].pauses.asked }
 
 // Head implements deadlock.Switch.
 func (s *Switch) Head(port int, class uint8) *packet.Packet {
@@ -34,8 +34,21 @@ func (s *Switch) Head(port int, class uint8) *packet.Packet {
 	return nil
 }
 
+// NewTimer implements deadlock.Switch.
+func (s *Switch) NewTimer() int {
+	s.handlerTimers = append(s.handlerTimers, s.wakes.add())
+	s.timers = append(s.timers, endTimer{timer: len(s.handlerTimers)})
+	return len(s.handlerTimers)
+}
+
 // WakeAt implements deadlock.Switch.
-func (s *Switch) WakeAt(at units.Time) { s.wakes.set(s.handlerWake(), at) }
+func (s *Switch) WakeAt(timer int, at units.Time) {
+	id := s.handlerWake()
+	if timer > 0 {
+		id = s.handlerTimers[timer-1]
+	}
+	s.wakes.set(id, at)
+}
 
 // Send implements deadlock.Switch.
 func (s *Switch) Send(_ units.Time, port int, f *packet.Packet, ext packet.Ext) {
@@ -49,25 +62,25 @@ func (s *Switch) ArmIngress(port int, mask uint8) { s.ports[port].hookIn = mask 
 func (s *Switch) ArmEgress(port int, mask uint8) {
 	p := &s.ports[port]
 	p.armedOut = mask
-	p.hookOut = mask | p.forceOpen
+	p.hookOut = mask | p.pauses.open
 }
 
 // SetGate implements deadlock.Switch.
 func (s *Switch) SetGate(now units.Time, port int, class uint8, g deadlock.Gate, budget units.Bytes) {
 	p := &s.ports[port]
 	bit := uint8(1) << class
-	p.forceOpen &^= bit
-	p.forceShut &^= bit
+	p.pauses.open &^= bit
+	p.pauses.shut &^= bit
 	switch g {
 	case deadlock.Open:
 		if budget != 0 {
-			p.forceOpen |= bit
+			p.pauses.open |= bit
 		}
-		p.budget[class] = budget
+		p.pauses.budget[class] = budget
 	case deadlock.Shut:
-		p.forceShut |= bit
+		p.pauses.shut |= bit
 	}
-	p.hookOut = p.armedOut | p.forceOpen
+	p.hookOut = p.armedOut | p.pauses.open
 	s.reblock(now, p)
 	s.look(p)
 }
@@ -75,8 +88,8 @@ func (s *Switch) SetGate(now units.Time, port int, class uint8, g deadlock.Gate,
 // HoldResume implements deadlock.Switch.
 func (s *Switch) HoldResume(_ units.Time, port int, mask uint8) {
 	p := &s.ports[port]
-	ended := p.holding &^ mask
-	p.holding = mask
+	ended := p.pauses.holding &^ mask
+	p.pauses.holding = mask
 	if ended != 0 {
 		p.speaking |= speakReceiver
 		s.look(p)
@@ -139,15 +152,15 @@ func (s *Switch) arriveHooked(now units.Time, in, out int, p *packet.Packet, ext
 	ip := &s.ports[in]
 	a := &s.arrival
 	s.describe(a, in, out, 0, &f)
-	seg, told := mmu.Reserve, a.Kind == mmu.Lossless
+	seg, tell := mmu.Reserve, a.Kind == mmu.Lossless
 	if verdict != deadlock.InLoop || s.ledger.Reserved() < a.Bytes {
-		seg, told = s.place(now, ip, a)
+		seg, tell = s.admit(now, ip, a)
 	}
 	if seg == mmu.Drop {
 		s.refuse(now, a, &f)
 		return
 	}
-	s.charge(now, ip, a, seg, told)
+	s.storeAt(now, ip, a, seg, tell)
 	slot := s.memory.store(&f, ext, in)
 	op := &s.ports[out]
 	if verdict == deadlock.Aside {
@@ -184,7 +197,7 @@ func (s *Switch) link(q *fifo, slot uint32) {
 func (s *Switch) departHooked(now units.Time, p *port, slot uint32) bool {
 	f := &s.memory.packets[slot]
 	bit := uint8(1) << f.Class()
-	if b := p.budget[f.Class()]; p.forceOpen&p.gateSays&bit != 0 && b >= 0 && b < units.Bytes(f.Size) {
+	if b := p.pauses.budget[f.Class()]; p.pauses.open&p.pauses.gate&bit != 0 && b >= 0 && b < units.Bytes(f.Size) {
 		return false
 	}
 	if p.armedOut&bit == 0 {
@@ -206,12 +219,12 @@ func (s *Switch) departHooked(now units.Time, p *port, slot uint32) bool {
 func (s *Switch) departed(now units.Time, p *port, f *packet.Packet) {
 	class := f.Class()
 	bit := uint8(1) << class
-	if p.forceOpen&p.gateSays&bit != 0 {
+	if p.pauses.open&p.pauses.gate&bit != 0 {
 		p.Stats.Forced++
-		if p.budget[class] >= 0 {
-			if p.budget[class] -= units.Bytes(f.Size); p.budget[class] <= 0 {
-				p.forceOpen &^= bit
-				p.hookOut = p.armedOut | p.forceOpen
+		if p.pauses.budget[class] >= 0 {
+			if p.pauses.budget[class] -= units.Bytes(f.Size); p.pauses.budget[class] <= 0 {
+				p.pauses.open &^= bit
+				p.hookOut = p.armedOut | p.pauses.open
 				s.reblock(now, p)
 			}
 		}
@@ -231,7 +244,7 @@ func (s *Switch) InsertHead(now units.Time, in, out int, p *packet.Packet) bool 
 			return false
 		}
 	}
-	s.charge(now, &s.ports[in], &a, seg, a.Kind == mmu.Lossless)
+	s.storeAt(now, &s.ports[in], &a, seg, a.Kind == mmu.Lossless)
 	if s.checks != nil {
 		s.checks.in += uint64(a.Bytes)
 	}

@@ -68,7 +68,7 @@ type handler struct {
 func (h *handler) NeedsPairs()                              {}
 func (h *handler) Blocked(_ units.Time, _ int, _, to uint8) { h.blocked = append(h.blocked, to) }
 func (h *handler) Paused(_ units.Time, _ int, _, to uint8)  { h.paused = append(h.paused, to) }
-func (h *handler) Wake(now units.Time)                      { h.woken = append(h.woken, now) }
+func (h *handler) Wake(now units.Time, _ int)               { h.woken = append(h.woken, now) }
 func (h *handler) Departed(_ units.Time, _ int, p *packet.Packet) {
 	h.departed = append(h.departed, p.Seq)
 }
@@ -257,7 +257,7 @@ func TestHandlerSees(t *testing.T) {
 
 func TestWakeAndSend(t *testing.T) {
 	b := newBench(t)
-	b.h.s.WakeAt(5 * units.Microsecond)
+	b.h.s.WakeAt(0, 5*units.Microsecond)
 	f := packet.Packet{Size: 64, Meta: packet.MakeMeta(packet.Loop, 0)}
 	b.h.s.Send(0, 3, &f, packet.Ext{1, 2, 3})
 	b.data(0, 3, 1) // any event lets the frame out, before the data

@@ -52,7 +52,9 @@ func (n *node) OffClasses(port int) uint8 {
 }
 
 // PauseDepth implements probe.Node.
-func (n *node) PauseDepth(port int, class uint8) int { return int(n.ports[port].sentDepth[class]) }
+func (n *node) PauseDepth(port int, class uint8) int {
+	return int(n.ports[port].pauses.sentDepth[class])
+}
 
 // Rate implements probe.Node and deadlock.Switch.
 func (n *node) Rate(port int) units.Rate { return n.ports[port].spec.Rate }
@@ -89,58 +91,6 @@ func (n *node) Lose(now units.Time, port int, p *packet.Packet) {
 	}
 }
 
-// reportOff tells the probe which queues of a port turned OFF or ON.
-func (n *node) reportOff(now units.Time, p *port) {
-	if p.pausing == nil {
-		return
-	}
-	from, to := p.off, p.pausing.Paused()
-	if from != to {
-		p.off = to
-		n.sink.Off(now, int(p.index), from, to)
-	}
-}
-
-// noteDepths remembers how deep the pauses are that a peer holds here.
-func (p *port) noteDepths(f *packet.Packet) {
-	_, pause, _ := f.PFC()
-	for m := pause; m != 0; m &= m - 1 {
-		c := uint8(bits.TrailingZeros8(m))
-		p.heldDepth[c] = uint8(f.PauseDepth(c))
-	}
-}
-
-// Depths counts pauses by their depth; see deepen.
-type Depths [packet.MaxPauseDepth + 1]uint64
-
-// Depths returns how deep the pauses were that the node sent.
-func (n *node) Depths() *Depths { return &n.depths }
-
-// heldBy is a pause that holds frames of a switch: its depth, 0 for none, and the
-// egress queue that it holds.
-type heldBy struct {
-	depth int
-	port  uint16
-	class uint8
-}
-
-// deepen computes the depth of a PAUSE that is about to be sent: one more than
-// that of the deepest pause that holds an egress queue in which frames of the
-// pausing ingress queue wait, or one when there is none. It stays the depth of
-// this pause, refreshes included, until a RESUME ends it.
-func (n *node) deepen(now units.Time, p *port, class uint8) {
-	var by heldBy
-	if n.beyond != nil {
-		by = n.beyond(p, class)
-	}
-	depth := min(1+by.depth, packet.MaxPauseDepth)
-	p.sentDepth[class] = uint8(depth)
-	n.depths[depth]++
-	if n.log != nil {
-		n.log.sent(now, p, class, depth, by)
-	}
-}
-
 // deepestPause looks for frames that came in by a port in the egress queues that
 // are held. Pauses are rare and held queues few, so it walks them; a matrix of
 // bytes per ingress and egress would cost every frame. A queue that is empty and
@@ -155,12 +105,12 @@ func (s *Switch) deepestPause(in *port, class uint8) heldBy {
 		op := &s.ports[i]
 		m := op.blocked & op.nonEmpty & mask
 		if s.handler != nil { // else nothing but the gate blocks
-			m = op.gateSays & op.nonEmpty & mask
+			m = op.pauses.gate & op.nonEmpty & mask
 		}
 		for ; m != 0; m &= m - 1 {
 			c := uint8(bits.TrailingZeros8(m))
-			if int(op.heldDepth[c]) > deepest.depth && s.waitsFor(in, op, c) {
-				deepest = heldBy{int(op.heldDepth[c]), op.index, c}
+			if int(op.pauses.heldDepth[c]) > deepest.depth && s.waitsFor(in, op, c) {
+				deepest = heldBy{int(op.pauses.heldDepth[c]), op.index, c}
 			}
 		}
 	}

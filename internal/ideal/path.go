@@ -14,8 +14,8 @@ import (
 	"github.com/xoff-net/xoff/scheme/route"
 )
 
-// course is the way of a flow and all that decides how fast it goes along.
-type course struct {
+// flowPath is the way of a flow and all that decides how fast it goes along.
+type flowPath struct {
 	stages      []stage
 	there, back [][]uint16 // stages of data packets and of ACKs; more than one: taken in turn
 	payload     units.Bytes
@@ -34,7 +34,7 @@ type stage struct {
 	delay    units.Time
 }
 
-// walker finds the courses of flows.
+// walker finds the paths of flows.
 type walker struct {
 	l       *layout.Layout
 	routers []route.Router // by node; nil for hosts
@@ -139,7 +139,7 @@ func (w *walker) link(node, port int) stage {
 }
 
 // walk sends the packets of a flow and its ACKs through the routers and returns a
-// name of the course: flows with the same name fare alike. It is valid until the
+// name of the path: flows with the same name fare alike. It is valid until the
 // next walk.
 func (w *walker) walk(id uint32, f *dataplane.Flow) []byte {
 	data := packet.Packet{Flow: id, Hash: f.Hash, Dst: f.Dst, Meta: packet.MakeMeta(packet.Data, f.Class)}
@@ -218,11 +218,11 @@ func (w *walker) follow(links []int32, p *packet.Packet, src, dst int) ([]int32,
 	}
 }
 
-// course describes the last walk, of a flow with a transport.
-func (w *walker) course(src, dst int, transport uint8) *course {
+// path describes the last walk, of a flow with a transport.
+func (w *walker) path(src, dst int, transport uint8) *flowPath {
 	h := w.l.Transports()[transport]
 	answers := w.l.HostAt(dst).Variant(h.Name)
-	c := &course{payload: h.Payload, header: h.HeaderSize(), ack: answers.AckSize(h.Records), every: answers.Ack.Every}
+	c := &flowPath{payload: h.Payload, header: h.HeaderSize(), ack: answers.AckSize(h.Records), every: answers.Ack.Every}
 	index := make(map[int32]uint16)
 	for dir, ways := range w.ways {
 		var list [][]uint16

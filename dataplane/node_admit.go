@@ -1,0 +1,66 @@
+package dataplane
+
+import (
+	"github.com/xoff-net/xoff/base/mmu"
+	"github.com/xoff-net/xoff/base/packet"
+	"github.com/xoff-net/xoff/base/probe"
+	"github.com/xoff-net/xoff/base/units"
+)
+
+// This file is admission: where a frame that arrives is stored, or that it is not. It
+// is the same for a switch, for what a deadlock handler lets in, and for the receive
+// buffer of a host.
+
+// admit finds room for a frame. Control classes have no threshold: they take what
+// is left of the shared segment. It also returns whether the receiver is to be told
+// when the frame is there.
+func (n *node) admit(now units.Time, ip *port, a *mmu.Arrival) (seg mmu.Segment, tell bool) {
+	switch a.Kind {
+	case mmu.Lossless:
+		return ip.recv.Place(now, a), true
+	case mmu.Control:
+		if a.Bytes <= n.view.SharedFree() {
+			return mmu.Shared, false
+		}
+	default:
+		if n.policy.Fits(now, n.view, a) {
+			return mmu.Shared, false
+		}
+	}
+	return mmu.Drop, false
+}
+
+// store puts a frame into the books and tells the receiver, if it is to know.
+func (n *node) store(now units.Time, ip *port, a *mmu.Arrival, seg mmu.Segment, tell bool) {
+	n.ledger.Charge(a, seg)
+	if tell {
+		ip.recv.Charged(now, a, seg)
+	}
+	if n.watcher != nil {
+		n.watcher.Enqueued(now, n.view, a)
+	}
+}
+
+// refuse drops a frame for which there is no room.
+func (n *node) refuse(now units.Time, a *mmu.Arrival, p *packet.Packet) {
+	why := probe.Overflow
+	if a.Kind == mmu.Lossless {
+		why = probe.Lossless
+	}
+	n.drop(now, a.In, p, why)
+}
+
+// drop gives up a frame that came in by a port.
+func (n *node) drop(now units.Time, in int, p *packet.Packet, why probe.Reason) {
+	n.ports[in].Stats.Drops[p.Class()][why]++
+	broken := why == probe.Lossless && n.ports[in].lost(now)
+	if n.checks != nil {
+		n.checks.dropped += uint64(n.ledger.Cells(units.Bytes(p.Size)))
+		if broken {
+			n.checks.fail(now, "lossless frame of class %d dropped at port %d", p.Class(), in)
+		}
+	}
+	if n.sink != nil {
+		n.sink.Drop(now, in, p, why)
+	}
+}

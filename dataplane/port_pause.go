@@ -1,0 +1,206 @@
+package dataplane
+
+import (
+	"math/bits"
+
+	"github.com/xoff-net/xoff/base/mmu"
+	"github.com/xoff-net/xoff/base/packet"
+	"github.com/xoff-net/xoff/base/units"
+)
+
+// pauseState is what a port knows of pauses, both those that it asks of its upstream
+// and those that its downstream asks of it. Masks are of classes.
+//
+// Upstream, of each ingress class:
+//
+//	           threshold crossed              PFC frame leaves
+//	   ON  ───────────────────────▶  OFF   ──────────────────────▶  paused
+//	receiver:                    receiver:                        asked, sent
+//	not Paused()                 Paused(), Request
+//	   ▲                                                             │ threshold
+//	   │   PFC frame leaves                    receiver:             ▼ undercut
+//	   └────────────────────  resuming  ◀──────────────────────  not Paused(),
+//	                          not asked; sent                     Request
+//	                          while a handler holds
+//	                          the RESUME (holding)
+//
+// Downstream, of each egress class: the gate says whether it may send; a deadlock
+// handler overrides that in either direction. port.blocked is the outcome.
+//
+//	blocked = gate &^ open | shut
+type pauseState struct {
+	asked     uint8              // what the receiver last asked the upstream to hold
+	sent      uint8              // what the upstream was last told
+	holding   uint8              // classes whose RESUME a handler keeps back
+	reported  uint8              // classes that were OFF when the probe was last told
+	sentDepth [mmu.Classes]uint8 // of the last PAUSE that was sent
+
+	gate      uint8                    // classes that the gate blocks
+	open      uint8                    // classes that the handler opens
+	shut      uint8                    // classes that the handler shuts
+	heldDepth [mmu.Classes]uint8       // of the last PAUSE that was received
+	budget    [mmu.Classes]units.Bytes // of open classes: what may still be forced
+	since     [mmu.Classes]units.Time  // start of the current block; of a metered class also its last departure
+}
+
+// turned follows a change of which ingress classes are ON.
+func (p *port) turned() {
+	if p.pausing != nil {
+		p.fastOut = p.fastOutOn &^ p.pausing.Paused()
+	}
+}
+
+// reblock recomputes what a port may not send after its gate or a deadlock
+// handler changed its mind.
+func (n *node) reblock(now units.Time, p *port) {
+	from := p.blocked
+	to := p.pauses.gate&^p.pauses.open | p.pauses.shut
+	if from == to {
+		return
+	}
+	p.blocked = to
+	for m := from ^ to; m != 0; m &= m - 1 {
+		c := uint8(bits.TrailingZeros8(m))
+		on := to&(1<<c) != 0
+		if on {
+			p.pauses.since[c] = now
+		} else {
+			p.Stats.Blocked[c] += now - p.pauses.since[c]
+		}
+		if n.pauses != nil {
+			n.pauses.EgressPaused(now, int(p.index), c, on)
+		}
+	}
+	if n.sink != nil {
+		n.sink.Blocked(now, int(p.index), from, to)
+	}
+	if from&^to != 0 {
+		n.look(p)
+	}
+}
+
+// pfcLeaves does the accounting of a PFC frame and applies a handler's hold.
+func (n *node) pfcLeaves(now units.Time, p *port, f *packet.Packet, ext packet.Ext) (packet.Ext, bool) {
+	enable, pause, quanta := f.PFC()
+	n.ask(now, p, p.pauses.asked&^enable|pause)
+	if held := enable &^ pause & p.pauses.holding; held != 0 {
+		enable &^= held
+		if enable == 0 {
+			return ext, false
+		}
+		f.SetPFC(enable, pause, quanta)
+	}
+	n.countPFC(now, p, f, enable, pause)
+	if n.handler != nil {
+		ext = n.handler.OnPFC(now, int(p.index), f, ext)
+	}
+	return ext, true
+}
+
+// heldResume builds the RESUME of classes whose hold has ended.
+func (n *node) heldResume(now units.Time, p *port, f *packet.Packet, ext packet.Ext) (packet.Ext, bool) {
+	free := p.pauses.sent &^ p.pauses.asked &^ p.pauses.holding
+	if free == 0 {
+		return ext, false
+	}
+	f.SetPFC(free, 0, 0)
+	n.countPFC(now, p, f, free, 0)
+	if n.handler != nil {
+		ext = n.handler.OnPFC(now, int(p.index), f, ext)
+	}
+	return ext, true
+}
+
+func (n *node) countPFC(now units.Time, p *port, f *packet.Packet, enable, pause uint8) {
+	fresh, resumed := pause&^p.pauses.sent, enable&^pause&p.pauses.sent
+	if fresh|resumed == 0 {
+		p.Stats.Refreshes++
+	}
+	for m := fresh; m != 0; m &= m - 1 {
+		c := uint8(bits.TrailingZeros8(m))
+		p.Stats.Pauses[c]++
+		n.deepen(now, p, c)
+	}
+	for m := pause; m != 0; m &= m - 1 {
+		c := uint8(bits.TrailingZeros8(m))
+		f.SetPauseDepth(c, int(p.pauses.sentDepth[c]))
+	}
+	for m := resumed; m != 0; m &= m - 1 {
+		c := uint8(bits.TrailingZeros8(m))
+		p.Stats.Resumes[c]++
+		if n.resumed != nil {
+			n.resumed[p.queueID(c)] = now + p.txTime(f.Size)
+		}
+	}
+	if n.log != nil {
+		n.log.resumed(now, p, resumed)
+	}
+	p.pauses.sent = p.pauses.sent&^enable | pause
+}
+
+// ask records what an ingress asks its upstream to hold.
+func (n *node) ask(now units.Time, p *port, mask uint8) {
+	if mask == p.pauses.asked {
+		return
+	}
+	from := p.pauses.asked
+	p.pauses.asked = mask
+	if n.sink != nil {
+		n.sink.Paused(now, int(p.index), from, mask)
+	}
+	if n.handler != nil {
+		n.handler.Paused(now, int(p.index), from, mask)
+	}
+}
+
+// reportOff tells the probe which queues of a port turned OFF or ON.
+func (n *node) reportOff(now units.Time, p *port) {
+	if p.pausing == nil {
+		return
+	}
+	from, to := p.pauses.reported, p.pausing.Paused()
+	if from != to {
+		p.pauses.reported = to
+		n.sink.Off(now, int(p.index), from, to)
+	}
+}
+
+// received remembers how deep the pauses are that a peer holds here.
+func (s *pauseState) received(f *packet.Packet) {
+	_, pause, _ := f.PFC()
+	for m := pause; m != 0; m &= m - 1 {
+		c := uint8(bits.TrailingZeros8(m))
+		s.heldDepth[c] = uint8(f.PauseDepth(c))
+	}
+}
+
+// Depths counts pauses by their depth; see deepen.
+type Depths [packet.MaxPauseDepth + 1]uint64
+
+// Depths returns how deep the pauses were that the node sent.
+func (n *node) Depths() *Depths { return &n.depths }
+
+// heldBy is a pause that holds frames of a switch: its depth, 0 for none, and the
+// egress queue that it holds.
+type heldBy struct {
+	depth int
+	port  uint16
+	class uint8
+}
+
+// deepen computes the depth of a PAUSE that is about to be sent: one more than
+// that of the deepest pause that holds an egress queue in which frames of the
+// pausing ingress queue wait, or one when there is none. It stays the depth of
+// this pause, refreshes included, until a RESUME ends it.
+func (n *node) deepen(now units.Time, p *port, class uint8) {
+	var by heldBy
+	if n.beyond != nil {
+		by = n.beyond(p, class)
+	}
+	depth := min(1+by.depth, packet.MaxPauseDepth)
+	p.pauses.sentDepth[class] = uint8(depth)
+	n.depths[depth]++
+	if n.log != nil {
+		n.log.sent(now, p, class, depth, by)
+	}
+}

@@ -1,0 +1,330 @@
+package dataplane
+
+import (
+	"github.com/xoff-net/xoff/base/mmu"
+	"github.com/xoff-net/xoff/base/packet"
+	"github.com/xoff-net/xoff/base/probe"
+	"github.com/xoff-net/xoff/base/units"
+)
+
+// This file is the life of a packet in a switch: it arrives, is stored or passes,
+// waits for its turn, and leaves.
+
+// Arrive takes a frame whose last bit has arrived. The packet is read-only.
+func (s *Switch) Arrive(now units.Time, in int, p *packet.Packet, ext packet.Ext) {
+	if p.Control() {
+		if s.watched {
+			s.observe(now, in, p)
+		}
+		s.control(now, in, p, ext)
+		s.settle(now)
+		return
+	}
+	if p.Flags&packet.Extended != 0 {
+		s.carried = ext
+	}
+	s.Forward(now, in, p)
+}
+
+// Forward is Arrive for a frame that is not link-local. Its extension, if it has
+// one, is in s.carried: what nearly no frame has is not handed down.
+func (s *Switch) Forward(now units.Time, in int, p *packet.Packet) {
+	if s.watched {
+		s.observe(now, in, p)
+	}
+	out := s.router.Route(now, in, p)
+	ip := &s.ports[in]
+	bit := uint8(1) << p.Class()
+	if ip.hookIn&bit != 0 {
+		s.arriveHooked(now, in, out, p, s.extension(p))
+		s.settle(now)
+		return
+	}
+	if out < 0 {
+		s.drop(now, in, p, probe.NoRoute)
+		return
+	}
+	seg, tell := mmu.Shared, false
+	a := &s.arrival
+	cells := s.ledger.Cells(units.Bytes(p.Size))
+	if ip.fastIn&bit == 0 || !s.fast.admits(s.ledger, in, p.Class(), cells) {
+		if ip.arriver == nil || s.kinds[p.Class()&7] != mmu.Lossless || !ip.arriver.Arrived(now, p.Class(), cells) {
+			s.describe(a, in, out, 0, p)
+			if seg, tell = s.admit(now, ip, a); seg == mmu.Drop {
+				s.refuse(now, a, p)
+				s.ends(now)
+				return
+			}
+		}
+	}
+	if op := &s.ports[out]; op.idle(now, bit) {
+		// Straight through: what is not held need not be counted, unless someone
+		// counts it.
+		if seg == mmu.Headroom || ip.counted&bit != 0 {
+			s.describe(a, in, out, 0, p)
+			s.storeAt(now, ip, a, seg, tell)
+			s.release(now, a)
+		}
+		if s.watched {
+			s.leaves(now, op, p)
+		}
+		op.busy = now + op.txTime(p.Size)
+		if s.stamps != nil {
+			s.passStamped(now, op, p)
+		} else {
+			s.drv.Transmit(out, p, s.extension(p), op.busy)
+		}
+		if op.ends != 0 {
+			s.more(op)
+		}
+	} else {
+		s.describe(a, in, out, 0, p)
+		s.storeAt(now, ip, a, seg, tell)
+		slot := s.memory.put(p, in)
+		if p.Flags&(packet.Extended|packet.Telemetry) != 0 {
+			s.memory.keep(slot, s.carriedBy(p))
+		}
+		s.join(now, op, slot)
+		if s.sink != nil {
+			s.sink.Queued(now, in, out, &s.memory.packets[slot], seg)
+		}
+		if op.wants() {
+			s.start(now, op)
+		}
+	}
+	s.ends(now)
+}
+
+// extension returns the extension of the frame that is being forwarded.
+func (s *Switch) extension(p *packet.Packet) packet.Ext {
+	if p.Flags&packet.Extended == 0 {
+		return nil
+	}
+	return s.carried
+}
+
+// leaves tells the checks and the probe that a frame leaves.
+func (s *Switch) leaves(now units.Time, p *port, f *packet.Packet) {
+	if s.checks != nil {
+		s.checks.leaves(now, p, f)
+		s.checks.out += uint64(s.ledger.Cells(units.Bytes(f.Size)))
+	}
+	s.depart(now, p, f)
+}
+
+// observe reports an arrival to the probe and the checks.
+func (s *Switch) observe(now units.Time, in int, p *packet.Packet) {
+	if s.sink != nil {
+		s.sink.Arrive(now, in, p)
+	}
+	if s.checks != nil {
+		s.checks.event(now, s.ledger)
+		if !p.Control() {
+			s.checks.in += uint64(s.ledger.Cells(units.Bytes(p.Size)))
+		}
+	}
+}
+
+// idle reports whether a frame of a class can be sent at once: the wire is free,
+// nothing waits that could be sent, and nobody wants to be asked.
+func (p *port) idle(now units.Time, bit uint8) bool {
+	// One sum instead of five branches, each of which is mispredicted: the sign
+	// of a difference of times counts when the wire is taken.
+	taken := uint8(uint64(now-p.busy) >> 63)
+	return taken|p.armed|p.speaking|p.nonEmpty&^p.blocked|(p.nonEmpty|p.blocked|p.metered|p.hookOut)&bit == 0
+}
+
+// describe fills in what the ledger and the policies see of a frame. Field by
+// field: a composite literal is built aside and copied.
+func (s *Switch) describe(a *mmu.Arrival, in, out int, slot uint32, p *packet.Packet) {
+	a.In, a.Out = in, out
+	a.Bytes = s.ledger.Cells(units.Bytes(p.Size))
+	a.Slot = slot
+	class := p.Class()
+	a.Class = class
+	a.Kind = s.kinds[class]
+	a.Unscheduled = p.Flags&packet.Unscheduled != 0
+}
+
+// storeAt is store for a frame that takes the next slot of the memory, or passes and
+// borrows its number for the instant.
+func (s *Switch) storeAt(now units.Time, ip *port, a *mmu.Arrival, seg mmu.Segment, tell bool) {
+	if s.watcher != nil {
+		a.Slot = s.nextSlot()
+	}
+	s.store(now, ip, a, seg, tell)
+}
+
+// nextSlot returns the slot that the next stored packet will take.
+func (s *Switch) nextSlot() uint32 {
+	if s.memory.free != 0 {
+		return s.memory.free
+	}
+	return uint32(len(s.memory.packets))
+}
+
+// join appends a stored packet to its egress queue.
+func (s *Switch) join(now units.Time, op *port, slot uint32) {
+	p := &s.memory.packets[slot]
+	class := p.Class()
+	if s.stamps != nil {
+		s.stamps.joins(op, p)
+	}
+	if s.atEnq && op.ecn&(1<<class) != 0 {
+		s.mark(now, op, p)
+	}
+	// A branch on an empty queue is mispredicted: slot 0 takes the link of a
+	// predecessor that does not exist.
+	q := &op.queues[class&7]
+	s.memory.next[q.tail] = slot
+	head := q.head
+	if q.tail == 0 {
+		head = slot
+	}
+	q.head, q.tail = head, slot
+	op.nonEmpty |= 1 << class
+	if s.checks != nil {
+		s.checks.enqueued(op.queueID(class), slot)
+	}
+}
+
+// queueID numbers the egress queues of a switch.
+func (p *port) queueID(class uint8) int { return int(p.index)*mmu.Classes + int(class) }
+
+// mark sets the congestion mark by the length of the egress queue.
+func (s *Switch) mark(now units.Time, op *port, p *packet.Packet) {
+	if q := s.view.Egress(int(op.index), p.Class()); q > op.floor && p.Kind() == packet.Data {
+		if op.marker.Mark(q, s.rand) {
+			p.Flags |= packet.CE
+			op.Stats.Marks[p.Class()]++
+			if s.sink != nil {
+				s.sink.Marked(now, int(op.index), p)
+			}
+		}
+	}
+}
+
+// release takes a departing frame out of the books.
+func (s *Switch) release(now units.Time, a *mmu.Arrival) {
+	s.ledger.Release(a)
+	ip := &s.ports[a.In]
+	if ip.fastOut&(1<<(a.Class&7)) == 0 || !s.fast.releases(s.ledger, a.In, a.Class) {
+		if a.Kind == mmu.Lossless {
+			ip.recv.Released(now, a)
+		}
+	}
+	if s.watcher != nil {
+		s.watcher.Dequeued(now, s.view, a)
+	}
+}
+
+// TxDone follows the last bit of a frame on a port that had more to send. It returns
+// whether another one is pending.
+func (s *Switch) TxDone(now units.Time, port int) bool {
+	if s.checks != nil {
+		s.checks.event(now, s.ledger)
+	}
+	p := &s.ports[port]
+	p.armed = 0
+	s.serveData(now, p)
+	s.ends(now)
+	return p.armed != 0
+}
+
+// serveData sends the next frame of a port whose wire is free.
+func (s *Switch) serveData(now units.Time, p *port) {
+	if p.speaking != 0 && s.speak(now, p) {
+		s.more(p)
+		return
+	}
+	eligible := p.nonEmpty &^ p.blocked
+	for eligible != 0 {
+		class := uint8(p.sched.Pick(eligible)) & 7
+		slot := p.queues[class].head
+		bit := uint8(1) << class
+		if (p.metered|p.hookOut)&bit != 0 {
+			if p.metered&bit != 0 && !p.meter.May(now, class, units.Bytes(s.memory.packets[slot].Size)) {
+				eligible &^= bit
+				continue
+			}
+			if p.hookOut&bit != 0 && !s.departHooked(now, p, slot) {
+				eligible = eligible &^ bit & p.nonEmpty
+				continue
+			}
+		}
+		s.send(now, p, class, slot)
+		s.more(p)
+		return
+	}
+}
+
+// more asks for TxDone when there is something left to send.
+func (s *Switch) more(p *port) {
+	if p.speaking|p.nonEmpty&^p.blocked|p.ends != 0 {
+		p.armed = 1
+		s.drv.ArmTx(int(p.index), p.busy)
+	}
+}
+
+// send dequeues the packet at the head of a queue and puts it on the wire.
+func (s *Switch) send(now units.Time, p *port, class uint8, slot uint32) {
+	class &= 7
+	q := &p.queues[class]
+	f := &s.memory.packets[slot]
+	next, tail, gone := s.memory.next[slot], q.tail, uint8(0)
+	s.memory.expect(next)
+	if next == 0 {
+		tail = 0
+	}
+	if next == 0 {
+		gone = 1
+	}
+	q.head, q.tail = next, tail
+	p.nonEmpty &^= gone << class
+	p.sched.Sent(int(class), units.Bytes(f.Size), next == 0)
+	a := &s.leaving
+	s.describe(a, int(f.Port), int(p.index), slot, f)
+	s.release(now, a)
+	if p.ecn&(1<<class) != 0 && !s.atEnq {
+		s.mark(now, p, f)
+	}
+	if s.watched {
+		if s.checks != nil {
+			s.checks.dequeued(now, p.queueID(class), slot)
+		}
+		s.leaves(now, p, f)
+	}
+	if p.metered&(1<<class) != 0 {
+		p.pauses.since[class] = now
+		p.meter.Sent(now, class, units.Bytes(f.Size))
+	}
+	p.busy = now + p.txTime(f.Size)
+	if s.stamps != nil {
+		s.stampStored(now, p, f, slot)
+	}
+	s.drv.Transmit(int(p.index), f, s.memory.extOf(f, slot), p.busy)
+	if p.hookOut != 0 {
+		s.departed(now, p, f)
+	}
+	s.memory.drop(slot)
+}
+
+// Wake runs the components whose time has come.
+func (s *Switch) Wake(now units.Time) {
+	if s.checks != nil {
+		s.checks.event(now, s.ledger)
+	}
+	s.wakes.each(now, func(id int) {
+		switch id {
+		case s.policyWake():
+			s.timed.Wake(now, s.view)
+			s.wakes.set(id, s.timed.NextWake())
+		case s.handlerWake():
+			s.handler.Wake(now, 0)
+		default:
+			s.wake(now, id)
+		}
+	})
+	s.wakes.dirty = true // the driver's timer has fired: tell it the next one
+	s.settle(now)
+}
