@@ -49,8 +49,6 @@ func fileName(name string) bool {
 
 func (s *Section) level() int { return max(s.Level, 1) }
 
-func (t *Table) align(i int) Align { return t.Columns[i].Align }
-
 func (c *Code) caption() string {
 	if c.Caption == "" {
 		return "show"
@@ -60,8 +58,8 @@ func (c *Code) caption() string {
 
 // span is a part of a text.
 type span struct {
-	text string
-	code bool
+	Text string
+	Code bool
 }
 
 // spans splits a text at pairs of back quotes.
@@ -71,9 +69,9 @@ func spans(s string) []span {
 		before, rest, ok := strings.Cut(s, "`")
 		code, after, closed := strings.Cut(rest, "`")
 		if !ok || !closed || code == "" {
-			return append(list, span{text: s})
+			return append(list, span{Text: s})
 		}
-		list = append(list, span{text: before}, span{code, true})
+		list = append(list, span{Text: before}, span{code, true})
 		s = after
 	}
 }

@@ -3,6 +3,7 @@ package report
 import (
 	"bytes"
 	"fmt"
+	"html"
 	"io"
 	"strings"
 	"unicode"
@@ -117,7 +118,7 @@ func (m *markdown) code(c *Code) {
 	body := fence + c.Language + "\n" + strings.TrimRight(strings.ToValidUTF8(c.Text, "\uFFFD"), "\n") + "\n" + fence
 	switch {
 	case c.Folded:
-		m.para("<details><summary>" + text(c.caption()) + "</summary>\n\n" + body + "\n\n</details>")
+		m.para("<details><summary>" + html.EscapeString(clean(c.caption())) + "</summary>\n\n" + body + "\n\n</details>")
 	case c.Caption != "":
 		m.para(mdFirst(mdInline(c.Caption)) + "\n\n" + body)
 	default:
@@ -158,12 +159,12 @@ func mdBadges(list []Badge) string {
 func mdInline(s string) string {
 	var b strings.Builder
 	for _, part := range spans(strings.Join(strings.Fields(s), " ")) {
-		if part.code {
+		if part.Code {
 			// A bar ends a cell even within code.
-			b.WriteString("`" + strings.ReplaceAll(part.text, "|", `\|`) + "`")
+			b.WriteString("`" + strings.ReplaceAll(part.Text, "|", `\|`) + "`")
 			continue
 		}
-		b.WriteString(mdText(part.text))
+		b.WriteString(mdText(part.Text))
 	}
 	return b.String()
 }

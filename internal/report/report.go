@@ -25,7 +25,7 @@ type Section struct {
 func (s *Section) Add(blocks ...Block) { s.Blocks = append(s.Blocks, blocks...) }
 
 // Block is a Paragraph, List, Facts, *Table, *Figure, *Code or Badges.
-type Block interface{ block() }
+type Block interface{ block() string }
 
 // Paragraph is plain text. What stands between back quotes is code, nothing else
 // has a meaning.
@@ -134,14 +134,6 @@ type Code struct {
 	Folded   bool
 }
 
-func (Paragraph) block() {}
-func (List) block()      {}
-func (Facts) block()     {}
-func (Badges) block()    {}
-func (*Table) block()    {}
-func (*Figure) block()   {}
-func (*Code) block()     {}
-
 // Heads makes the heads of columns; one that ends in a bar is aligned to the right.
 func Heads(names ...string) []Column {
 	var list []Column
@@ -154,3 +146,12 @@ func Heads(names ...string) []Column {
 	}
 	return list
 }
+
+// Their kinds, by which the layout of pages tells them apart.
+func (Paragraph) block() string { return "paragraph" }
+func (List) block() string      { return "list" }
+func (Facts) block() string     { return "facts" }
+func (Badges) block() string    { return "badges" }
+func (*Table) block() string    { return "table" }
+func (*Figure) block() string   { return "figure" }
+func (*Code) block() string     { return "code" }

@@ -90,7 +90,7 @@ func golden(t *testing.T, name, got string) {
 		t.Fatal(err)
 	}
 	if got != string(want) {
-		t.Errorf("%s is not what is written now; look at the difference, then go test ./report -run Golden -rewrite", path)
+		t.Errorf("%s is not what is written now; look at the difference, then go test ./internal/report -run Golden -rewrite", path)
 	}
 }
 
@@ -163,6 +163,81 @@ func TestAnyText(t *testing.T) {
 			t.Fatal(err)
 		}
 	})
+}
+
+// everywhere has the same text in all places that take one.
+func everywhere(s string) *Document {
+	fig := &plot.Figure{Title: s, Panels: []plot.Panel{{
+		Title: s, X: plot.Axis{Label: s}, Y: plot.Axis{Label: s}, Notes: []string{s},
+		Series: []plot.Series{{Name: s, X: []float64{1, 2}, Y: []float64{3, 4}}},
+	}}}
+	table := &Table{Caption: s, Columns: []Column{{Name: s}, {Name: s}}, Rows: [][]Cell{{{Text: s}, {Text: s, Badge: true}}}}
+	d := &Document{Title: s, Subtitle: s, Badges: []Badge{{Text: s}}}
+	for range contentsFrom {
+		d.Sections = append(d.Sections, Section{Heading: s})
+	}
+	d.Sections[0].Badges = []Badge{{Text: s}}
+	d.Sections[0].Add(Paragraph(s), Paragraph("`"+s+"`"), List{s}, Facts{{Key: s, Value: s}}, Badges{{Text: s}}, table,
+		&Figure{Name: "a", Plot: fig, Caption: s}, &Code{Text: s, Caption: s}, &Code{Text: s, Caption: s, Folded: true})
+	return d
+}
+
+// skeleton is a page without its texts, and how many of them are s. Coordinates
+// of figures depend on how long texts are and are left out.
+func skeleton(t *testing.T, s string) (string, int) {
+	t.Helper()
+	var page bytes.Buffer
+	if err := everywhere(s).HTML(&page); err != nil {
+		t.Fatal(err)
+	}
+	var b strings.Builder
+	n := 0
+	for d := xml.NewDecoder(&page); ; {
+		token, err := d.Token()
+		if err == io.EOF {
+			return b.String(), n
+		} else if err != nil {
+			t.Fatalf("%q: %v", s, err)
+		}
+		switch token := token.(type) {
+		case xml.StartElement:
+			b.WriteString("<" + token.Name.Local)
+			for _, a := range token.Attr {
+				b.WriteString(" " + a.Name.Local)
+				if a.Name.Local == "class" || a.Name.Local == "href" || a.Name.Local == "id" {
+					b.WriteString("=" + a.Value)
+				}
+			}
+			b.WriteString(">\n")
+		case xml.CharData:
+			if strings.TrimSpace(string(token)) == s {
+				n++
+			}
+		case xml.Comment:
+			b.WriteString("a comment\n")
+		}
+	}
+}
+
+// A text changes no element and no attribute of a page, and is read as it was
+// written wherever it stands.
+func TestHostileText(t *testing.T) {
+	// The head of the page 4, links and headings 2 x 6, a badge 1, paragraphs, list,
+	// facts and badges 6, table 5, figure 8 (its title is there twice), code 4.
+	const places = 40
+	want, _ := skeleton(t, "harmless")
+	for _, s := range []string{
+		"harmless", "<script>alert(1)</script>", `" onload="alert(1)`, `' onload='alert(1)`, "]]>", "<![CDATA[", "<!--", "-->", "</title><b>", "</style>", "</svg>", "</td></table>",
+		"&lt;b&gt;", "&#60;b>", "javascript:alert(1)", "{{.Title}}", `{{template "page" .}}`, "PAPER_LIGHT",
+	} {
+		got, n := skeleton(t, s)
+		if got != want {
+			t.Errorf("%q changes the page", s)
+		}
+		if n != places {
+			t.Errorf("%q is read in %d places, want %d", s, n, places)
+		}
+	}
 }
 
 func TestMarkdownText(t *testing.T) {
