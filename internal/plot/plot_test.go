@@ -97,8 +97,7 @@ func TestGolden(t *testing.T) {
 			t.Fatal(err)
 		}
 		golden(t, filepath.Join("testdata", name+".svg"), svg.Bytes())
-		sum := sha256.Sum256(f.scene().image().Pix)
-		sums.WriteString(name + " " + hex.EncodeToString(sum[:]) + "\n")
+		sums.WriteString(name + " " + pixelSum(f.scene()) + "\n")
 		if folder := os.Getenv("GALLERY"); *rewrite && folder != "" {
 			w, err := os.Create(filepath.Join(folder, name+".png"))
 			if err != nil {
@@ -110,8 +109,14 @@ func TestGolden(t *testing.T) {
 			_ = w.Close()
 		}
 	}
+	sums.WriteString("scribble " + pixelSum(scribble()) + "\n")
 	// Pixels rather than files: another release of Go may compress them otherwise.
 	golden(t, filepath.Join("testdata", "pixels.txt"), []byte(sums.String()))
+}
+
+func pixelSum(s *scene) string {
+	sum := sha256.Sum256(s.image().Pix)
+	return hex.EncodeToString(sum[:])
 }
 
 func golden(t *testing.T, path string, got []byte) {

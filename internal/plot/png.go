@@ -6,9 +6,9 @@ import (
 	"image/draw"
 	"image/png"
 	"io"
+	"slices"
 	"unicode/utf8"
 
-	"github.com/golang/freetype/raster"
 	"golang.org/x/image/font"
 	"golang.org/x/image/font/sfnt"
 	"golang.org/x/image/math/fixed"
@@ -17,14 +17,11 @@ import (
 // scale is how many pixels of a PNG stand for one of the SVG.
 const scale = 2
 
-// pixels is a scene as an image. The rasterizer, glyphs included, computes with
+// pixels is a scene as an image. Everything, glyphs included, is computed with
 // integers, so every machine gets the same pixels.
 type pixels struct {
-	img    *image.RGBA
-	raster *raster.Rasterizer
-	paint  *raster.RGBAPainter
-	buf    sfnt.Buffer
-	held   int // points of lines that the rasterizer holds
+	canvas
+	buf sfnt.Buffer
 }
 
 func (s *scene) png(w io.Writer) error {
@@ -33,8 +30,7 @@ func (s *scene) png(w io.Writer) error {
 
 func (s *scene) image() *image.RGBA {
 	width, height := int(units(s.width)*scale)/100, int(units(s.height)*scale)/100
-	p := &pixels{img: image.NewRGBA(image.Rect(0, 0, width, height)), raster: raster.NewRasterizer(width, height)}
-	p.paint = raster.NewRGBAPainter(p.img)
+	p := &pixels{canvas: canvas{img: image.NewRGBA(image.Rect(0, 0, width, height))}}
 	draw.Draw(p.img, p.img.Bounds(), image.NewUniform(inkPaper.rgb()), image.Point{}, draw.Src)
 	for i := range s.shapes {
 		p.draw(&s.shapes[i])
@@ -53,64 +49,47 @@ func (p *pixels) draw(sh *shape) {
 		return
 	}
 	if sh.fill != noInk {
-		p.raster.Clear()
-		p.raster.UseNonZeroWinding = true
-		for _, pts := range sh.paths {
-			if len(pts) > 2 {
-				p.raster.AddPath(pathOf(pts, true))
-			}
-		}
 		c := sh.fill.rgb()
 		if sh.faint {
 			c = color.RGBA{c.R / 5, c.G / 5, c.B / 5, 51} // 0.2, multiplied in
 		}
-		p.finish(c)
+		for _, pts := range sh.paths {
+			if len(pts) > 2 {
+				p.polygon(fix(pts)...)
+				p.fill(c)
+			}
+		}
 	}
 	if sh.stroke != noInk {
-		p.raster.Clear()
-		p.raster.UseNonZeroWinding = true
 		for _, pts := range sh.paths {
 			if sh.closed && len(pts) > 0 {
 				pts = append(append([]point{}, pts...), pts[0])
 			}
 			for _, dash := range cut(pts, sh.dash) {
-				p.stroke(dash, sh.width, sh.stroke.rgb())
+				p.line(fix(dash), sh.width.fix()/2, sh.stroke.rgb())
 			}
 		}
-		p.finish(sh.stroke.rgb())
 	}
 }
 
-// stroke adds a line. The rasterizer searches what it holds of a row of pixels, so
-// long lines go to the image in parts, which overlap by a segment.
-func (p *pixels) stroke(pts []point, width unit, c color.RGBA) {
-	const part = 64
+// line strokes and paints. The rasterizer counts how often a pixel is covered, up
+// to some 8000 times, so long lines go to the image in parts, which overlap by a
+// segment.
+func (p *pixels) line(pts []fixed.Point26_6, radius fixed.Int26_6, c color.RGBA) {
+	const part = 1000
 	for ; len(pts) > 1; pts = pts[min(part, len(pts)-1):] {
-		now := pts[:min(part+2, len(pts))]
-		p.raster.AddStroke(pathOf(now, false), width.fix(), raster.ButtCapper, raster.RoundJoiner)
-		if p.held += len(now); p.held > part {
-			p.finish(c)
-			p.raster.Clear()
-		}
+		p.stroke(pts[:min(part+2, len(pts))], radius)
+		p.fill(c)
 	}
 }
 
-func (p *pixels) finish(c color.RGBA) {
-	p.paint.SetColor(c)
-	p.raster.Rasterize(p.paint)
-	p.held = 0
-}
-
-func pathOf(pts []point, closed bool) raster.Path {
-	var path raster.Path
-	path.Start(pts[0].fix())
-	for _, q := range pts[1:] {
-		path.Add1(q.fix())
+// fix returns points of the image, without those that are where the one before is.
+func fix(pts []point) []fixed.Point26_6 {
+	list := make([]fixed.Point26_6, len(pts))
+	for i, q := range pts {
+		list[i] = q.fix()
 	}
-	if closed {
-		path.Add1(pts[0].fix())
-	}
-	return path
+	return slices.Compact(list)
 }
 
 // cut cuts a line into dashes: on, off, on and so on.
@@ -149,17 +128,6 @@ func cut(pts []point, pattern []unit) [][]point {
 	}
 	flush()
 	return out
-}
-
-// root is the square root, rounded down.
-func root(n int64) int64 {
-	x := int64(0)
-	for bit := int64(1) << 31; bit > 0; bit >>= 1 {
-		if y := x | bit; y*y <= n {
-			x = y
-		}
-	}
-	return x
 }
 
 // text draws the outlines of glyphs.
@@ -201,8 +169,6 @@ func (p *pixels) text(sh *shape) {
 		}
 		return q.Add(origin)
 	}
-	p.raster.Clear()
-	p.raster.UseNonZeroWinding = true
 	for _, r := range text {
 		g, a := advance(r)
 		if segments, err := f.LoadGlyph(&p.buf, g, ppem, nil); err == nil {
@@ -210,22 +176,41 @@ func (p *pixels) text(sh *shape) {
 		}
 		x += a
 	}
-	p.finish(sh.fill.rgb())
+	p.fill(sh.fill.rgb())
 }
 
+// glyph adds the contours of a glyph. Those of the fonts here have no cubic curves.
 func (p *pixels) glyph(segments sfnt.Segments, place func(fixed.Point26_6) fixed.Point26_6) {
-	var path raster.Path
+	var contour []fixed.Point26_6
 	for _, s := range segments {
-		switch a := s.Args; s.Op {
+		q := place(s.Args[0])
+		switch s.Op {
 		case sfnt.SegmentOpMoveTo:
-			path.Start(place(a[0]))
+			if len(contour) > 0 {
+				p.polygon(contour...)
+			}
+			contour = []fixed.Point26_6{q}
 		case sfnt.SegmentOpLineTo:
-			path.Add1(place(a[0]))
+			contour = append(contour, q)
 		case sfnt.SegmentOpQuadTo:
-			path.Add2(place(a[0]), place(a[1]))
-		case sfnt.SegmentOpCubeTo:
-			path.Add3(place(a[0]), place(a[1]), place(a[2]))
+			contour = curve(contour, q, place(s.Args[1]))
 		}
 	}
-	p.raster.AddPath(path)
+	if len(contour) > 0 {
+		p.polygon(contour...)
+	}
+}
+
+// curve appends points of a quadratic curve from the last one via b to c.
+func curve(pts []fixed.Point26_6, b, c fixed.Point26_6) []fixed.Point26_6 {
+	const n = 8
+	a := pts[len(pts)-1]
+	for i := fixed.Int26_6(1); i <= n; i++ {
+		j := n - i
+		pts = append(pts, fixed.Point26_6{
+			X: (j*j*a.X + 2*i*j*b.X + i*i*c.X) / (n * n),
+			Y: (j*j*a.Y + 2*i*j*b.Y + i*i*c.Y) / (n * n),
+		})
+	}
+	return pts
 }
