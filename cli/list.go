@@ -19,6 +19,22 @@ type listed struct {
 	Paper    string         `json:"paper,omitempty"`
 	Promises string         `json:"promises"`
 	Params   []scenario.Key `json:"params,omitempty"`
+	Gauges   []shown        `json:"gauges,omitempty"` // numbers that probe gauges shows
+	Events   []shown        `json:"events,omitempty"` // what probe events shows
+}
+
+// shown is a number that a scheme shows of itself, or an event that it reports.
+type shown struct {
+	Name string `json:"name"`
+	Doc  string `json:"doc"`
+}
+
+func allShown(list []registry.Shown) []shown {
+	var out []shown
+	for _, s := range list {
+		out = append(out, shown{s.Name, s.Doc})
+	}
+	return out
 }
 
 func (a *app) listCommand() *cobra.Command {
@@ -78,7 +94,7 @@ func schemes(args []string) ([]listed, error) {
 			if len(args) > 1 && args[1] != s.Name {
 				continue
 			}
-			found = append(found, listed{Kind: k.Name, Name: s.Name, Doc: s.Doc, Paper: s.Paper, Promises: s.Promises.String(), Params: s.Describe()})
+			found = append(found, listed{Kind: k.Name, Name: s.Name, Doc: s.Doc, Paper: s.Paper, Promises: s.Promises.String(), Params: s.Describe(), Gauges: allShown(s.Gauges), Events: allShown(s.Events)})
 		}
 	}
 	if len(args) > 0 && names == nil {
@@ -108,13 +124,27 @@ func (a *app) printSchemes(found []listed, details bool) error {
 		w.line("  promises\t%s", s.Promises)
 		if len(s.Params) == 0 {
 			w.line("  parameters\tnone")
-			continue
+		} else {
+			w.line("")
+			w.line("  parameter\ttype\tdefault\tmeaning")
+			w.params("  ", s.Params)
 		}
-		w.line("")
-		w.line("  parameter\ttype\tdefault\tmeaning")
-		w.params("  ", s.Params)
+		w.shown("gauge (probe gauges)", s.Gauges)
+		w.shown("event (probe events)", s.Events)
 	}
 	return w.flush()
+}
+
+// shown prints what a scheme shows of itself.
+func (w *sheet) shown(what string, list []shown) {
+	if len(list) == 0 {
+		return
+	}
+	w.line("")
+	w.line("  %s\tmeaning", what)
+	for _, s := range list {
+		w.line("  %s\t%s", s.Name, s.Doc)
+	}
 }
 
 // params prints keys and the keys below them.

@@ -8,6 +8,7 @@ import (
 	"github.com/xoff-net/xoff/base/registry"
 	"github.com/xoff-net/xoff/base/telemetry"
 	"github.com/xoff-net/xoff/base/units"
+	"github.com/xoff-net/xoff/scenario"
 	"github.com/xoff-net/xoff/scheme/cc"
 	"github.com/xoff-net/xoff/scheme/mark"
 )
@@ -52,6 +53,7 @@ func CongestionControl(t testing.TB, e registry.Entry[cc.New]) {
 	name := e.Name + "/network"
 	judge(t, name, same(t, name, network(40)), wants{lossless: true, inOrder: true, finish: true})
 	noAllocs(t, e.Name+"/allocations", network)
+	gauges(t, cc.Algorithms, e, func(c *scenario.Config, x scenario.Choice) { c.Hosts.CC = x })
 }
 
 func ccAllocs(t testing.TB, e registry.Entry[cc.New], c cc.Control) {

@@ -7,6 +7,7 @@ import (
 	"github.com/xoff-net/xoff/base/probe"
 	"github.com/xoff-net/xoff/base/registry"
 	"github.com/xoff-net/xoff/base/units"
+	"github.com/xoff-net/xoff/scenario"
 	"github.com/xoff-net/xoff/scheme/deadlock"
 )
 
@@ -47,6 +48,7 @@ func Deadlock(t testing.TB, e registry.Entry[deadlock.New]) {
 		n.Deadlock = func(_ int, s deadlock.Switch) (deadlock.Handler, error) { return e.New(paramsOf(e), s) }
 		return n
 	})
+	gauges(t, deadlock.Handlers, e, func(c *scenario.Config, x scenario.Choice) { c.Switch.Deadlock = x })
 }
 
 // handlerWatch wraps a handler and the switch it sees.

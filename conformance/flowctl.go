@@ -7,6 +7,7 @@ import (
 	"github.com/xoff-net/xoff/base/registry"
 	"github.com/xoff-net/xoff/base/units"
 	"github.com/xoff-net/xoff/dataplane"
+	"github.com/xoff-net/xoff/scenario"
 	"github.com/xoff-net/xoff/scheme/flowctl"
 	"github.com/xoff-net/xoff/topo"
 )
@@ -47,6 +48,7 @@ func FlowControl(t testing.TB, e registry.Entry[flowctl.New]) {
 		n.Flow = func(int, int) flowctl.Scheme { return scheme }
 		return n
 	})
+	gauges(t, flowctl.Schemes, e, func(c *scenario.Config, x scenario.Choice) { c.Switch.FlowControl = x })
 }
 
 // useScheme puts a watched scheme on all ports, or on the trunk only.

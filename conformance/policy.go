@@ -6,6 +6,7 @@ import (
 	"github.com/xoff-net/xoff/base/mmu"
 	"github.com/xoff-net/xoff/base/registry"
 	"github.com/xoff-net/xoff/base/units"
+	"github.com/xoff-net/xoff/scenario"
 	"github.com/xoff-net/xoff/scheme/buffer"
 )
 
@@ -49,6 +50,7 @@ func Policy(t testing.TB, e registry.Entry[buffer.New]) {
 		n.Policy = func(_ int, env buffer.Env) (buffer.Policy, error) { return e.New(paramsOf(e), env) }
 		return n
 	})
+	gauges(t, buffer.Policies, e, func(c *scenario.Config, x scenario.Choice) { c.Switch.Policy = x })
 }
 
 // idleSwitch offers one frame of each class to an empty switch.

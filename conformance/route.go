@@ -35,7 +35,7 @@ func routeEnv(table *route.Table) route.Env {
 // allocations; in a network nothing is lost and everything arrives.
 func Router(t testing.TB, e registry.Entry[route.New]) {
 	t.Helper()
-	build := func(env route.Env) (route.Router, error) { return e.New(defaults(e.Params), env) }
+	build := func(env route.Env) (route.Router, error) { return e.New(paramsOf(e), env) }
 	a, err := build(routeEnv(routeTable()))
 	if err != nil {
 		t.Errorf("%s: %v", e.Name, err)

@@ -17,17 +17,9 @@ import (
 // the caller adds.
 func Scheduler(t testing.TB, e registry.Entry[sched.New], also ...any) {
 	t.Helper()
-	for _, params := range append([]any{defaults(e.Params)}, also...) {
+	for _, params := range append([]any{paramsOf(e)}, also...) {
 		scheduler(t, e, func() (sched.Scheduler, error) { return e.New(params, SchedulerEnv()) })
 	}
-}
-
-// defaults returns the parameters of an entry, nil when it has none.
-func defaults(params func() any) any {
-	if params == nil {
-		return nil
-	}
-	return params()
 }
 
 func scheduler(t testing.TB, e registry.Entry[sched.New], build func() (sched.Scheduler, error)) {

@@ -82,7 +82,10 @@ func (n *NIC) open(now units.Time, flow uint32) {
 	if q.board != nil {
 		q.board.start(way.Recovery == SACK)
 	}
-	n.about = cc.Flow{Line: n.ports[0].spec.Rate, MTU: units.Bytes(q.fullSize), MSS: way.Payload, BaseRTT: n.rtt}
+	n.about = cc.Flow{Line: n.ports[0].spec.Rate, MTU: units.Bytes(q.fullSize), MSS: way.Payload, BaseRTT: n.rtt, ID: flow}
+	if n.sink != nil {
+		n.about.Events = n
+	}
 	q.ctl.Start(now, &n.about)
 	q.window = q.ctl.Window(now)
 	n.flows.slot[flow] = i

@@ -44,6 +44,7 @@ type node struct {
 	watcher buffer.Observer // of what is stored; nil: nobody
 	frame   packet.Packet   // scratch for control frames
 	ext     packet.Ext      // scratch for their extensions
+	event   probe.Event     // scratch for what schemes report
 }
 
 // initPort wires a port to its flow control.

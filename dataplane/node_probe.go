@@ -8,7 +8,6 @@ import (
 	"github.com/xoff-net/xoff/base/packet"
 	"github.com/xoff-net/xoff/base/probe"
 	"github.com/xoff-net/xoff/base/units"
-	"github.com/xoff-net/xoff/scheme/flowctl"
 )
 
 // This file is what a probe sees of a node (probe.Node), and the depth of pauses.
@@ -31,13 +30,27 @@ func (n *node) Headroom(port int) units.Bytes { return n.ports[port].reserved }
 // LosslessClasses implements probe.Node.
 func (n *node) LosslessClasses(port int) uint8 { return n.ports[port].spec.Lossless }
 
-// Levels implements probe.Node.
-func (n *node) Levels(now units.Time, port int, class uint8) (probe.Levels, bool) {
-	l, ok := n.ports[port].recv.(flowctl.Leveled)
-	if !ok {
-		return probe.Levels{}, false
+// EachGauged implements probe.Node.
+func (n *node) EachGauged(use func(probe.Gauges)) {
+	show := func(of probe.Source, scheme any, port int) {
+		if g, ok := scheme.(probe.Gauged); ok {
+			use(probe.Gauges{Of: of, Scheme: g, Port: port})
+		}
 	}
-	return probe.Levels(l.Levels(now, class)), true
+	show(probe.Policy, n.policy, 0)
+	for i := range n.ports {
+		show(probe.FlowControl, n.ports[i].recv, i)
+		show(probe.FlowControl, n.ports[i].gate, i)
+	}
+	show(probe.Deadlock, n.handler, 0)
+}
+
+// reported passes on what a scheme reports.
+func (n *node) reported(now units.Time, of probe.Source, event string, port, class int, number int64) {
+	if n.sink != nil {
+		n.event = probe.Event{Of: of, Name: event, Port: port, Class: class, Flow: -1, Number: number}
+		n.sink.Reported(now, &n.event)
+	}
 }
 
 // HeldClasses implements probe.Node.
@@ -68,8 +81,8 @@ func (n *node) View() mmu.View { return n.view }
 // EachFlow implements probe.Node: a switch has none.
 func (n *node) EachFlow(units.Time, func(probe.FlowState)) {}
 
-// EachFlow implements probe.Node.
-func (n *NIC) EachFlow(now units.Time, use func(probe.FlowState)) {
+// openQPs returns the queue pairs that are open, in order of their flows.
+func (n *NIC) openQPs() []int32 {
 	var open []int32
 	for i := range n.qps {
 		if q := &n.qps[i]; i > 0 && q.state != qpFree && !q.done {
@@ -77,10 +90,31 @@ func (n *NIC) EachFlow(now units.Time, use func(probe.FlowState)) {
 		}
 	}
 	slices.SortFunc(open, func(a, b int32) int { return int(n.qps[a].flow) - int(n.qps[b].flow) })
-	for _, i := range open {
+	return open
+}
+
+// EachFlow implements probe.Node.
+func (n *NIC) EachFlow(now units.Time, use func(probe.FlowState)) {
+	for _, i := range n.openQPs() {
 		q := &n.qps[i]
 		use(probe.FlowState{Flow: q.flow, Rate: q.ctl.Rate(now), Window: q.ctl.Window(now), InFlight: q.inFlight()})
 	}
+}
+
+// EachGauged implements probe.Node.
+func (n *NIC) EachGauged(use func(probe.Gauges)) {
+	n.node.EachGauged(use)
+	for _, i := range n.openQPs() {
+		if g, ok := n.qps[i].ctl.(probe.Gauged); ok {
+			use(probe.Gauges{Of: probe.CC, Scheme: g, Flow: n.qps[i].flow})
+		}
+	}
+}
+
+// Report implements cc.Events.
+func (n *NIC) Report(now units.Time, flow uint32, event string, number int64) {
+	n.event = probe.Event{Of: probe.CC, Name: event, Port: -1, Class: -1, Flow: int64(flow), Number: number}
+	n.sink.Reported(now, &n.event)
 }
 
 // Lose takes a frame that the link damaged.

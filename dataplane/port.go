@@ -184,6 +184,10 @@ func (e *end) Pool() (held, size units.Bytes) {
 	return held, size
 }
 
+func (e *end) Report(now units.Time, event string, class int, number int64) {
+	e.n.reported(now, probe.FlowControl, event, int(e.p.index), class, number)
+}
+
 func (e *end) Kick(units.Time) { e.n.look(e.p) }
 
 func (e *end) Relay(_ units.Time, port int, f *packet.Packet, ext packet.Ext) {

@@ -97,7 +97,9 @@ func NewSwitch(spec *SwitchSpec, drv Driver) (*Switch, error) {
 	for i := range spec.Ports {
 		rates[i] = spec.Ports[i].Rate
 	}
-	policy, err := spec.Policy(buffer.Env{View: s.view, Rates: rates})
+	policy, err := spec.Policy(buffer.Env{View: s.view, Rates: rates, Report: func(now units.Time, event string, port, class int, number int64) {
+		s.reported(now, probe.Policy, event, port, class, number)
+	}})
 	if err != nil {
 		return nil, err
 	}

@@ -50,6 +50,11 @@ func (s *Switch) WakeAt(timer int, at units.Time) {
 	s.wakes.set(id, at)
 }
 
+// Report implements deadlock.Switch.
+func (s *Switch) Report(now units.Time, event string, port, class int, number int64) {
+	s.reported(now, probe.Deadlock, event, port, class, number)
+}
+
 // Send implements deadlock.Switch.
 func (s *Switch) Send(_ units.Time, port int, f *packet.Packet, ext packet.Ext) {
 	s.push(&s.ports[port], f, ext)

@@ -19,6 +19,7 @@ type Series struct {
 	columns  []probe.Column
 	sources  []source
 	watchers []probe.Watcher
+	open     []int // columns whose texts nodes find out while they run
 	table    *Table
 	order    []place
 	words    []int64
@@ -39,10 +40,16 @@ type place struct {
 
 // NewSeries prepares the table of a probe.
 func NewSeries(name string, nodes []string, columns []probe.Column) *Series {
-	return &Series{Name: name, columns: append([]probe.Column{
+	s := &Series{Name: name, columns: append([]probe.Column{
 		{Name: "time_ps", Doc: "simulated time"},
 		{Name: "node", Type: probe.Text, Texts: nodes, Doc: "name of the node"},
 	}, columns...)}
+	for i, c := range s.columns {
+		if c.Type == probe.Text && c.Texts == nil {
+			s.open = append(s.open, i)
+		}
+	}
+	return s
 }
 
 // Columns describes the table.
@@ -83,6 +90,9 @@ func (s *Series) Flush() error {
 		r := s.sources[p.source]
 		row := r.Words[p.offset : int(p.offset)+r.Width]
 		s.words = append(append(s.words[:0], row[0], int64(r.node)), row[1:]...)
+		for _, i := range s.open {
+			s.words[i] = s.table.word(i, r.Text(s.words[i]))
+		}
 		if err := s.table.Row(s.words); err != nil {
 			return err
 		}

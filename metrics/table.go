@@ -6,6 +6,7 @@ import (
 	"io"
 	"math"
 	"reflect"
+	"slices"
 	"strconv"
 
 	"github.com/parquet-go/parquet-go"
@@ -37,7 +38,7 @@ const (
 
 // NewTable begins a table. The writer of CSV may be nil.
 func NewTable(columns []probe.Column, w, asCSV io.Writer) (*Table, error) {
-	t := &Table{columns: columns, texts: make([][]parquet.Value, len(columns)), fields: make([]string, len(columns))}
+	t := &Table{columns: slices.Clone(columns), texts: make([][]parquet.Value, len(columns)), fields: make([]string, len(columns))}
 	t.values = make([]parquet.Value, 0, rowBatch*len(columns)) // rows of the batch lie in it: it must not move
 	fields := make([]reflect.StructField, len(columns))
 	for i, c := range columns {
@@ -58,6 +59,18 @@ func NewTable(columns []probe.Column, w, asCSV io.Writer) (*Table, error) {
 		return t, t.csv.Write(t.fields)
 	}
 	return t, nil
+}
+
+// word returns the word for a text of a column whose texts are not known beforehand.
+func (t *Table) word(column int, text string) int64 {
+	c := &t.columns[column]
+	i := slices.Index(c.Texts, text)
+	if i < 0 {
+		i = len(c.Texts)
+		c.Texts = append(c.Texts, text)
+		t.texts[column] = append(t.texts[column], parquet.ByteArrayValue([]byte(text)))
+	}
+	return int64(i)
 }
 
 // fieldOf describes a column as parquet-go wants it: a field of a struct.

@@ -4,10 +4,12 @@ import (
 	"bytes"
 	"flag"
 	"fmt"
+	"iter"
 	"os"
 	"strings"
 	"testing"
 
+	"github.com/xoff-net/xoff/base/registry"
 	"github.com/xoff-net/xoff/internal/strict"
 )
 
@@ -87,6 +89,14 @@ func TestDocsReference(t *testing.T) {
 			if s.Params != nil {
 				writeTable(&out, s.Describe())
 			}
+			for what, list := range shownLists(&s) {
+				if len(list) > 0 {
+					fmt.Fprintf(&out, "\n| %s | meaning |\n| --- | --- |\n", what)
+				}
+				for _, x := range list {
+					fmt.Fprintf(&out, "| `%s` | %s |\n", x.Name, x.Doc)
+				}
+			}
 		}
 	}
 	if out.String() == text {
@@ -97,6 +107,15 @@ func TestDocsReference(t *testing.T) {
 	}
 	if err := os.WriteFile(file, out.Bytes(), 0o644); err != nil {
 		t.Fatal(err)
+	}
+}
+
+// shownLists are what a scheme shows of itself, gauges first.
+func shownLists(s *Scheme) iter.Seq2[string, []registry.Shown] {
+	return func(yield func(string, []registry.Shown) bool) {
+		if yield("gauge", s.Gauges) {
+			yield("event", s.Events)
+		}
 	}
 }
 

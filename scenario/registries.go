@@ -26,6 +26,10 @@ type Kind struct {
 type Scheme struct {
 	Name, Doc, Paper string
 	Promises         registry.Promise
+	Traits           registry.Trait
+	Gauges, Events   []registry.Shown
+	Colour           string
+	Alias            []string
 	Params           func() any // nil when it has none
 }
 
@@ -51,7 +55,7 @@ func sizesKind() Kind {
 func kindOf[N any](t *registry.Table[N]) Kind {
 	k := Kind{Name: t.Kind}
 	for _, e := range t.All() {
-		k.Schemes = append(k.Schemes, Scheme{Name: e.Name, Doc: e.Doc, Paper: e.Paper, Promises: e.Promises, Params: e.Params})
+		k.Schemes = append(k.Schemes, Scheme{Name: e.Name, Doc: e.Doc, Paper: e.Paper, Promises: e.Promises, Traits: e.Traits, Gauges: e.Gauges, Events: e.Events, Colour: e.Colour, Alias: e.Alias, Params: e.Params})
 	}
 	return k
 }

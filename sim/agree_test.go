@@ -38,6 +38,7 @@ const (
 	paused
 	off
 	flowEvent
+	reported
 )
 
 var entryNames = []string{"departs", "is dropped", "is queued", "is marked", "blocked", "paused", "off", "flow event"}
@@ -83,6 +84,10 @@ func (r *recorder) Off(now units.Time, port int, from, to uint8) {
 
 func (r *recorder) Flow(now units.Time, flow uint32, what probe.FlowEvent) {
 	r.log = append(r.log, entry{at: now, what: flowEvent, flow: flow, to: uint8(what)})
+}
+
+func (r *recorder) Reported(now units.Time, e *probe.Event) {
+	r.log = append(r.log, entry{at: now, what: reported, port: uint16(e.Port), from: uint8(e.Class), flow: uint32(e.Number), hash: uint32(len(e.Name))})
 }
 
 func (r *recorder) Drop(now units.Time, port int, p *packet.Packet, why probe.Reason) {

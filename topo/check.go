@@ -1,6 +1,7 @@
 package topo
 
 import (
+	"errors"
 	"fmt"
 
 	"github.com/xoff-net/xoff/base/units"
@@ -76,6 +77,81 @@ func fits(hosts, switches int) error {
 func ports(kind string, n int) error {
 	if n > MaxPorts {
 		return fmt.Errorf("%s has %d ports; allowed: at most %d", kind, n, MaxPorts)
+	}
+	return nil
+}
+
+// Check finds what no topology may have: names that are not unique, hosts without or
+// with several links, ports that are taken twice or left out, racks that are not those
+// of the cables, links that cannot be simulated.
+func (g *Graph) Check() error {
+	if err := fits(g.Hosts, g.Nodes()-g.Hosts); err != nil {
+		return err
+	}
+	if len(g.Rack) != g.Hosts || g.index == nil {
+		return errors.New("it is not complete; allowed: what Layout.Done returns")
+	}
+	names := make(map[string]bool)
+	for i, name := range g.Names {
+		if name == "" || g.Node(name) != i || names[name] {
+			return fmt.Errorf("node %d is called %q, as is another; allowed: a name for each node", i, name)
+		}
+		names[name] = true
+	}
+	for _, group := range g.Groups {
+		if names[group.Name] || len(group.Hosts) == 0 {
+			return fmt.Errorf("group %s has %d hosts, or the name of something else; allowed: at least one, and a name of its own", group.Name, len(group.Hosts))
+		}
+		names[group.Name] = true
+	}
+	return first(g.checkLinks(), g.checkRacks())
+}
+
+func (g *Graph) checkLinks() error {
+	taken := make([]map[int]bool, g.Nodes())
+	for i := range taken {
+		taken[i] = make(map[int]bool)
+	}
+	for i, l := range g.Links {
+		if l.A == l.B || l.B < g.Hosts || l.A < 0 || max(l.A, l.B) >= g.Nodes() {
+			return fmt.Errorf("link %d joins nodes %d and %d; allowed: two different ones, a host only as the first", i, l.A, l.B)
+		}
+		if taken[l.A][l.PortA] || taken[l.B][l.PortB] {
+			return fmt.Errorf("%s begins or ends at a port that is taken; allowed: a port for each end", g.LinkName(i))
+		}
+		taken[l.A][l.PortA], taken[l.B][l.PortB] = true, true
+		if err := (&Cable{Rate: l.Rate, Delay: l.Delay}).Check(g.LinkName(i)); err != nil {
+			return err
+		}
+	}
+	for i, n := range g.Ports() {
+		switch {
+		case n != len(taken[i]):
+			return fmt.Errorf("%s has %d links at %d ports; allowed: ports without gaps", g.Names[i], len(taken[i]), n)
+		case i < g.Hosts && n != 1:
+			return fmt.Errorf("%s has %d links; allowed: one for a host", g.Names[i], n)
+		case n > MaxPorts:
+			return ports(g.Names[i], n)
+		}
+	}
+	return nil
+}
+
+// checkRacks: hosts share a rack if they hang on one switch, and only then.
+func (g *Graph) checkRacks() error {
+	rackOf, switchOf := make(map[int]int), make(map[int]int)
+	for _, l := range g.Links {
+		if l.A >= g.Hosts {
+			continue
+		}
+		r := g.Rack[l.A]
+		if was, ok := rackOf[l.B]; ok && was != r {
+			return fmt.Errorf("hosts of %s are in racks %d and %d; allowed: a rack for each switch", g.Names[l.B], was, r)
+		}
+		if was, ok := switchOf[r]; ok && was != l.B {
+			return fmt.Errorf("hosts of rack %d are on %s and %s; allowed: a rack for each switch", r, g.Names[was], g.Names[l.B])
+		}
+		rackOf[l.B], switchOf[r] = r, l.B
 	}
 	return nil
 }

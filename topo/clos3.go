@@ -35,18 +35,18 @@ func newClos3(params any) (*Graph, error) {
 	if err != nil {
 		return nil, err
 	}
-	b := newLayout(p.ToRs * p.HostsPerToR)
-	tor, agg, core := b.switches("tor", p.ToRs), b.switches("agg", p.Aggs), b.switches("core", p.Cores)
-	b.racks(tor, p.ToRs, p.HostsPerToR, p.HostLink)
+	b := NewLayout(p.ToRs * p.HostsPerToR)
+	tor, agg, core := b.Switches("tor", p.ToRs), b.Switches("agg", p.Aggs), b.Switches("core", p.Cores)
+	b.Racks(tor, p.ToRs, p.HostsPerToR, p.HostLink)
 	for t := range p.ToRs {
 		for a := range p.Aggs {
-			b.cable(tor+t, agg+a, p.AggLink)
+			b.Join(tor+t, agg+a, p.AggLink)
 		}
 	}
 	for a := range p.Aggs {
 		for c := range p.Cores {
-			b.cable(agg+a, core+c, p.CoreLink)
+			b.Join(agg+a, core+c, p.CoreLink)
 		}
 	}
-	return b.done(), nil
+	return b.Done(), nil
 }

@@ -52,13 +52,13 @@ func newCustom(params any) (*Graph, error) {
 			b.g.Rack[l.A] = l.B - b.g.Hosts
 		}
 	}
-	g := b.done()
+	g := b.Done()
 	return g, first(p.clash(g), p.groups(g))
 }
 
 // nodes adds hosts and switches.
-func (p *CustomParams) nodes() (*layout, error) {
-	b := &layout{}
+func (p *CustomParams) nodes() (*Layout, error) {
+	b := &Layout{}
 	seen := make(map[string]bool)
 	for _, list := range []struct {
 		key   string
@@ -92,7 +92,7 @@ func isName(s string) bool {
 }
 
 // cables adds the links: one for each host, to a switch.
-func (p *CustomParams) cables(b *layout) error {
+func (p *CustomParams) cables(b *Layout) error {
 	called := make(map[string][2]int) // nodes of each name of a link
 	for i := range p.Links {
 		l := &p.Links[i]
@@ -127,7 +127,7 @@ func (p *CustomParams) cables(b *layout) error {
 			}
 			called[name] = pair
 		}
-		b.cable(ends[0], ends[1], k)
+		b.Join(ends[0], ends[1], k)
 	}
 	for i, n := range b.next {
 		if n == 0 && i < b.g.Hosts {

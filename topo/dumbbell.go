@@ -27,14 +27,14 @@ func newDumbbell(params any) (*Graph, error) {
 	if err != nil {
 		return nil, err
 	}
-	b := newLayout(p.Left + p.Right)
-	s := b.switches("switch", 2)
-	b.rack(0, 0, p.Left, s, p.HostLink)
-	b.rack(1, p.Left, p.Right, s+1, p.HostLink)
+	b := NewLayout(p.Left + p.Right)
+	s := b.Switches("switch", 2)
+	b.Rack(0, 0, p.Left, s, p.HostLink)
+	b.Rack(1, p.Left, p.Right, s+1, p.HostLink)
 	for range p.Trunks {
-		b.cable(s, s+1, p.Trunk)
+		b.Join(s, s+1, p.Trunk)
 	}
-	b.group("left", 0, p.Left)
-	b.group("right", p.Left, p.Right)
-	return b.done(), nil
+	b.Group("left", 0, p.Left)
+	b.Group("right", p.Left, p.Right)
+	return b.Done(), nil
 }

@@ -51,35 +51,35 @@ func newFatTree(params any) (*Graph, error) {
 	if err := fits(p.hosts(), p.switches()); err != nil {
 		return nil, err
 	}
-	b := newLayout(p.hosts())
+	b := NewLayout(p.hosts())
 	p.grow(b, "", 0, 0)
-	return b.done(), nil
+	return b.Done(), nil
 }
 
 // grow adds a tree for the hosts from first on, whose racks are numbered from
 // rack on. It returns the first of its (k/2)^2 cores.
-func (p *FatTreeParams) grow(b *layout, prefix string, first, rack int) int {
+func (p *FatTreeParams) grow(b *Layout, prefix string, first, rack int) int {
 	half, perEdge := p.K/2, p.perEdge()
-	edge := b.switches(prefix+"edge", p.K*half)
-	agg := b.switches(prefix+"agg", p.K*half)
-	core := b.switches(prefix+"core", half*half)
+	edge := b.Switches(prefix+"edge", p.K*half)
+	agg := b.Switches(prefix+"agg", p.K*half)
+	core := b.Switches(prefix+"core", half*half)
 	for e := range p.K * half {
-		b.rack(rack+e, first+e*perEdge, perEdge, edge+e, p.HostLink)
+		b.Rack(rack+e, first+e*perEdge, perEdge, edge+e, p.HostLink)
 	}
 	for pod := range p.K {
 		for e := range half {
 			for a := range half {
-				b.cable(edge+pod*half+e, agg+pod*half+a, p.FabricLink)
+				b.Join(edge+pod*half+e, agg+pod*half+a, p.FabricLink)
 			}
 		}
 	}
 	for pod := range p.K {
 		for a := range half {
 			for c := range half {
-				b.cable(agg+pod*half+a, core+a*half+c, p.FabricLink)
+				b.Join(agg+pod*half+a, core+a*half+c, p.FabricLink)
 			}
 		}
-		b.group(fmt.Sprintf("%spod%d", prefix, pod), first+pod*half*perEdge, half*perEdge)
+		b.Group(fmt.Sprintf("%spod%d", prefix, pod), first+pod*half*perEdge, half*perEdge)
 	}
 	return core
 }

@@ -26,13 +26,13 @@ func newFullMesh(params any) (*Graph, error) {
 	if err != nil {
 		return nil, err
 	}
-	b := newLayout(p.Switches * p.HostsPerSwitch)
-	s := b.switches("switch", p.Switches)
-	b.racks(s, p.Switches, p.HostsPerSwitch, p.HostLink)
+	b := NewLayout(p.Switches * p.HostsPerSwitch)
+	s := b.Switches("switch", p.Switches)
+	b.Racks(s, p.Switches, p.HostsPerSwitch, p.HostLink)
 	for i := range p.Switches {
 		for j := i + 1; j < p.Switches; j++ {
-			b.cable(s+i, s+j, p.FabricLink)
+			b.Join(s+i, s+j, p.FabricLink)
 		}
 	}
-	return b.done(), nil
+	return b.Done(), nil
 }

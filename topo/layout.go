@@ -5,16 +5,16 @@ import (
 	"slices"
 )
 
-// layout collects nodes and cables. Ports are numbered in the order of cabling.
-type layout struct {
+// Layout collects nodes and cables. Ports are numbered in the order of cabling.
+type Layout struct {
 	g    Graph
 	next []int // free port of each node
 }
 
-// newLayout starts with n hosts, host0 and so on. Hosts come first, so that their
+// NewLayout starts with n hosts, host0 and so on. Hosts come first, so that their
 // numbers are those of workloads.
-func newLayout(n int) *layout {
-	b := &layout{}
+func NewLayout(n int) *Layout {
+	b := &Layout{}
 	for i := range n {
 		b.node(fmt.Sprintf("host%d", i))
 	}
@@ -23,14 +23,14 @@ func newLayout(n int) *layout {
 	return b
 }
 
-func (b *layout) node(name string) int {
+func (b *Layout) node(name string) int {
 	b.g.Names = append(b.g.Names, name)
 	b.next = append(b.next, 0)
 	return len(b.g.Names) - 1
 }
 
-// switches adds n switches, prefix0 and so on, and returns the first.
-func (b *layout) switches(prefix string, n int) int {
+// Switches adds n switches, prefix0 and so on, and returns the first.
+func (b *Layout) Switches(prefix string, n int) int {
 	first := len(b.g.Names)
 	for i := range n {
 		b.node(fmt.Sprintf("%s%d", prefix, i))
@@ -38,8 +38,8 @@ func (b *layout) switches(prefix string, n int) int {
 	return first
 }
 
-// cable joins two nodes.
-func (b *layout) cable(a, c int, k Cable) {
+// Join joins two nodes.
+func (b *Layout) Join(a, c int, k Cable) {
 	if c < b.g.Hosts {
 		a, c = c, a
 	}
@@ -48,23 +48,23 @@ func (b *layout) cable(a, c int, k Cable) {
 	b.next[c]++
 }
 
-// rack cables n hosts, from first on, to a switch and makes them a rack.
-func (b *layout) rack(number, first, n, to int, k Cable) {
+// Rack cables n hosts, from first on, to a switch and makes them a rack.
+func (b *Layout) Rack(number, first, n, to int, k Cable) {
 	for h := first; h < first+n; h++ {
 		b.g.Rack[h] = number
-		b.cable(h, to, k)
+		b.Join(h, to, k)
 	}
 }
 
-// racks cables hosts in order, perSwitch to each of n switches.
-func (b *layout) racks(first, n, perSwitch int, k Cable) {
+// Racks cables hosts in order, perSwitch to each of n switches.
+func (b *Layout) Racks(first, n, perSwitch int, k Cable) {
 	for i := range n {
-		b.rack(i, i*perSwitch, perSwitch, first+i, k)
+		b.Rack(i, i*perSwitch, perSwitch, first+i, k)
 	}
 }
 
-// group names hosts from first on.
-func (b *layout) group(name string, first, n int) {
+// Group names hosts from first on.
+func (b *Layout) Group(name string, first, n int) {
 	g := Group{Name: name}
 	for h := first; h < first+n; h++ {
 		g.Hosts = append(g.Hosts, h)
@@ -72,14 +72,14 @@ func (b *layout) group(name string, first, n int) {
 	b.g.Groups = append(b.g.Groups, g)
 }
 
-// done completes the graph: lanes, the index of names, and the groups that every
+// Done completes the graph: lanes, the index of names, and the groups that every
 // topology has, before those of its own.
-func (b *layout) done() *Graph {
+func (b *Layout) Done() *Graph {
 	g := &b.g
 	g.finish()
 	own := g.Groups
 	g.Groups = nil
-	b.group("all", 0, g.Hosts)
+	b.Group("all", 0, g.Hosts)
 	racks := make(map[int]int) // place of each rack among the groups
 	for h, r := range g.Rack {
 		at, ok := racks[r]

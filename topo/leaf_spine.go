@@ -72,13 +72,13 @@ func newLeafSpine(params any) (*Graph, error) {
 	if err != nil {
 		return nil, err
 	}
-	b := newLayout(p.Leaves * p.HostsPerLeaf)
-	leaf, spine := b.switches("leaf", p.Leaves), b.switches("spine", spines)
-	b.racks(leaf, p.Leaves, p.HostsPerLeaf, p.HostLink)
+	b := NewLayout(p.Leaves * p.HostsPerLeaf)
+	leaf, spine := b.Switches("leaf", p.Leaves), b.Switches("spine", spines)
+	b.Racks(leaf, p.Leaves, p.HostsPerLeaf, p.HostLink)
 	for l := range p.Leaves {
 		for s := range spines {
-			b.cable(leaf+l, spine+s, p.FabricLink)
+			b.Join(leaf+l, spine+s, p.FabricLink)
 		}
 	}
-	return b.done(), nil
+	return b.Done(), nil
 }

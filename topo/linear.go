@@ -52,15 +52,15 @@ func newLinear(params any) (*Graph, error) {
 	if err := fits(hosts, p.Switches); err != nil {
 		return nil, err
 	}
-	b := newLayout(hosts)
-	s := b.switches("switch", p.Switches)
+	b := NewLayout(hosts)
+	s := b.Switches("switch", p.Switches)
 	at := 0
 	for i, n := range list {
-		b.rack(i, at, n, s+i, p.HostLink)
+		b.Rack(i, at, n, s+i, p.HostLink)
 		at += n
 	}
 	for i := 1; i < p.Switches; i++ {
-		b.cable(s+i-1, s+i, p.FabricLink)
+		b.Join(s+i-1, s+i, p.FabricLink)
 	}
-	return b.done(), nil
+	return b.Done(), nil
 }

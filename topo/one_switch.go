@@ -23,7 +23,7 @@ func newOneSwitch(params any) (*Graph, error) {
 	if err := first(between("hosts", p.Hosts, 2, MaxPorts), p.HostLink.Check("host_link")); err != nil {
 		return nil, err
 	}
-	b := newLayout(p.Hosts)
-	b.rack(0, 0, p.Hosts, b.switches("switch", 1), p.HostLink)
-	return b.done(), nil
+	b := NewLayout(p.Hosts)
+	b.Rack(0, 0, p.Hosts, b.Switches("switch", 1), p.HostLink)
+	return b.Done(), nil
 }

@@ -27,11 +27,11 @@ func newRing(params any) (*Graph, error) {
 	if err != nil {
 		return nil, err
 	}
-	b := newLayout(p.Switches * p.HostsPerSwitch)
-	s := b.switches("switch", p.Switches)
-	b.racks(s, p.Switches, p.HostsPerSwitch, p.HostLink)
+	b := NewLayout(p.Switches * p.HostsPerSwitch)
+	s := b.Switches("switch", p.Switches)
+	b.Racks(s, p.Switches, p.HostsPerSwitch, p.HostLink)
 	for i := range p.Switches {
-		b.cable(s+i, s+(i+1)%p.Switches, p.FabricLink)
+		b.Join(s+i, s+(i+1)%p.Switches, p.FabricLink)
 	}
-	return b.done(), nil
+	return b.Done(), nil
 }

@@ -32,26 +32,26 @@ func newTorus(params any) (*Graph, error) {
 	if err != nil {
 		return nil, err
 	}
-	b := newLayout(p.Rows * p.Columns * p.HostsPerSwitch)
+	b := NewLayout(p.Rows * p.Columns * p.HostsPerSwitch)
 	s := b.g.Hosts
 	for r := range p.Rows {
 		for c := range p.Columns {
 			b.node(fmt.Sprintf("switch%d_%d", r, c))
 		}
 	}
-	b.racks(s, p.Rows*p.Columns, p.HostsPerSwitch, p.HostLink)
+	b.Racks(s, p.Rows*p.Columns, p.HostsPerSwitch, p.HostLink)
 	at := func(r, c int) int { return s + r%p.Rows*p.Columns + c%p.Columns }
 	for r := range p.Rows {
 		for c := range ringLinks(p.Columns) {
-			b.cable(at(r, c), at(r, c+1), p.FabricLink)
+			b.Join(at(r, c), at(r, c+1), p.FabricLink)
 		}
 	}
 	for c := range p.Columns {
 		for r := range ringLinks(p.Rows) {
-			b.cable(at(r, c), at(r+1, c), p.FabricLink)
+			b.Join(at(r, c), at(r+1, c), p.FabricLink)
 		}
 	}
-	return b.done(), nil
+	return b.Done(), nil
 }
 
 // ringLinks is the number of links of a ring of n.

@@ -37,18 +37,18 @@ func newTwoDC(params any) (*Graph, error) {
 		return nil, err
 	}
 	n := tree.hosts()
-	b := newLayout(2 * n)
+	b := NewLayout(2 * n)
 	var cores [2]int
 	for dc := range 2 {
-		b.group(fmt.Sprintf("dc%d", dc), dc*n, n)
+		b.Group(fmt.Sprintf("dc%d", dc), dc*n, n)
 		cores[dc] = tree.grow(b, fmt.Sprintf("dc%d-", dc), dc*n, dc*p.K*p.K/2)
 	}
-	dci := b.switches("dci", 2)
+	dci := b.Switches("dci", 2)
 	for dc := range 2 {
 		for c := range p.K * p.K / 4 {
-			b.cable(cores[dc]+c, dci+dc, p.DCILink)
+			b.Join(cores[dc]+c, dci+dc, p.DCILink)
 		}
 	}
-	b.cable(dci, dci+1, p.LongLink)
-	return b.done(), nil
+	b.Join(dci, dci+1, p.LongLink)
+	return b.Done(), nil
 }

@@ -38,7 +38,10 @@ type Uses struct {
 	Stop  bool   // stop
 }
 
-type entry = registry.Entry[func(params any) Generator]
+// New makes a generator of its parameters, which most often are the generator.
+type New = func(params any) Generator
+
+type entry = registry.Entry[New]
 
 // Generators lists the workload generators.
 var Generators = registry.NewTable("generator",

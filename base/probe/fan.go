@@ -80,3 +80,10 @@ func (l Fan) Flow(now units.Time, flow uint32, what FlowEvent) {
 		s.Flow(now, flow, what)
 	}
 }
+
+// Reported implements Sink.
+func (l Fan) Reported(now units.Time, e *Event) {
+	for _, s := range l {
+		s.Reported(now, e)
+	}
+}

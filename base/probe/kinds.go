@@ -74,9 +74,9 @@ var Kinds = registry.NewTable("probe",
 		Params: sampled(), New: newThresholds,
 	},
 	registry.Entry[New]{
-		Name: "dsh", Doc: "samples: estimated headroom, thresholds and insurance of queues and ports under flow control dsh",
-		Paper: "DSH section IV", Params: sampled(), New: newDSH,
+		Name: "gauges", Doc: "samples: numbers that schemes show of themselves", Params: func() any { return &GaugeParams{Every: 10 * units.Microsecond} }, New: newGauges,
 	},
+	registry.Entry[New]{Name: "events", Doc: "events: what schemes report of themselves", New: newEvents},
 	registry.Entry[New]{
 		Name: "rates", Doc: "samples: bytes sent in each period, by port and class", Params: sampled("port"), New: newRates,
 	},

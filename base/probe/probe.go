@@ -72,6 +72,8 @@ type Sink interface {
 	Paused(now units.Time, port int, from, to uint8)
 	// Flow: something happened to a flow at one of its hosts.
 	Flow(now units.Time, flow uint32, what FlowEvent)
+	// Reported: a scheme of the node reports something of its own.
+	Reported(now units.Time, e *Event)
 }
 
 // Node is what a probe may look at. Nothing of it may be changed.
@@ -84,9 +86,6 @@ type Node interface {
 	Level(now units.Time, port int, class uint8) (q, xoff units.Bytes)
 	// Headroom is what the flow control of a port set aside for it.
 	Headroom(port int) units.Bytes
-	// Levels are the thresholds of a queue and its port where flow control pauses at
-	// both levels; false elsewhere.
-	Levels(now units.Time, port int, class uint8) (Levels, bool)
 	// LosslessClasses of a port.
 	LosslessClasses(port int) uint8
 	// HeldClasses of an egress may not send now.
@@ -100,14 +99,8 @@ type Node interface {
 	Rate(port int) units.Rate
 	// EachFlow calls use for every open flow of a host, in order of their ids.
 	EachFlow(now units.Time, use func(FlowState))
-}
-
-// Levels are the thresholds and states of flow control with two levels (DSH).
-type Levels struct {
-	Estimate          units.Bytes // headroom that the queue is thought to need
-	Tau               units.Bytes // of that, what it gets
-	Queue, Port       units.Bytes // what their occupancies are held against
-	QueueOff, PortOff bool
+	// EachGauged calls use for every scheme of the node that shows numbers of itself.
+	EachGauged(use func(Gauges))
 }
 
 // FlowState is an open flow at its source.
@@ -116,6 +109,53 @@ type FlowState struct {
 	Rate     units.Rate
 	Window   units.Bytes
 	InFlight units.Bytes
+}
+
+// Source is a plug point of a node whose schemes show numbers and report events.
+type Source uint8
+
+// Sources.
+const (
+	Policy Source = iota
+	FlowControl
+	Deadlock
+	CC
+	numSources
+)
+
+var sourceNames = [numSources]string{"policy", "flow_control", "deadlock", "cc"}
+
+func (s Source) String() string { return sourceNames[s] }
+
+// Gauged is a scheme that shows numbers of itself: a policy, an end of a flow control,
+// a deadlock handler, a congestion control. Looking changes nothing.
+type Gauged interface {
+	// Gauges returns the names of the numbers, always the same ones.
+	Gauges() []string
+	// Measure fills in their values as of now. Policies and handlers are asked for each
+	// port and class, an end of a flow control for each class of its port, a
+	// congestion control once, with whatever port and class. False: there is nothing to
+	// show here.
+	Measure(now units.Time, port int, class uint8, values []float64) bool
+}
+
+// Gauges are those of one scheme of a node.
+type Gauges struct {
+	Of     Source
+	Scheme Gauged
+	Port   int    // of a flow control
+	Flow   uint32 // of a congestion control
+}
+
+// Event is what a scheme reports. Port, class, flow and number mean what the scheme
+// says they do; -1 is none.
+type Event struct {
+	Of     Source
+	Name   string
+	Port   int
+	Class  int
+	Flow   int64
+	Number int64
 }
 
 // Attached is a sink that looks at its node. Attach is called once, before the
@@ -161,6 +201,9 @@ func (Ignore) Paused(units.Time, int, uint8, uint8) {}
 
 // Flow implements Sink.
 func (Ignore) Flow(units.Time, uint32, FlowEvent) {}
+
+// Reported implements Sink.
+func (Ignore) Reported(units.Time, *Event) {}
 
 // Sample implements Watcher.
 func (Ignore) Sample(units.Time) {}

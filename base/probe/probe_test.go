@@ -2,6 +2,7 @@ package probe
 
 import (
 	"fmt"
+	"math"
 	"slices"
 	"strings"
 	"testing"
@@ -17,6 +18,16 @@ type fake struct {
 	ledger *mmu.Ledger
 	off    [4]uint8
 	flows  []FlowState
+	gauged []Gauges
+}
+
+// gauge shows two numbers of one class: its port, and half of its class.
+type gauge struct{ class uint8 }
+
+func (gauge) Gauges() []string { return []string{"port", "half"} }
+func (g gauge) Measure(now units.Time, port int, class uint8, values []float64) bool {
+	values[0], values[1] = float64(port), float64(class)/2
+	return class == g.class
 }
 
 func newFake() *fake {
@@ -32,8 +43,10 @@ func (f *fake) Level(_ units.Time, port int, class uint8) (q, xoff units.Bytes) 
 	return f.View().In(port, class, mmu.Shared), 5000
 }
 func (f *fake) Headroom(int) units.Bytes { return 20_000 }
-func (f *fake) Levels(_ units.Time, port int, class uint8) (Levels, bool) {
-	return Levels{Estimate: 700, Tau: 600, Queue: 4400, Port: 10_000, QueueOff: f.off[port]&(1<<class) != 0, PortOff: port == 2}, port != 3
+func (f *fake) EachGauged(use func(Gauges)) {
+	for _, g := range f.gauged {
+		use(g)
+	}
 }
 func (f *fake) LosslessClasses(int) uint8 { return 0b110 }
 func (f *fake) HeldClasses(int) uint8     { return 0 }
@@ -86,8 +99,12 @@ func (b *bench) rows() string {
 			switch w := row[i+1]; {
 			case w == Null:
 				s.WriteString(" -")
+			case c.Type == Text && c.Texts == nil:
+				s.WriteString(" " + b.out.Text(w))
 			case c.Type == Text:
 				s.WriteString(" " + c.Texts[w])
+			case c.Type == Float:
+				fmt.Fprintf(&s, " %v", math.Float64frombits(uint64(w)))
 			default:
 				fmt.Fprintf(&s, " %d", w)
 			}
@@ -299,24 +316,35 @@ func TestThresholds(t *testing.T) {
 	b.want(t, "50 0 1 1000 5000 0", "50 1 2 0 5000 1")
 }
 
-// Port 0 holds 1000 B of class 1 in the shared segment and 2000 B of class 2 in the
-// insurance; port 1 holds nothing, but its class 2 is OFF; port 2 is OFF as a whole;
-// port 3 runs something else.
-func TestDSH(t *testing.T) {
-	b := place(t, "dsh", &SampleParams{Every: 50 * units.Nanosecond}, 0, 1, 2, 3)
-	b.store(1, 0, 2, 1, mmu.Shared)
-	b.store(2, 0, 2, 2, mmu.Headroom)
-	b.store(3, 0, 2, 2, mmu.Headroom)
-	b.store(4, 3, 2, 1, mmu.Shared)
-	b.off[1] = 0b100
+// A policy and a handler are asked for every chosen port and class, a flow control for
+// its own port if that is chosen, a congestion control once.
+func TestGauges(t *testing.T) {
+	all := []Gauges{
+		{Of: Policy, Scheme: gauge{3}}, {Of: FlowControl, Scheme: gauge{1}, Port: 2}, {Of: FlowControl, Scheme: gauge{1}, Port: 3},
+		{Of: CC, Scheme: gauge{0}, Flow: 9},
+	}
+	b := place(t, "gauges", &GaugeParams{Every: 50 * units.Nanosecond}, 0, 2)
+	b.gauged = all
 	b.Sample(50)
 	b.want(t,
-		"50 0 1 700 600 1000 4400 0 1000 10000 2000 20000 0 0",
-		"50 0 2 700 600 0 4400 2000 1000 10000 2000 20000 0 0",
-		"50 1 2 700 600 0 4400 0 0 10000 0 20000 1 0",
-		"50 2 1 700 600 0 4400 0 0 10000 0 20000 0 1",
-		"50 2 2 700 600 0 4400 0 0 10000 0 20000 0 1",
+		"50 policy 0 3 - port 0", "50 policy 0 3 - half 1.5", "50 policy 2 3 - port 2", "50 policy 2 3 - half 1.5",
+		"50 flow_control 2 1 - port 2", "50 flow_control 2 1 - half 0.5",
+		"50 cc - - 9 port 0", "50 cc - - 9 half 0",
 	)
+	b = place(t, "gauges", &GaugeParams{Every: 50 * units.Nanosecond, Of: []string{"flow_control"}, Only: []string{"half"}}, 2)
+	b.gauged = all
+	b.Sample(50)
+	b.want(t, "50 flow_control 2 1 - half 0.5")
+}
+
+func TestEvents(t *testing.T) {
+	b := place(t, "events", nil, 1)
+	b.Reported(10, &Event{Of: Deadlock, Name: "suspected", Port: 1, Class: 3, Flow: -1, Number: 17})
+	b.Reported(20, &Event{Of: Deadlock, Name: "resolved", Port: -1, Class: -1, Flow: -1})
+	b.Reported(30, &Event{Of: FlowControl, Name: "grant", Port: 2, Class: 3, Flow: -1, Number: 1})
+	b.Reported(40, &Event{Of: CC, Name: "cut", Port: -1, Class: -1, Flow: 5, Number: 2})
+	b.Reported(50, &Event{Of: Deadlock, Name: "suspected", Port: 1, Class: 0, Flow: -1})
+	b.want(t, "10 deadlock 1 3 - suspected 17", "20 deadlock - - - resolved 0", "40 cc - - 5 cut 2", "50 deadlock 1 0 - suspected 0")
 }
 
 func TestRates(t *testing.T) {

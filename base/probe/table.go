@@ -24,7 +24,7 @@ const Null = math.MinInt64
 type Column struct {
 	Name  string
 	Type  Type
-	Texts []string // Text: what the words stand for
+	Texts []string // Text: what the words stand for; nil: see Recorder.Word
 	May   bool     // may be Null
 	Doc   string   // one line
 }
@@ -36,7 +36,23 @@ type Recorder struct {
 	Width    int // words per row, the time included
 	From, To units.Time
 	Words    []int64
+	texts    []string // of columns without Texts
 }
+
+// Word returns the word for a text of a column without Texts: whoever writes it finds
+// out while the run goes what there is.
+func (r *Recorder) Word(text string) int64 {
+	for i, t := range r.texts {
+		if t == text {
+			return int64(i)
+		}
+	}
+	r.texts = append(r.texts, text)
+	return int64(len(r.texts) - 1)
+}
+
+// Text returns what such a word stands for.
+func (r *Recorder) Text(word int64) string { return r.texts[word] }
 
 // Add writes a row. Rows outside of the recorder's span are ignored.
 func (r *Recorder) Add(now units.Time, words ...int64) {

@@ -39,6 +39,28 @@ func (p Promise) String() string {
 	return strings.Join(on, ", ")
 }
 
+// Trait is something about a scheme that others must know to judge a set-up.
+type Trait uint8
+
+// Traits.
+const (
+	NeedsMarks Trait = 1 << iota // congestion control: without congestion marks it never slows down
+	NeverHolds                   // flow control: it never makes its upstream wait
+	FirstPath                    // router: always the first of the equal-cost ports
+)
+
+// Shown is a number that a scheme shows of itself, or an event that it reports.
+type Shown struct{ Name, Doc string }
+
+// NamesOf returns the names of a list.
+func NamesOf(list []Shown) []string {
+	var names []string
+	for _, s := range list {
+		names = append(names, s.Name)
+	}
+	return names
+}
+
 // Entry describes one scheme. New builds it from its parameter struct, the type
 // that Params returns filled with defaults.
 type Entry[New any] struct {
@@ -47,6 +69,11 @@ type Entry[New any] struct {
 	Paper    string     // where it was published, empty for folklore
 	Params   func() any // pointer to a struct with defaults filled in; nil: no parameters
 	Promises Promise
+	Traits   Trait
+	Gauges   []Shown  // numbers that it shows of itself, to probe gauges
+	Events   []Shown  // what it reports, to probe events
+	Colour   string   // in figures: blue, vermillion, green, purple, orange, sky, grey; empty: what is free
+	Alias    []string // other names by which figures know it
 	New      New
 }
 

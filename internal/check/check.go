@@ -111,16 +111,11 @@ type checker struct {
 
 func (c *checker) add(f Finding) { c.report.Findings = append(c.report.Findings, f) }
 
-// holds tells whether a port makes its upstream wait: every flow control does, but
-// for the one that is none.
-func holds(p *surveyedPort) bool { return p.FlowControl != "none" }
-
 // cycles looks for cyclic buffer dependencies: as the fabric is, in every state
 // that the scenario's faults bring about, and after failures.
 func (c *checker) cycles(ctx context.Context, o Options) error {
 	r := c.report
-	first := c.Config.Routing.Name == "static"
-	f := NewFabric(c.Graph, func(node, port int) bool { return holds(&c.Switches[node-c.Graph.Hosts].Ports[port]) }, first)
+	f := NewFabric(c.Graph, func(node, port int) bool { return c.Switches[node-c.Graph.Hosts].Ports[port].Holds }, c.First)
 	r.fabric = f
 	kinds, err := c.traffic(f, o.Flows)
 	if err != nil {
@@ -148,7 +143,7 @@ func (c *checker) cycles(ctx context.Context, o Options) error {
 			}
 		}
 	}
-	return c.failures(ctx, f, kinds, first, o)
+	return c.failures(ctx, f, kinds, c.First, o)
 }
 
 // found adds a finding about cycles.

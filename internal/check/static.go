@@ -256,9 +256,6 @@ func (c *checker) enough(ports []*surveyedPort, need units.Bytes, keys string) s
 // lossless may lose frames.
 func resends(reliability string) bool { return reliability == "irn" || reliability == "sack" }
 
-// marked are congestion controls that wait for marks.
-var marked = []string{"dcqcn", "dctcp"}
-
 // classes checks that classes are treated alike on their way. Kinds of classes are
 // those of the whole fabric, so what can differ is what ports do for them.
 func (c *checker) classes() {
@@ -384,8 +381,7 @@ func (c *checker) recovers(lossless uint8) bool {
 
 // unmarked finds classes that wait for marks which some port does not give.
 func (c *checker) unmarked(u *use) {
-	name := slices.IndexFunc(u.CC, func(n string) bool { return slices.Contains(marked, n) })
-	if name < 0 {
+	if len(u.NeedMarks) == 0 {
 		return
 	}
 	var ports []*surveyedPort
@@ -403,7 +399,7 @@ func (c *checker) unmarked(u *use) {
 	}
 	c.add(Finding{
 		Level: Note, Kind: OfClasses, Where: c.where(ports), Classes: numbers(idsOf(missing)),
-		What: fmt.Sprintf("workload %s: %s waits for congestion marks, but %s no frames of %s", u.Workload, u.CC[name], count(len(ports), "port marks", "ports mark"), classes(idsOf(missing))),
+		What: fmt.Sprintf("workload %s: %s waits for congestion marks, but %s no frames of %s", u.Workload, u.NeedMarks[0], count(len(ports), "port marks", "ports mark"), classes(idsOf(missing))),
 		Fix:  "switch.ecn with a marker, and these classes in switch.ecn.classes",
 	})
 }

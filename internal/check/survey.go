@@ -13,7 +13,9 @@ import (
 	"github.com/xoff-net/xoff/internal/layout"
 	"github.com/xoff-net/xoff/internal/validate"
 	"github.com/xoff-net/xoff/scenario"
+	"github.com/xoff-net/xoff/scheme/cc"
 	"github.com/xoff-net/xoff/scheme/flowctl"
+	"github.com/xoff-net/xoff/scheme/route"
 	"github.com/xoff-net/xoff/topo"
 	"github.com/xoff-net/xoff/workload"
 )
@@ -29,6 +31,7 @@ type Survey struct {
 	Pins     []surveyedPin
 	Uses     []use
 	Outages  []outage
+	First    bool // every switch takes the first of equally good ports
 
 	l       *layout.Layout
 	traffic *layout.Traffic
@@ -53,6 +56,7 @@ type surveyedPort struct {
 	FlowControl string
 	Scheme      flowctl.Scheme
 	Promises    registry.Promise // of the flow control
+	Holds       bool             // it makes its upstream wait
 	ECN         uint8            // mask of classes that are marked
 	MTU         units.Bytes      // as configured; 0: what hosts send
 }
@@ -79,7 +83,8 @@ type use struct {
 	Ack         uint8    // mask: of what comes back
 	Reliability []string // of the hosts' transports that can carry it
 	CC          []string
-	Routed      bool // some of its flows have routes of their own; see Ways
+	NeedMarks   []string // of the congestion controls, those that need marks
+	Routed      bool     // some of its flows have routes of their own; see Ways
 }
 
 // outage is a state of the links that faults bring about.
@@ -112,6 +117,10 @@ func NewSurvey(cfg *scenario.Config) (*Survey, error) {
 		}
 		s.Switches = append(s.Switches, sw)
 	}
+	s.First = true
+	for node := l.Graph.Hosts; node < l.Graph.Nodes(); node++ {
+		s.First = s.First && layout.Traits(route.Routers, l.RoutingAt(node).Name)&registry.FirstPath != 0
+	}
 	for host := range l.Graph.Hosts {
 		if r := l.Receive(host); r.Rate > 0 {
 			s.Slow = append(s.Slow, s.port(host, 0))
@@ -142,7 +151,7 @@ func (s *Survey) port(node, port int) surveyedPort {
 	}
 	p := surveyedPort{
 		Node: node, Port: port, Peer: e.To, PeerPort: e.Port, Spec: l.PortSpec(node, port), FlowControl: set.FlowControl.Name, Scheme: scheme,
-		Promises: layout.PromisesOf(set.FlowControl), MTU: set.MTU,
+		Promises: layout.PromisesOf(set.FlowControl), Holds: layout.Traits(flowctl.Schemes, set.FlowControl.Name)&registry.NeverHolds == 0, MTU: set.MTU,
 	}
 	if set.ECN.Name != "none" {
 		p.ECN = l.Marked(&set.ECN)
@@ -179,9 +188,13 @@ func (s *Survey) uses() error {
 			u.Ack |= 1 << bits.TrailingZeros8(s.l.Masks[v.Ack.Class])
 			u.Reliability = append(u.Reliability, v.Reliability.Name)
 			u.CC = append(u.CC, v.CC.Name)
+			if layout.Traits(cc.Algorithms, v.CC.Name)&registry.NeedsMarks != 0 {
+				u.NeedMarks = append(u.NeedMarks, v.CC.Name)
+			}
 		}
 		slices.Sort(u.Reliability)
 		slices.Sort(u.CC)
+		slices.Sort(u.NeedMarks)
 		u.Reliability, u.CC = slices.Compact(u.Reliability), slices.Compact(u.CC)
 		s.Uses = append(s.Uses, u)
 	}

@@ -86,8 +86,8 @@ func TestSurvey(t *testing.T) {
 		t.Errorf("pin %+v", p)
 	}
 	want := []use{
-		{"list", 1<<2 | 1<<3, 1 << 0, []string{"go-back-n"}, []string{"dcqcn"}, false},
-		{"cross", 1 << 5, 1 << 5, []string{"sack"}, []string{"cubic"}, false},
+		{"list", 1<<2 | 1<<3, 1 << 0, []string{"go-back-n"}, []string{"dcqcn"}, []string{"dcqcn"}, false},
+		{"cross", 1 << 5, 1 << 5, []string{"sack"}, []string{"cubic"}, nil, false},
 	}
 	want[0].CC = []string{s.Config.Hosts.CC.Name}
 	if !reflect.DeepEqual(s.Uses, want) {

@@ -7,6 +7,7 @@ import (
 	"log"
 	"os"
 
+	"github.com/xoff-net/xoff/internal/colours"
 	"github.com/xoff-net/xoff/internal/plot"
 	"github.com/xoff-net/xoff/internal/runreport"
 )
@@ -28,7 +29,7 @@ func main() {
 		}
 		p.Series = append(p.Series, curves...)
 	}
-	f := plot.Figure{Title: "Slowdown of flows: 16-to-1 incasts on top of web search", Panels: []plot.Panel{p}}
+	f := plot.Figure{Colours: colours.Of, Title: "Slowdown of flows: 16-to-1 incasts on top of web search", Panels: []plot.Panel{p}}
 	if err := f.SVG(os.Stdout); err != nil {
 		log.Fatal(err)
 	}

@@ -27,6 +27,9 @@ func Graph(c *scenario.Config) (*topo.Graph, error) {
 	if err != nil {
 		return nil, t.Wrong("topology", err)
 	}
+	if err := g.Check(); err != nil { // a generator from outside may be wrong
+		return nil, strict.Atf("topology.name", "%s: %w", t.Name, err)
+	}
 	if err := overrideLinks(c, g); err != nil {
 		return nil, err
 	}

@@ -143,3 +143,12 @@ func PromisesOf(c scenario.Choice) registry.Promise {
 	}
 	return e.Promises
 }
+
+// Traits returns those of a scheme; none for one that does not exist.
+func Traits[N any](t *registry.Table[N], name string) registry.Trait {
+	e, err := t.Get(name)
+	if err != nil {
+		return 0
+	}
+	return e.Traits
+}

@@ -39,22 +39,16 @@ func (i ink) tone() tone {
 	return inks[i]
 }
 
-// slots gives names of the papers their place in the palette, so that a scheme
-// looks the same in every figure. Schemes that are compared with each other have
-// different places; the usual baseline is vermillion. One more scheme is one more
-// line; names that are not here take what is free, in order.
-var slots = map[string]int{
-	// headroom
-	"dsh": 0, "sih": 1, "adaptive": 2, "oversubscription": 3,
-	// flow control
-	"pfc": 1, "bifrost": 2, "bifrostx": 0, "cbfc": 4, "swing": 3,
-	// buffer policies
-	"l2bm": 0, "dt": 1, "reverie": 2, "abm": 4, "sonic": 5, "static": 3,
-	// deadlock
-	"itsy": 0, "watchdog": 1, "roundabout": 2, "loop breaker": 3, "deadlock breaker": 4,
-	// congestion control
-	"powertcp": 0, "dcqcn": 1, "hpcc": 2, "timely": 3, "dctcp": 4, "theta-powertcp": 5, "cubic": 5, "newreno": 3,
-	"none": 6, "ideal": 6,
+// Colour is a place in the palette.
+type Colour int
+
+// colours are the names of the places.
+var colours = []string{"blue", "vermillion", "green", "purple", "orange", "sky", "grey"}
+
+// ColourNamed returns a colour by its name.
+func ColourNamed(name string) (Colour, bool) {
+	i := slices.Index(colours, name)
+	return Colour(i), i >= 0
 }
 
 // look is how a series is drawn: its colour, and shapes that tell it apart from
@@ -90,14 +84,14 @@ func newLooks(f *Figure) *looks {
 			}
 		}
 	}
-	// Names of the table first: nobody else takes their colour.
+	// Names that have a colour first: nobody else takes it.
 	for _, known := range []bool{true, false} {
 		for _, name := range names {
 			colour := name
 			if like := styles[name].Like; like != "" {
 				colour = like
 			}
-			slot, whole, ok := slotOf(colour)
+			slot, whole, ok := f.colourOf(colour)
 			if ok != known {
 				continue
 			}
@@ -112,17 +106,22 @@ func newLooks(f *Figure) *looks {
 	return l
 }
 
-// slotOf finds the place of a name, or of the scheme that it begins with.
-func slotOf(name string) (slot int, whole, ok bool) {
+// colourOf finds the place of a name, or of the word that it begins with.
+func (f *Figure) colourOf(name string) (slot int, whole, ok bool) {
+	if f.Colours == nil {
+		return 0, false, false
+	}
 	name = strings.ToLower(strings.TrimSpace(name))
-	if slot, ok = slots[name]; ok {
-		return slot, true, true
+	if c, ok := f.Colours(name); ok {
+		return int(c), true, true
 	}
 	first := strings.FieldsFunc(name, func(r rune) bool { return strings.ContainsRune(" ,(+/:=", r) })
 	if len(first) > 0 {
-		slot, ok = slots[first[0]]
+		if c, ok := f.Colours(first[0]); ok {
+			return int(c), false, true
+		}
 	}
-	return slot, false, ok
+	return 0, false, false
 }
 
 // free is the place that the fewest names have.

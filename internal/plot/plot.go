@@ -14,6 +14,9 @@ type Figure struct {
 	// Columns is how many panels stand side by side; 0: as many as there are, up
 	// to three.
 	Columns int
+	// Colours returns the colour of a series by its name in lower case, or of the word
+	// that it begins with; others take what is free. It may be nil.
+	Colours func(name string) (Colour, bool)
 }
 
 // Kind says how the series of a panel are drawn.

@@ -24,6 +24,15 @@ func (d *draws) next() float64 {
 	return float64(*d>>11) / (1 << 53)
 }
 
+// papers are colours of some names.
+func papers(name string) (Colour, bool) {
+	c, ok := map[string]Colour{
+		"dsh": 0, "sih": 1, "adaptive": 2, "oversubscription": 3, "pfc": 1, "bifrost": 2, "bifrostx": 0, "cbfc": 4, "swing": 3,
+		"dt": 1, "abm": 4, "powertcp": 0, "dcqcn": 1, "hpcc": 2, "none": 6,
+	}[name]
+	return c, ok
+}
+
 // gallery has small figures of every kind.
 func gallery() map[string]*Figure {
 	var d draws = 1
@@ -49,7 +58,7 @@ func gallery() map[string]*Figure {
 	for i := range 3000 {
 		saw.X, saw.Y = append(saw.X, float64(i)*1e-6), append(saw.Y, 4e6*float64(i%700)/700)
 	}
-	return map[string]*Figure{
+	all := map[string]*Figure{
 		"lines": {Title: "Fan-in FCT against background load", Panels: []Panel{
 			{Title: "(a) average", X: Axis{Label: "background load"}, Y: Axis{Label: "slowdown"}, Series: lines, Notes: []string{"5 seeds, bars are 95 % intervals"}},
 			{Title: "(b) 99th percentile", X: Axis{Label: "background load", Unit: Share}, Y: Axis{Label: "slowdown", Log: true}, Series: lines},
@@ -74,6 +83,10 @@ func gallery() map[string]*Figure {
 			{Title: "(e) cut off", Y: Axis{Min: new(2.0), Max: new(4.0)}, Series: []Series{{Name: "HPCC", X: []float64{0, 1, 2, 3}, Y: []float64{1, 3, 5, 3}}}},
 		}},
 	}
+	for _, f := range all {
+		f.Colours = papers
+	}
+	return all
 }
 
 // names returns the names of the gallery in order.

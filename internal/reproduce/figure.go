@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/xoff-net/xoff/internal/colours"
 	"github.com/xoff-net/xoff/internal/plot"
 )
 
@@ -14,7 +15,7 @@ func (e *Experiment) Draw(r *Result) *plot.Figure {
 	if len(e.Panels) == 0 {
 		return nil
 	}
-	f := &plot.Figure{Title: e.Figure + ": " + e.Title}
+	f := &plot.Figure{Colours: colours.Of, Title: e.Figure + ": " + e.Title}
 	for i := range e.Panels {
 		f.Panels = append(f.Panels, e.panel(r, &e.Panels[i]))
 	}

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/xoff-net/xoff/base/units"
+	"github.com/xoff-net/xoff/internal/colours"
 	"github.com/xoff-net/xoff/internal/plot"
 	"github.com/xoff-net/xoff/internal/report"
 )
@@ -126,7 +127,7 @@ func (r *Run) pauses(ports []port) report.Section {
 }
 
 func pauseFigure(senders, held []port) *plot.Figure {
-	f := &plot.Figure{Columns: 2}
+	f := &plot.Figure{Colours: colours.Of, Columns: 2}
 	add := func(title string, axis plot.Axis, list []port, value func(*port) float64) {
 		p := plot.Panel{Title: title, Kind: plot.Bars, Y: axis}
 		s := plot.Series{}
@@ -208,6 +209,6 @@ func buffers(pools []pool) report.Section {
 			}
 		}
 	}
-	sec.Add(t, &report.Figure{Name: "buffers", Plot: &plot.Figure{Title: "Most bytes stored at a time", Panels: []plot.Panel{p}}})
+	sec.Add(t, &report.Figure{Name: "buffers", Plot: &plot.Figure{Colours: colours.Of, Title: "Most bytes stored at a time", Panels: []plot.Panel{p}}})
 	return sec
 }

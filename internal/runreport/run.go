@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	"github.com/xoff-net/xoff/base/units"
+	"github.com/xoff-net/xoff/internal/colours"
 	"github.com/xoff-net/xoff/internal/plot"
 	"github.com/xoff-net/xoff/internal/report"
 	"github.com/xoff-net/xoff/metrics"
@@ -194,7 +195,7 @@ const maxPanels = 6
 // bySize draws slowdown by size bucket: of all flows, or one panel per group.
 func (r *Run) bySize() *plot.Figure {
 	s := r.Summary
-	f := &plot.Figure{Title: "Slowdown by flow size"}
+	f := &plot.Figure{Colours: colours.Of, Title: "Slowdown by flow size"}
 	groups := groupsOf(s)
 	if len(groups) == 0 {
 		groups = []metrics.Part{{Sizes: s.Sizes}}
@@ -256,5 +257,5 @@ func distributions(list []Slowdowns) *plot.Figure {
 	if len(list) > MaxCurves {
 		p.Notes = []string{fmt.Sprintf("the first %d of %d workloads", MaxCurves, len(list))}
 	}
-	return &plot.Figure{Title: "Distribution of slowdown", Panels: []plot.Panel{p}}
+	return &plot.Figure{Colours: colours.Of, Title: "Distribution of slowdown", Panels: []plot.Panel{p}}
 }

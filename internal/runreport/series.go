@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"github.com/xoff-net/xoff/base/units"
+	"github.com/xoff-net/xoff/internal/colours"
 	"github.com/xoff-net/xoff/internal/plot"
 	"github.com/xoff-net/xoff/internal/report"
 )
@@ -60,7 +61,7 @@ func (t *table) figure(runEnd units.Time) *plot.Figure {
 	default:
 		p = t.events(runEnd)
 	}
-	return &plot.Figure{Title: t.name, Panels: []plot.Panel{p}}
+	return &plot.Figure{Colours: colours.Of, Title: t.name, Panels: []plot.Panel{p}}
 }
 
 // label names what a row belongs to.

@@ -9,6 +9,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/xoff-net/xoff/internal/colours"
 	"github.com/xoff-net/xoff/internal/plot"
 	"github.com/xoff-net/xoff/internal/report"
 	"github.com/xoff-net/xoff/internal/runreport"
@@ -221,7 +222,7 @@ func caption(c *sweep.Comparison) string {
 // overview draws metrics over the variants: lines when a number was varied, bars
 // otherwise.
 func overview(c *sweep.Comparison, names []string) *plot.Figure {
-	f := &plot.Figure{Title: "Metrics by variant"}
+	f := &plot.Figure{Colours: colours.Of, Title: "Metrics by variant"}
 	axis, xs, groups := numberAxis(c.Variants)
 	for _, fm := range figureMetrics {
 		for i := range c.Metrics {
@@ -386,7 +387,7 @@ func slowdowns(variants []*sweep.Variant, names []string) (*plot.Figure, error) 
 		}
 		p.Series = append(p.Series, s)
 	}
-	return &plot.Figure{Title: "Distribution of slowdown", Panels: []plot.Panel{p}}, nil
+	return &plot.Figure{Colours: colours.Of, Title: "Distribution of slowdown", Panels: []plot.Panel{p}}, nil
 }
 
 // differSection lists the keys in which scenarios differ.

@@ -63,6 +63,9 @@ type Pairs interface{ NeedsPairs() }
 type Env struct {
 	View  mmu.View
 	Rates []units.Rate // of each port; 0 where nothing is connected
+	// Report tells probe events of something that the scheme says in its entry; port
+	// and class -1 are none. Nothing depends on it; nil where nobody could listen.
+	Report func(now units.Time, event string, port, class int, number int64)
 }
 
 // New builds a policy from its parameters.
@@ -71,14 +74,14 @@ type New = func(params any, env Env) (Policy, error)
 // Policies is the table of all policies.
 var Policies = registry.NewTable("policy",
 	registry.Entry[New]{
-		Name: "dt", Doc: "Dynamic Threshold: alpha times the free shared buffer",
+		Name: "dt", Colour: "vermillion", Doc: "Dynamic Threshold: alpha times the free shared buffer",
 		Paper: "Choudhury and Hahne 1998; DSH eq. 2", Promises: registry.Bounded,
 		Params: func() any {
 			return &DTParams{Alpha: units.Ratio{Num: 1, Den: 16}, AlphaLossy: units.Ratio{Num: 1, Den: 1}}
 		}, New: newDT,
 	},
 	registry.Entry[New]{
-		Name: "static", Doc: "a fixed share of the shared buffer for every queue",
+		Name: "static", Colour: "purple", Doc: "a fixed share of the shared buffer for every queue",
 		Promises: registry.Bounded,
 		Params:   func() any { return &StaticParams{Limit: 100 * units.KB} }, New: newStatic,
 	},

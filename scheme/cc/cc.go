@@ -80,6 +80,14 @@ type Flow struct {
 	MTU     units.Bytes // largest packet, headers included
 	MSS     units.Bytes // payload of the largest packet; 0: as large as MTU
 	BaseRTT units.Time  // of the longest path of the fabric, empty
+	ID      uint32      // of the flow, for Events
+	Events  Events      // takes reports; nil: nobody listens
+}
+
+// Events tells probe events of something that an algorithm says in its entry. Nothing
+// depends on it.
+type Events interface {
+	Report(now units.Time, flow uint32, event string, number int64)
 }
 
 // Ack is the feedback of one ACK or NACK.
@@ -124,49 +132,49 @@ const Unlimited units.Bytes = 1 << 62
 // Algorithms is the table of all algorithms.
 var Algorithms = registry.NewTable("cc",
 	registry.Entry[New]{
-		Name: "none", Doc: "line rate, no reaction", New: newNone,
+		Name: "none", Colour: "grey", Doc: "line rate, no reaction", New: newNone,
 	},
 	registry.Entry[New]{
 		Name: "fixed", Doc: "a fixed rate and a fixed window",
 		Params: func() any { return &FixedParams{} }, New: newFixed,
 	},
 	registry.Entry[New]{
-		Name: "dcqcn", Doc: "rate-based control from ECN marks", Promises: registry.Reactive,
+		Name: "dcqcn", Colour: "vermillion", Traits: registry.NeedsMarks, Doc: "rate-based control from ECN marks", Promises: registry.Reactive,
 		Paper:  "Zhu et al., SIGCOMM 2015",
 		Params: func() any { return dcqcnPresets.params(DefaultPreset) }, New: newDCQCN,
 	},
 	registry.Entry[New]{
-		Name: "hpcc", Doc: "window and rate from per-hop telemetry", Promises: registry.Reactive,
+		Name: "hpcc", Colour: "green", Doc: "window and rate from per-hop telemetry", Promises: registry.Reactive,
 		Paper:  "Li et al., SIGCOMM 2019",
 		Params: func() any { return hpccPresets.params("paper") }, New: newHPCC,
 	},
 	registry.Entry[New]{
-		Name: "powertcp", Doc: "window and rate from the power of each hop, by telemetry", Promises: registry.Reactive,
+		Name: "powertcp", Colour: "blue", Doc: "window and rate from the power of each hop, by telemetry", Promises: registry.Reactive,
 		Paper:  "Addanki et al., NSDI 2022",
 		Params: func() any { return powerPresets.params("paper") }, New: newPowerTCP,
 	},
 	registry.Entry[New]{
-		Name: "theta-powertcp", Doc: "PowerTCP from round-trip times alone", Promises: registry.Reactive,
+		Name: "theta-powertcp", Colour: "sky", Doc: "PowerTCP from round-trip times alone", Promises: registry.Reactive,
 		Paper:  "Addanki et al., NSDI 2022",
 		Params: func() any { return thetaPresets.params("paper") }, New: newTheta,
 	},
 	registry.Entry[New]{
-		Name: "timely", Doc: "rate-based control from the gradient of round-trip times", Promises: registry.Reactive,
+		Name: "timely", Colour: "purple", Doc: "rate-based control from the gradient of round-trip times", Promises: registry.Reactive,
 		Paper:  "Mittal et al., SIGCOMM 2015",
 		Params: func() any { return timelyPresets.params("hpcc-sim") }, New: newTimely,
 	},
 	registry.Entry[New]{
-		Name: "newreno", Doc: "TCP that halves its window on loss", Promises: registry.Reactive,
+		Name: "newreno", Colour: "purple", Doc: "TCP that halves its window on loss", Promises: registry.Reactive,
 		Paper:  "RFC 5681, RFC 6582",
 		Params: func() any { return &NewRenoParams{InitialSegments: 10, ECN: true} }, New: newNewReno,
 	},
 	registry.Entry[New]{
-		Name: "cubic", Doc: "TCP whose window follows a cubic curve of time", Promises: registry.Reactive,
+		Name: "cubic", Colour: "sky", Doc: "TCP whose window follows a cubic curve of time", Promises: registry.Reactive,
 		Paper:  "RFC 9438",
 		Params: func() any { return defaultCubic() }, New: newCubic,
 	},
 	registry.Entry[New]{
-		Name: "dctcp", Doc: "TCP that cuts its window by the share of marked bytes", Promises: registry.Reactive,
+		Name: "dctcp", Colour: "orange", Traits: registry.NeedsMarks, Doc: "TCP that cuts its window by the share of marked bytes", Promises: registry.Reactive,
 		Paper:  "RFC 8257",
 		Params: func() any { return &DCTCPParams{InitialSegments: 10, G: 1.0 / 16, InitialAlpha: 1} }, New: newDCTCP,
 	},

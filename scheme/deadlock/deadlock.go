@@ -81,6 +81,9 @@ type Switch interface {
 	NewTimer() int
 	// WakeAt arms a timer, strictly after now; Never disarms it.
 	WakeAt(timer int, at units.Time)
+	// Report tells probe events of something that the scheme says in its entry; port
+	// and class -1 are none. Nothing depends on it.
+	Report(now units.Time, event string, port, class int, number int64)
 	// Send emits a Loop frame to the peer of a port, ahead of all data.
 	Send(now units.Time, port int, f *packet.Packet, ext packet.Ext)
 

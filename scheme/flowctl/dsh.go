@@ -415,11 +415,49 @@ func (r *dshReceiver) Resumes(now units.Time, rest *Rest) bool {
 	return r.off&bit == 0 || rest.Moves&bit != 0 && r.queueGoesOn(&in, max(0, t-r.tau(rest.Class)))
 }
 
-// Levels implements Leveled.
-func (r *dshReceiver) Levels(now units.Time, class uint8) Levels {
-	t, tau := r.threshold(now, class), r.tau(class)
-	return Levels{
-		Estimate: r.estimate(class), Tau: tau, Queue: max(0, t-tau), Port: r.queues * t,
-		QueueOff: r.off&(1<<class) != 0, PortOff: r.portOff,
+// dshGauges are what a receiver shows of a queue and its port.
+var dshGauges = []registry.Shown{
+	{Name: "estimate_bytes", Doc: "headroom that the queue is thought to need, phi^"},
+	{Name: "tau_bytes", Doc: "of that, what it gets from the shared segment"},
+	{Name: "shared_bytes", Doc: "what the queue holds in the shared segment"},
+	{Name: "xqoff_bytes", Doc: "threshold that it is held against, X_qoff"},
+	{Name: "insurance_bytes", Doc: "what the queue holds of its port's insurance"},
+	{Name: "port_shared_bytes", Doc: "what the lossless queues of the port hold in the shared segment"},
+	{Name: "xpoff_bytes", Doc: "threshold that they are held against, X_poff"},
+	{Name: "port_insurance_bytes", Doc: "what they hold of the insurance"},
+	{Name: "port_reserved_bytes", Doc: "size of the insurance"},
+	{Name: "queue_off", Doc: "1: the queue is OFF"},
+	{Name: "port_off", Doc: "1: the port is OFF, and with it all of its queues"},
+}
+
+var dshGaugeNames = registry.NamesOf(dshGauges)
+
+// Gauges implements probe.Gauged.
+func (r *dshReceiver) Gauges() []string { return dshGaugeNames }
+
+// Measure implements probe.Gauged. Queues that hold nothing and are ON show nothing.
+func (r *dshReceiver) Measure(now units.Time, _ int, class uint8, values []float64) bool {
+	v, port := r.in.All(), r.in.Index()
+	in := v.Ingress(port, class)
+	off := r.off>>(class&7)&1 != 0
+	if r.all>>(class&7)&1 == 0 || in.Total() == 0 && !off && !r.portOff {
+		return false
 	}
+	t, tau := r.threshold(now, class), r.tau(class)
+	for i, b := range [...]units.Bytes{
+		r.estimate(class), tau, in.Shared, max(0, t-tau), in.Headroom,
+		v.PortIn(port, mmu.Shared), r.queues * t, v.PortIn(port, mmu.Headroom), r.insurance,
+	} {
+		values[i] = float64(b)
+	}
+	values[9], values[10] = flag(off), flag(r.portOff)
+	return true
+}
+
+// flag is a truth value as a number.
+func flag(on bool) float64 {
+	if on {
+		return 1
+	}
+	return 0
 }

@@ -72,10 +72,35 @@ func (b *dshBench) leave(at units.Time, class uint8, bytes units.Bytes, paused u
 	}
 }
 
-// levels checks phi^, X_qoff and the states of a queue.
+// Levels are the thresholds of a queue and its port, and their states.
+type Levels struct {
+	Estimate, Tau     units.Bytes
+	Queue, Port       units.Bytes // X_qoff, X_poff
+	QueueOff, PortOff bool
+}
+
+// levels checks phi^, X_qoff and the states of a queue, and that gauges show them.
 func (b *dshBench) levels(at units.Time, class uint8, want Levels) {
 	b.t.Helper()
-	if got := b.Levels(at*ns, class); got != want {
+	t, tau := b.threshold(at*ns, class), b.tau(class)
+	got := Levels{
+		Estimate: b.estimate(class), Tau: tau, Queue: max(0, t-tau), Port: b.queues * t,
+		QueueOff: b.off&(1<<class) != 0, PortOff: b.portOff,
+	}
+	values := make([]float64, len(b.Gauges()))
+	if b.Measure(at*ns, 0, class, values) {
+		shown := Levels{
+			Estimate: units.Bytes(values[0]), Tau: units.Bytes(values[1]), Queue: units.Bytes(values[3]), Port: units.Bytes(values[6]),
+			QueueOff: values[9] == 1, PortOff: values[10] == 1,
+		}
+		in := b.View().Ingress(0, class)
+		if shown != got || units.Bytes(values[2]) != in.Shared || units.Bytes(values[4]) != in.Headroom {
+			b.t.Errorf("%d ns, class %d: gauges show %v of %+v", at, class, values, got)
+		}
+	} else if in := b.View().Ingress(0, class); in.Total() > 0 || got.QueueOff || got.PortOff {
+		b.t.Errorf("%d ns, class %d: gauges show nothing", at, class)
+	}
+	if got != want {
 		b.t.Errorf("%d ns, class %d: %+v, want %+v", at, class, got, want)
 	}
 }

@@ -83,19 +83,6 @@ type Arriver interface {
 // that are OFF; each change comes with a Port.Request.
 type Pausing interface{ Paused() uint8 }
 
-// Leveled is a receiver that pauses at two levels, queue and port.
-type Leveled interface {
-	Levels(now units.Time, class uint8) Levels
-}
-
-// Levels are the thresholds of such a queue and its port, and their states.
-type Levels struct {
-	Estimate          units.Bytes // headroom that the queue is thought to need
-	Tau               units.Bytes // of that, what it gets
-	Queue, Port       units.Bytes // what they are held against
-	QueueOff, PortOff bool
-}
-
 // Gate is the end from which frames leave.
 type Gate interface {
 	// Control takes a PFC or Feedback frame from the peer's receiver.
@@ -148,6 +135,9 @@ type Port interface {
 	Pool() (held, size units.Bytes)
 	// Kick tells the node that something may have become sendable (gate only).
 	Kick(now units.Time)
+	// Report tells probe events of something that the scheme says in its entry; class
+	// -1 is none. Nothing depends on it.
+	Report(now units.Time, event string, class int, number int64)
 	// Relay sends a control frame out of another port of the node (SWING).
 	Relay(now units.Time, port int, f *packet.Packet, ext packet.Ext)
 }
@@ -217,36 +207,36 @@ type New = func(params any) (Scheme, error)
 // Schemes is the table of all flow-control schemes.
 var Schemes = registry.NewTable("flow_control",
 	registry.Entry[New]{
-		Name: "pfc", Doc: "PFC with static, independent headroom per queue (SIH)",
+		Name: "pfc", Colour: "vermillion", Alias: []string{"sih"}, Doc: "PFC with static, independent headroom per queue (SIH)",
 		Paper: "IEEE 802.1Qbb; DSH section II", Promises: registry.Lossless | registry.InOrder | registry.Bounded,
 		Params: func() any { return &SIHParams{Headroom: link.Headroom{Rule: link.RuleExact}} }, New: newSIH,
 	},
 	registry.Entry[New]{
-		Name: "sonic", Doc: "PFC with static headroom, admission and resume rule as in SONiC and the public simulators",
+		Name: "sonic", Colour: "sky", Doc: "PFC with static headroom, admission and resume rule as in SONiC and the public simulators",
 		Paper: "Reverie section 2.2.1", Promises: registry.Lossless | registry.InOrder | registry.Bounded,
 		Params: func() any {
 			return &SONiCParams{Headroom: link.Headroom{Rule: link.RuleExact}, Xon: 1248, Offset: 2496}
 		}, New: newSONiC,
 	},
 	registry.Entry[New]{
-		Name: "adaptive", Doc: "PFC with static headroom per queue, sized by the measured delay of each link",
+		Name: "adaptive", Colour: "green", Doc: "PFC with static headroom per queue, sized by the measured delay of each link",
 		Paper: "IEEE 802.1Qdt; DSH section V-B", Promises: registry.Lossless | registry.InOrder | registry.Bounded,
 		Params: func() any { return &AdaptiveParams{Headroom: link.Headroom{Rule: link.RuleExact}, Rule: "exact"} }, New: newAdaptive,
 	},
 	registry.Entry[New]{
-		Name: "oversubscribed", Doc: "PFC with less headroom than can be needed: what does not fit is dropped",
+		Name: "oversubscribed", Colour: "purple", Alias: []string{"oversubscription"}, Doc: "PFC with less headroom than can be needed: what does not fit is dropped",
 		Paper: "Bai et al., NSDI 2023; DSH sections III-C, V-B", Promises: registry.InOrder | registry.Bounded,
 		Params: func() any {
 			return &OversubscribedParams{Headroom: link.Headroom{Rule: link.RuleExact}, Ratio: units.Ratio{Num: 4, Den: 5}, Limit: "per_queue"}
 		}, New: newOversubscribed,
 	},
 	registry.Entry[New]{
-		Name: "dsh", Doc: "Dynamic and Shared Headroom: an insurance per port, pauses of queues and of ports",
+		Name: "dsh", Colour: "blue", Gauges: dshGauges, Doc: "Dynamic and Shared Headroom: an insurance per port, pauses of queues and of ports",
 		Paper: "DSH section IV", Promises: registry.Lossless | registry.InOrder | registry.Bounded,
 		Params: defaultDSH, New: newDSH,
 	},
 	registry.Entry[New]{
-		Name: "none", Doc: "no flow control: a lossless class has no headroom and is never paused",
+		Name: "none", Colour: "grey", Traits: registry.NeverHolds, Doc: "no flow control: a lossless class has no headroom and is never paused",
 		Promises: registry.InOrder, New: newNone,
 	},
 )

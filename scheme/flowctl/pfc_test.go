@@ -54,6 +54,7 @@ func (p *fakePort) Reserve(b units.Bytes)                             { p.reserv
 func (p *fakePort) Pool() (held, size units.Bytes)                    { return p.View().Used(mmu.Headroom), p.pool }
 func (p *fakePort) Meter(uint8)                                       {}
 func (p *fakePort) Kick(units.Time)                                   {}
+func (p *fakePort) Report(units.Time, string, int, int64)             {}
 func (p *fakePort) Relay(units.Time, int, *packet.Packet, packet.Ext) {}
 
 func (p *fakePort) WakeAt(timer int, at units.Time) {

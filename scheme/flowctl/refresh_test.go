@@ -23,6 +23,7 @@ func (p *stubPort) View() mmu.View                                    { return m
 func (p *stubPort) Policy() buffer.Policy                             { return nil }
 func (p *stubPort) Waiting(uint8) units.Bytes                         { return 0 }
 func (p *stubPort) Request(units.Time)                                { p.requested = true }
+func (p *stubPort) Report(units.Time, string, int, int64)             {}
 func (p *stubPort) NewTimer() int                                     { return 1 }
 func (p *stubPort) WakeAt(_ int, at units.Time)                       { p.wake = at }
 func (p *stubPort) Block(units.Time, uint8)                           {}

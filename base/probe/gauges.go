@@ -1,0 +1,122 @@
+package probe
+
+import (
+	"math"
+	"slices"
+
+	"github.com/xoff-net/xoff/base/mmu"
+	"github.com/xoff-net/xoff/base/units"
+)
+
+// GaugeParams are the parameters of gauges.
+type GaugeParams struct {
+	Every units.Time `yaml:"every" doc:"period"`
+	Of    []string   `yaml:"of,omitempty" allowed:"policy,flow_control,deadlock,cc" doc:"plug points whose schemes are asked; default: all"`
+	Only  []string   `yaml:"only,omitempty" doc:"names of gauges; default: all"`
+}
+
+// schemeColumns are those of gauges and events.
+func schemeColumns(what ...Column) []Column {
+	return append([]Column{
+		{Name: "scheme", Type: Text, Texts: sourceNames[:], Doc: "plug point whose scheme shows it: policy, flow_control, deadlock, cc"},
+		{Name: "port", May: true, Doc: "number of the port; null: of the whole node, or of a flow"},
+		{Name: "class", May: true, Doc: "traffic class; null: of all"},
+		{Name: "flow", May: true, Doc: "id of the flow, as in flows.parquet; null: of none"},
+	}, what...)
+}
+
+func newGauges(params any) (*Kind, error) {
+	p := params.(*GaugeParams)
+	if err := (&SampleParams{Every: p.Every}).check(); err != nil {
+		return nil, err
+	}
+	return &Kind{
+		Columns: schemeColumns(
+			Column{Name: "gauge", Type: Text, Doc: "name of the number; `xoff list KIND NAME` says what it is"},
+			Column{Name: "value", Type: Float, Doc: "of the number"},
+		),
+		Every: p.Every, At: Anywhere,
+		Watch: func(at *Place) Watcher { return &gauges{Place: at, params: p} },
+	}, nil
+}
+
+// gauges samples whatever numbers the schemes of a node show of themselves.
+type gauges struct {
+	Ignore
+	*Place
+	params *GaugeParams
+	values []float64
+}
+
+// Sample implements Watcher.
+func (w *gauges) Sample(now units.Time) {
+	w.Node.EachGauged(func(g Gauges) {
+		if len(w.params.Of) > 0 && !slices.Contains(w.params.Of, g.Of.String()) {
+			return
+		}
+		switch g.Of {
+		case CC:
+			w.rows(now, &g, Null, Null, int64(g.Flow), 0, 0)
+		case FlowControl:
+			if w.Ports[g.Port] {
+				w.classes(now, &g, g.Port)
+			}
+		default:
+			w.chosen(func(port int) { w.classes(now, &g, port) })
+		}
+	})
+}
+
+func (w *gauges) classes(now units.Time, g *Gauges, port int) {
+	v := w.Node.View()
+	for c := range uint8(mmu.Classes) {
+		if v.Kind(c) != mmu.Unused {
+			w.rows(now, g, int64(port), int64(c), Null, port, c)
+		}
+	}
+}
+
+// rows writes the numbers of a scheme at a place.
+func (w *gauges) rows(now units.Time, g *Gauges, port, class, flow int64, atPort int, atClass uint8) {
+	names := g.Scheme.Gauges()
+	w.values = append(w.values[:0], make([]float64, len(names))...)
+	if !g.Scheme.Measure(now, atPort, atClass, w.values) {
+		return
+	}
+	for i, name := range names {
+		if len(w.params.Only) == 0 || slices.Contains(w.params.Only, name) {
+			w.Out.Add(now, int64(g.Of), port, class, flow, w.Out.Word(name), int64(math.Float64bits(w.values[i])))
+		}
+	}
+}
+
+func newEvents(any) (*Kind, error) {
+	return &Kind{
+		Columns: schemeColumns(
+			Column{Name: "event", Type: Text, Doc: "name of the event; `xoff list KIND NAME` says what it is"},
+			Column{Name: "number", May: true, Doc: "what the scheme says with it; null: nothing"},
+		),
+		Events: true, At: Anywhere,
+		Watch: func(p *Place) Watcher { return &events{Place: p} },
+	}, nil
+}
+
+// events writes what the schemes of a node report.
+type events struct {
+	Ignore
+	*Place
+}
+
+// Reported implements Sink.
+func (w *events) Reported(now units.Time, e *Event) {
+	if e.Port >= 0 && !w.Ports[e.Port] {
+		return
+	}
+	none := func(n int64) int64 {
+		if n < 0 {
+			return Null
+		}
+		return n
+	}
+	w.Out.Add(now, int64(e.Of), none(int64(e.Port)), none(int64(e.Class)), none(e.Flow), w.Out.Word(e.Name), e.Number)
+}
