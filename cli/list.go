@@ -19,20 +19,20 @@ type listed struct {
 	Paper    string         `json:"paper,omitempty"`
 	Promises string         `json:"promises"`
 	Params   []scenario.Key `json:"params,omitempty"`
-	Gauges   []shown        `json:"gauges,omitempty"` // numbers that probe gauges shows
-	Events   []shown        `json:"events,omitempty"` // what probe events shows
+	Gauges   []listedNumber `json:"gauges,omitempty"` // numbers that probe gauges shows
+	Events   []listedNumber `json:"events,omitempty"` // what probe events shows
 }
 
-// shown is a number that a scheme shows of itself, or an event that it reports.
-type shown struct {
+// listedNumber is a number that a scheme shows of itself, or an event that it reports.
+type listedNumber struct {
 	Name string `json:"name"`
 	Doc  string `json:"doc"`
 }
 
-func allShown(list []registry.Shown) []shown {
-	var out []shown
+func allShown(list []registry.Shown) []listedNumber {
+	var out []listedNumber
 	for _, s := range list {
-		out = append(out, shown{s.Name, s.Doc})
+		out = append(out, listedNumber{s.Name, s.Doc})
 	}
 	return out
 }
@@ -136,7 +136,7 @@ func (a *app) printSchemes(found []listed, details bool) error {
 }
 
 // shown prints what a scheme shows of itself.
-func (w *sheet) shown(what string, list []shown) {
+func (w *sheet) shown(what string, list []listedNumber) {
 	if len(list) == 0 {
 		return
 	}
