@@ -67,6 +67,6 @@ func headroomOf(c scenario.Choice) (h link.Headroom, loses string) {
 
 // promises reports whether a scheme keeps from dropping lossless frames.
 func promises(s flowctl.Scheme, p *link.Port) bool {
-	_, over := s.(*flowctl.Oversubscribed)
+	_, over := s.(flowctl.Pooling) // as only oversubscribed headroom can
 	return !over && s.Reserve(p) > 0
 }

@@ -11,8 +11,8 @@ type Classes struct {
 	Rand   *rand.Rand
 }
 
-// next draws the class of a flow, or of flows that belong together.
-func (c *Classes) next() uint8 {
+// Next draws the class of a flow, or of flows that belong together.
+func (c *Classes) Next() uint8 {
 	if len(c.IDs) == 1 {
 		return c.IDs[0]
 	}

@@ -76,7 +76,7 @@ func (c *Collective) run(e *Env, operate func(o *operation)) (*Plan, error) {
 	hosts := c.ordered(e)
 	for t := range teams {
 		o := &operation{
-			env: e, plan: p, hosts: hosts[t*ranks : (t+1)*ranks], class: e.Classes.next(), hashes: make(map[[2]int]uint32),
+			env: e, plan: p, hosts: hosts[t*ranks : (t+1)*ranks], class: e.Classes.Next(), hashes: make(map[[2]int]uint32),
 			received: make([][]int32, ranks), before: make([][]int32, ranks), size: c.Size, gap: c.Gap,
 		}
 		for k := range c.Repeat {

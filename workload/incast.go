@@ -106,11 +106,11 @@ func (g *Incast) Generate(e *Env) (*Plan, error) {
 // burst adds the flows of one burst, all of one class unless mixed. Senders take
 // turns when there are more flows than senders.
 func (g *Incast) burst(e *Env, p *Plan, sizes *CDF, at units.Time, group int32) {
-	dst, class := e.Pairs.Sink(e.Rand), e.Classes.next()
+	dst, class := e.Pairs.Sink(e.Rand), e.Classes.Next()
 	begin := len(p.Flows)
 	add := func(src int32) {
 		if g.Mixed && len(p.Flows) > begin {
-			class = e.Classes.next()
+			class = e.Classes.Next()
 		}
 		p.add(Flow{Start: at, Src: src, Dst: dst, Size: sizes.Draw(e.Rand), Class: class, Group: group, Hash: e.hash()})
 	}

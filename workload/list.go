@@ -42,7 +42,7 @@ func (g *List) Generate(e *Env) (*Plan, error) {
 	}
 	for i := range p.Flows {
 		if g.Flows[i].Class == "" {
-			p.Flows[i].Class = e.Classes.next()
+			p.Flows[i].Class = e.Classes.Next()
 		}
 		p.Flows[i].Hash = e.hash()
 	}

@@ -41,7 +41,7 @@ func (g *Poisson) Generate(e *Env) (*Plan, error) {
 		for range g.AtOnce {
 			p.add(Flow{
 				Start: at, Src: src, Dst: e.Pairs.Destination(e.Rand, src), Size: sizes.Draw(e.Rand),
-				Class: e.Classes.next(), Group: -1, Hash: e.hash(),
+				Class: e.Classes.Next(), Group: -1, Hash: e.hash(),
 			})
 		}
 	})

@@ -30,7 +30,7 @@ func (a *asking) check(e *Env, servers int) error {
 
 // ask adds the flows of one request: each server sends its part of the file.
 func (a *asking) ask(e *Env, p *Plan, at units.Time, client int32, servers []int32, group int32) {
-	class := e.Classes.next()
+	class := e.Classes.Next()
 	n := units.Bytes(len(servers))
 	for i, s := range servers {
 		part := a.Size / n

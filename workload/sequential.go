@@ -53,7 +53,7 @@ func (g *Sequential) Generate(e *Env) (*Plan, error) {
 		earliest := e.Start // at which the next flow could start
 		for k := 0; earliest < e.Stop && (g.Count == 0 || k < g.Count); k++ {
 			size := sizes.Draw(e.Rand)
-			i := p.add(Flow{Start: e.Start, Src: src, Dst: e.Pairs.Destination(e.Rand, src), Size: size, Class: e.Classes.next(), Group: -1, Hash: e.hash()})
+			i := p.add(Flow{Start: e.Start, Src: src, Dst: e.Pairs.Destination(e.Rand, src), Size: size, Class: e.Classes.Next(), Group: -1, Hash: e.hash()})
 			if last >= 0 {
 				p.wait(g.Gap, e.Stop, last)
 			}
@@ -109,7 +109,7 @@ func (g *Messages) Generate(e *Env) (*Plan, error) {
 }
 
 func (g *Messages) stream(e *Env, p *Plan, src, dst int32) {
-	there := Flow{Start: e.Start, Src: src, Dst: dst, Size: g.Size, Class: e.Classes.next(), Group: -1, Hash: e.hash()}
+	there := Flow{Start: e.Start, Src: src, Dst: dst, Size: g.Size, Class: e.Classes.Next(), Group: -1, Hash: e.hash()}
 	back := Flow{Start: e.Start, Src: dst, Dst: src, Size: g.Size, Class: there.Class, Group: -1, Hash: e.hash()}
 	begin := int32(len(p.Flows))
 	step := e.Fabric.Rates[src].TxTime(g.Size)
@@ -162,7 +162,7 @@ func (g *LongLived) Generate(e *Env) (*Plan, error) {
 			size = min(e.MaxSize, e.Fabric.Rates[src].In(e.End-e.Start)+1)
 		}
 		for range g.Streams {
-			p.add(Flow{Start: e.Start, Src: src, Dst: e.Pairs.Destination(e.Rand, src), Size: size, Class: e.Classes.next(), Group: -1, Hash: e.hash()})
+			p.add(Flow{Start: e.Start, Src: src, Dst: e.Pairs.Destination(e.Rand, src), Size: size, Class: e.Classes.Next(), Group: -1, Hash: e.hash()})
 		}
 	}
 	return p, nil

@@ -257,7 +257,7 @@ func (t *traceReader) flow(seen *[numColumns]bool) error {
 		return err
 	}
 	if t.row[colClass] == "" {
-		f.Class = t.env.Classes.next()
+		f.Class = t.env.Classes.Next()
 	} else if f.Class, err = t.env.Class(t.row[colClass]); err != nil {
 		return fmt.Errorf("class is %.40q: %w", t.row[colClass], err)
 	}

@@ -11,9 +11,9 @@ type DTParams struct {
 	AlphaLossy units.Ratio `yaml:"alpha_lossy" doc:"the same of a lossy egress queue"`
 }
 
-// DT is Dynamic Threshold (DSH eq. 2): T(t) = alpha (B_s - used). Lossless
+// dt is Dynamic Threshold (DSH eq. 2): T(t) = alpha (B_s - used). Lossless
 // queues are measured at the ingress, lossy ones at the egress.
-type DT struct {
+type dt struct {
 	lossless, lossy alpha
 }
 
@@ -43,11 +43,11 @@ func (a *alpha) of(b units.Bytes) units.Bytes {
 
 func newDT(params any, _ Env) (Policy, error) {
 	p := params.(*DTParams)
-	return &DT{lossless: newAlpha(p.Alpha), lossy: newAlpha(p.AlphaLossy)}, nil
+	return &dt{lossless: newAlpha(p.Alpha), lossy: newAlpha(p.AlphaLossy)}, nil
 }
 
 // Fits implements Policy.
-func (d *DT) Fits(_ units.Time, v mmu.View, a *mmu.Arrival) bool {
+func (d *dt) Fits(_ units.Time, v mmu.View, a *mmu.Arrival) bool {
 	free := v.SharedFree()
 	if a.Kind == mmu.Lossless {
 		return v.In(a.In, a.Class, mmu.Shared)+a.Bytes <= d.lossless.of(free) && a.Bytes <= free
@@ -56,18 +56,18 @@ func (d *DT) Fits(_ units.Time, v mmu.View, a *mmu.Arrival) bool {
 }
 
 // FitsCounted implements Counting.
-func (d *DT) FitsCounted(v mmu.View, a *mmu.Arrival) bool {
+func (d *dt) FitsCounted(v mmu.View, a *mmu.Arrival) bool {
 	free := v.SharedFree() - a.Bytes
 	return free >= 0 && v.In(a.In, a.Class, mmu.Shared)+a.Bytes <= d.lossless.of(free)
 }
 
 // Share implements Proportional.
-func (d *DT) Share() (mmu.Share, bool) {
+func (d *dt) Share() (mmu.Share, bool) {
 	a := &d.lossless
 	return mmu.Share{Num: a.Num, Shift: a.shift}, a.pow2 && a.Num <= a.Den
 }
 
 // Level implements Policy.
-func (d *DT) Level(_ units.Time, v mmu.View, port int, class uint8) (q, xoff units.Bytes) {
+func (d *dt) Level(_ units.Time, v mmu.View, port int, class uint8) (q, xoff units.Bytes) {
 	return v.In(port, class, mmu.Shared), d.lossless.of(v.SharedFree())
 }

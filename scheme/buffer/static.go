@@ -12,20 +12,20 @@ type StaticParams struct {
 	Limit units.Bytes `yaml:"limit" doc:"bytes of the shared segment that a queue may take"`
 }
 
-// Static gives every queue the same fixed limit: lossless queues at the ingress,
+// static gives every queue the same fixed limit: lossless queues at the ingress,
 // lossy ones at the egress.
-type Static struct{ limit units.Bytes }
+type static struct{ limit units.Bytes }
 
 func newStatic(params any, _ Env) (Policy, error) {
 	p := params.(*StaticParams)
 	if p.Limit <= 0 || p.Limit > mmu.MaxBuffer {
 		return nil, fmt.Errorf("limit is %s; allowed: more than 0B, at most %dB", p.Limit, int64(mmu.MaxBuffer))
 	}
-	return &Static{limit: p.Limit}, nil
+	return &static{limit: p.Limit}, nil
 }
 
 // Fits implements Policy.
-func (s *Static) Fits(_ units.Time, v mmu.View, a *mmu.Arrival) bool {
+func (s *static) Fits(_ units.Time, v mmu.View, a *mmu.Arrival) bool {
 	q := v.Egress(a.Out, a.Class)
 	if a.Kind == mmu.Lossless {
 		q = v.In(a.In, a.Class, mmu.Shared)
@@ -34,6 +34,6 @@ func (s *Static) Fits(_ units.Time, v mmu.View, a *mmu.Arrival) bool {
 }
 
 // Level implements Policy.
-func (s *Static) Level(_ units.Time, v mmu.View, port int, class uint8) (q, xoff units.Bytes) {
+func (s *static) Level(_ units.Time, v mmu.View, port int, class uint8) (q, xoff units.Bytes) {
 	return v.In(port, class, mmu.Shared), s.limit
 }

@@ -16,7 +16,7 @@ type AdaptiveParams struct {
 	Delta    units.Bytes   `yaml:"delta" doc:"a queue is resumed this far below its threshold"`
 }
 
-// Adaptive is SIH whose ports measure the delay of their links when they come up, and
+// adaptive is SIH whose ports measure the delay of their links when they come up, and
 // give what they do not need of the configured headroom to the shared segment (IEEE
 // 802.1Qdt; DSH section V-B).
 //
@@ -25,15 +25,15 @@ type AdaptiveParams struct {
 // the frame. What is left of the round trip, without the line time of both frames, is
 // the delay of both directions. A peer that runs another scheme does not answer; its
 // port keeps the configured headroom and asks again, ever less often.
-type Adaptive struct {
+type adaptive struct {
 	perQueue
-	sih  SIH
+	sih  sih
 	rule link.Headroom
 }
 
 func newAdaptive(params any) (Scheme, error) {
 	p := params.(*AdaptiveParams)
-	s := &Adaptive{sih: SIH{params: SIHParams{Headroom: p.Headroom, Delta: p.Delta}}}
+	s := &adaptive{sih: sih{params: SIHParams{Headroom: p.Headroom, Delta: p.Delta}}}
 	switch {
 	case p.Delta < 0:
 		return nil, fmt.Errorf("delta is %s; allowed: 0B or more", p.Delta)
@@ -46,22 +46,22 @@ func newAdaptive(params any) (Scheme, error) {
 }
 
 // Reserve implements Scheme: before anything is measured.
-func (s *Adaptive) Reserve(p *link.Port) units.Bytes { return s.sih.Reserve(p) }
+func (s *adaptive) Reserve(p *link.Port) units.Bytes { return s.sih.Reserve(p) }
 
 // QueueHeadroom implements Sized: what the rule leaves once the delay is known. A
 // measurement is exact to what it measures, both directions together.
-func (s *Adaptive) QueueHeadroom(p *link.Port) units.Bytes {
+func (s *adaptive) QueueHeadroom(p *link.Port) units.Bytes {
 	return min(s.sih.QueueHeadroom(p), s.measured(*p, p.DelayIn+p.DelayOut))
 }
 
 // measured is the headroom of a queue by the delay of both directions.
-func (s *Adaptive) measured(spec link.Port, both units.Time) units.Bytes {
+func (s *adaptive) measured(spec link.Port, both units.Time) units.Bytes {
 	spec.DelayIn, spec.DelayOut = both/2, both-both/2
 	return s.rule.Of(&spec)
 }
 
 // Enough implements Sized.
-func (s *Adaptive) Enough() string {
+func (s *adaptive) Enough() string {
 	if s.rule.Rule == link.RuleExact {
 		return headroomExact
 	}
@@ -69,10 +69,10 @@ func (s *Adaptive) Enough() string {
 }
 
 // Gate implements Scheme.
-func (s *Adaptive) Gate(p Port) Gate { return &adaptiveGate{PauseGate: NewPauseGate(p)} }
+func (s *adaptive) Gate(p Port) Gate { return &adaptiveGate{PauseGate: NewPauseGate(p)} }
 
 // Receiver implements Scheme.
-func (s *Adaptive) Receiver(p Port) Receiver {
+func (s *adaptive) Receiver(p Port) Receiver {
 	r := &adaptiveReceiver{sihReceiver: s.sih.receiver(p), answer: p.NewTimer(), scheme: s}
 	r.ask(0)
 	return r
@@ -84,7 +84,7 @@ const firstRetry = units.Millisecond
 type adaptiveReceiver struct {
 	sihReceiver
 	answer int // timer: it is due
-	scheme *Adaptive
+	scheme *adaptive
 	asking bool        // a frame is to be sent
 	wait   units.Time  // for the answer to it
 	next   units.Bytes // headroom that was measured and cannot be set yet; 0: none

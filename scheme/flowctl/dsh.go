@@ -71,12 +71,12 @@ func (i Insurance) MarshalText() ([]byte, error) {
 // Pattern is a regular expression of what UnmarshalText reads, for editors.
 func (Insurance) Pattern() string { return `^(phi|0|` + units.BytesPattern + `)$` }
 
-// DSH is Dynamic and Shared Headroom (DSH section IV): an insurance per port instead
+// dsh is Dynamic and Shared Headroom (DSH section IV): an insurance per port instead
 // of headroom per queue, and a pause of two levels. A queue that comes close to T(t) is
 // paused early enough for what it will still receive to fit the shared segment; if that
 // was not enough, the whole port is paused, and the insurance takes what is in flight.
 // docs/dsh.md has what the paper leaves open.
-type DSH struct {
+type dsh struct {
 	params DSHParams
 	rules  []*dshRule // of all ports
 }
@@ -100,11 +100,11 @@ func newDSH(params any) (Scheme, error) {
 	case p.Estimator == "table" && !powers:
 		return nil, fmt.Errorf("estimator table shifts, and w_g, w_v or k is no power of two; allowed: w_g and w_v of 1, 1/2, 1/4 and so on, k of 1, 2, 4 and so on, or estimator: ideal")
 	}
-	return &DSH{params: *p}, nil
+	return &dsh{params: *p}, nil
 }
 
 // insurance returns what a port sets aside.
-func (s *DSH) insurance(p *link.Port) units.Bytes {
+func (s *dsh) insurance(p *link.Port) units.Bytes {
 	if s.params.Insurance.Phi {
 		return s.params.Headroom.Of(p)
 	}
@@ -112,7 +112,7 @@ func (s *DSH) insurance(p *link.Port) units.Bytes {
 }
 
 // Reserve implements Scheme: once per port (DSH eq. 9).
-func (s *DSH) Reserve(p *link.Port) units.Bytes {
+func (s *dsh) Reserve(p *link.Port) units.Bytes {
 	if p.Lossless == 0 {
 		return 0
 	}
@@ -120,10 +120,10 @@ func (s *DSH) Reserve(p *link.Port) units.Bytes {
 }
 
 // QueueHeadroom implements Sized: any queue can take the whole insurance.
-func (s *DSH) QueueHeadroom(p *link.Port) units.Bytes { return s.insurance(p) }
+func (s *dsh) QueueHeadroom(p *link.Port) units.Bytes { return s.insurance(p) }
 
 // Enough implements Sized.
-func (s *DSH) Enough() string {
+func (s *dsh) Enough() string {
 	if s.params.Insurance.Phi {
 		return headroomExact
 	}
@@ -131,7 +131,7 @@ func (s *DSH) Enough() string {
 }
 
 // Needs implements Sized.
-func (s *DSH) Needs(p *link.Port) units.Bytes {
+func (s *dsh) Needs(p *link.Port) units.Bytes {
 	if p.Lossless == 0 {
 		return 0
 	}
@@ -139,7 +139,7 @@ func (s *DSH) Needs(p *link.Port) units.Bytes {
 }
 
 // Keeps implements Conditional: without insurance frames are lost.
-func (s *DSH) Keeps(p registry.Promise) registry.Promise {
+func (s *dsh) Keeps(p registry.Promise) registry.Promise {
 	if s.params.Insurance == (Insurance{}) {
 		p &^= registry.Lossless
 	}
@@ -148,10 +148,10 @@ func (s *DSH) Keeps(p registry.Promise) registry.Promise {
 
 // Gate implements Scheme: over PFC the upstream has one state per class, so it is told
 // the union of both levels.
-func (s *DSH) Gate(p Port) Gate { return NewPauseGate(p) }
+func (s *dsh) Gate(p Port) Gate { return NewPauseGate(p) }
 
 // Receiver implements Scheme.
-func (s *DSH) Receiver(p Port) Receiver {
+func (s *dsh) Receiver(p Port) Receiver {
 	spec := p.Spec()
 	w, phi := weights{s.params.Gradient, s.params.Deviation, s.params.K}, s.params.Headroom.Of(spec)
 	rule := dshRule{
@@ -172,7 +172,7 @@ func (s *DSH) Receiver(p Port) Receiver {
 }
 
 // rule returns the one copy of a rule.
-func (s *DSH) rule(r dshRule) *dshRule {
+func (s *dsh) rule(r dshRule) *dshRule {
 	for _, old := range s.rules {
 		if *old == r {
 			return old

@@ -17,11 +17,11 @@ type OversubscribedParams struct {
 	Delta    units.Bytes   `yaml:"delta" doc:"a queue is resumed this far below its threshold"`
 }
 
-// Oversubscribed is PFC with less headroom than can be needed (Azure, SONiC; DSH
+// oversubscribed is PFC with less headroom than can be needed (Azure, SONiC; DSH
 // sections III-C and V-B): what does not fit is dropped.
-type Oversubscribed struct {
+type oversubscribed struct {
 	perQueue
-	sih    SIH
+	sih    sih
 	params OversubscribedParams
 }
 
@@ -35,15 +35,15 @@ func newOversubscribed(params any) (Scheme, error) {
 	case p.Limit != "per_queue" && p.Limit != "pool":
 		return nil, fmt.Errorf("limit cannot be %q; allowed: per_queue, pool", p.Limit)
 	}
-	return &Oversubscribed{sih: SIH{params: SIHParams{Headroom: p.Headroom, Delta: p.Delta}}, params: *p}, nil
+	return &oversubscribed{sih: sih{params: SIHParams{Headroom: p.Headroom, Delta: p.Delta}}, params: *p}, nil
 }
 
 // Pooling implements Pooling.
-func (s *Oversubscribed) Pooling() bool { return s.params.Limit == "pool" }
+func (s *oversubscribed) Pooling() bool { return s.params.Limit == "pool" }
 
 // Keeps implements Conditional: a queue can take more than its port brings into the
 // pool.
-func (s *Oversubscribed) Keeps(p registry.Promise) registry.Promise {
+func (s *oversubscribed) Keeps(p registry.Promise) registry.Promise {
 	if s.Pooling() {
 		p &^= registry.Bounded
 	}
@@ -51,7 +51,7 @@ func (s *Oversubscribed) Keeps(p registry.Promise) registry.Promise {
 }
 
 // Reserve implements Scheme.
-func (s *Oversubscribed) Reserve(p *link.Port) units.Bytes {
+func (s *oversubscribed) Reserve(p *link.Port) units.Bytes {
 	if s.Pooling() {
 		return s.params.Ratio.Of(s.sih.Reserve(p))
 	}
@@ -59,18 +59,18 @@ func (s *Oversubscribed) Reserve(p *link.Port) units.Bytes {
 }
 
 // QueueHeadroom implements Sized: what is left of a pool when all queues take alike.
-func (s *Oversubscribed) QueueHeadroom(p *link.Port) units.Bytes {
+func (s *oversubscribed) QueueHeadroom(p *link.Port) units.Bytes {
 	return s.params.Ratio.Of(s.params.Headroom.Of(p))
 }
 
 // Enough implements Sized.
-func (s *Oversubscribed) Enough() string { return headroomExact + ", ratio: 1" }
+func (s *oversubscribed) Enough() string { return headroomExact + ", ratio: 1" }
 
 // Gate implements Scheme.
-func (s *Oversubscribed) Gate(p Port) Gate { return NewPauseGate(p) }
+func (s *oversubscribed) Gate(p Port) Gate { return NewPauseGate(p) }
 
 // Receiver implements Scheme.
-func (s *Oversubscribed) Receiver(p Port) Receiver {
+func (s *oversubscribed) Receiver(p Port) Receiver {
 	r := s.sih.receiver(p)
 	if s.Pooling() {
 		return &poolReceiver{r}

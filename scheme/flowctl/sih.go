@@ -15,9 +15,9 @@ type SIHParams struct {
 	Delta    units.Bytes   `yaml:"delta" doc:"a queue is resumed this far below its threshold"`
 }
 
-// SIH is PFC as switches run it today: each lossless ingress queue owns its
+// sih is PFC as switches run it today: each lossless ingress queue owns its
 // headroom, sized for the worst case (DSH section II).
-type SIH struct {
+type sih struct {
 	perQueue
 	params SIHParams
 }
@@ -27,30 +27,30 @@ func newSIH(params any) (Scheme, error) {
 	if p.Delta < 0 {
 		return nil, fmt.Errorf("delta is %s; allowed: 0B or more", p.Delta)
 	}
-	return &SIH{params: *p}, nil
+	return &sih{params: *p}, nil
 }
 
 // Reserve implements Scheme: every lossless queue of the port has its own.
-func (s *SIH) Reserve(p *link.Port) units.Bytes {
+func (s *sih) Reserve(p *link.Port) units.Bytes {
 	return p.Queues() * s.params.Headroom.Of(p)
 }
 
 // QueueHeadroom implements Sized.
-func (s *SIH) QueueHeadroom(p *link.Port) units.Bytes { return s.params.Headroom.Of(p) }
+func (s *sih) QueueHeadroom(p *link.Port) units.Bytes { return s.params.Headroom.Of(p) }
 
 // Enough implements Sized.
-func (s *SIH) Enough() string { return headroomExact }
+func (s *sih) Enough() string { return headroomExact }
 
 // Gate implements Scheme.
-func (s *SIH) Gate(p Port) Gate { return NewPauseGate(p) }
+func (s *sih) Gate(p Port) Gate { return NewPauseGate(p) }
 
 // Receiver implements Scheme.
-func (s *SIH) Receiver(p Port) Receiver {
+func (s *sih) Receiver(p Port) Receiver {
 	r := s.receiver(p)
 	return &r
 }
 
-func (s *SIH) receiver(p Port) sihReceiver {
+func (s *sih) receiver(p Port) sihReceiver {
 	return sihReceiver{
 		PauseSender: NewPauseSender(p), view: p.View(), policy: p.Policy(), index: p.Index(),
 		private: p.View().PrivateSize(), headroom: s.params.Headroom.Of(p.Spec()), delta: s.params.Delta,

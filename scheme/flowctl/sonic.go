@@ -17,14 +17,14 @@ type SONiCParams struct {
 	Offset   units.Bytes   `yaml:"xon_offset" doc:"or this far below its threshold"`
 }
 
-// SONiC is PFC with static headroom as in the memory model of SONiC (Reverie
+// sonic is PFC with static headroom as in the memory model of SONiC (Reverie
 // section 2.2.1), which the public simulators use. It differs from SIH in three
 // points: an arriving frame counts before the threshold is computed, and counts
 // even if it leaves at once; while a queue has bytes in headroom, whatever arrives
 // goes there; and it has a rule of its own for resuming.
-type SONiC struct {
+type sonic struct {
 	perQueue
-	sih    SIH
+	sih    sih
 	params SONiCParams
 }
 
@@ -33,23 +33,23 @@ func newSONiC(params any) (Scheme, error) {
 	if p.Xon < 0 || p.Offset < 0 {
 		return nil, fmt.Errorf("xon is %s and xon_offset %s; allowed: 0B or more", p.Xon, p.Offset)
 	}
-	return &SONiC{sih: SIH{params: SIHParams{Headroom: p.Headroom}}, params: *p}, nil
+	return &sonic{sih: sih{params: SIHParams{Headroom: p.Headroom}}, params: *p}, nil
 }
 
 // Reserve implements Scheme.
-func (s *SONiC) Reserve(p *link.Port) units.Bytes { return s.sih.Reserve(p) }
+func (s *sonic) Reserve(p *link.Port) units.Bytes { return s.sih.Reserve(p) }
 
 // QueueHeadroom implements Sized.
-func (s *SONiC) QueueHeadroom(p *link.Port) units.Bytes { return s.sih.QueueHeadroom(p) }
+func (s *sonic) QueueHeadroom(p *link.Port) units.Bytes { return s.sih.QueueHeadroom(p) }
 
 // Enough implements Sized.
-func (s *SONiC) Enough() string { return headroomExact }
+func (s *sonic) Enough() string { return headroomExact }
 
 // Gate implements Scheme.
-func (s *SONiC) Gate(p Port) Gate { return NewPauseGate(p) }
+func (s *sonic) Gate(p Port) Gate { return NewPauseGate(p) }
 
 // Receiver implements Scheme.
-func (s *SONiC) Receiver(p Port) Receiver {
+func (s *sonic) Receiver(p Port) Receiver {
 	counting, _ := p.Policy().(buffer.Counting)
 	return &sonicReceiver{
 		counting: counting, PauseSender: NewPauseSender(p), view: p.View(), policy: p.Policy(), index: p.Index(),

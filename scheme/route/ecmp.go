@@ -22,7 +22,7 @@ func (r *ecmp) Replace(t *Table) { r.table = t }
 // Route implements Router.
 func (r *ecmp) Route(_ units.Time, _ int, p *packet.Packet) int {
 	if p.Flags&packet.Pinned != 0 {
-		if port, ok := r.table.pinned(p); ok {
+		if port, ok := r.table.Pin(p); ok {
 			return port
 		}
 	}

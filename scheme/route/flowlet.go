@@ -83,7 +83,7 @@ func (r *flowlets) Replace(t *Table) {
 
 // Route implements Router.
 func (r *flowlets) Route(now units.Time, _ int, p *packet.Packet) int {
-	if port, ok := r.table.pinned(p); ok {
+	if port, ok := r.table.Pin(p); ok {
 		return port
 	}
 	ports := r.table.Set(p.Dst)

@@ -101,8 +101,8 @@ var Routers = registry.NewTable("routing",
 	},
 )
 
-// pinned returns the port that a flow with routes of its own takes here.
-func (t *Table) pinned(p *packet.Packet) (int, bool) {
+// Pin returns the port that a flow with routes of its own takes here.
+func (t *Table) Pin(p *packet.Packet) (int, bool) {
 	if p.Flags&packet.Pinned == 0 {
 		return 0, false
 	}

@@ -27,7 +27,7 @@ func (r *spray) Replace(t *Table) { r.table = t }
 
 // Route implements Router.
 func (r *spray) Route(_ units.Time, _ int, p *packet.Packet) int {
-	if port, ok := r.table.pinned(p); ok {
+	if port, ok := r.table.Pin(p); ok {
 		return port
 	}
 	ports := r.table.Set(p.Dst)

@@ -16,7 +16,7 @@ func (r *static) Replace(*Table) {}
 
 // Route implements Router.
 func (r *static) Route(_ units.Time, _ int, p *packet.Packet) int {
-	if port, ok := r.table.pinned(p); ok {
+	if port, ok := r.table.Pin(p); ok {
 		return port
 	}
 	ports := r.table.Set(p.Dst)

@@ -1,0 +1,70 @@
+package cli
+
+import (
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// TestOwnScheme builds the module of examples/own-scheme, which is not part of this
+// one, and uses it as its reader would: every command knows its schemes.
+func TestOwnScheme(t *testing.T) {
+	t.Parallel()
+	module, err := filepath.Abs("../examples/own-scheme")
+	if err != nil {
+		t.Fatal(err)
+	}
+	work := t.TempDir()
+	xoff := filepath.Join(work, "own-scheme")
+	run := func(folder, name string, args ...string) (string, error) {
+		cmd := exec.Command(name, args...)
+		cmd.Dir, cmd.Env = folder, append(os.Environ(), "GOFLAGS=-mod=readonly", "NO_COLOR=1")
+		out, err := cmd.CombinedOutput()
+		return string(out), err
+	}
+	must := func(folder, name string, args ...string) string {
+		t.Helper()
+		out, err := run(folder, name, args...)
+		if err != nil {
+			t.Fatalf("%s %s: %v\n%s", name, strings.Join(args, " "), err, out)
+		}
+		return out
+	}
+	must(module, "go", "vet", ".")
+	must(module, "go", "test", ".") // conformance of every scheme
+	must(module, "go", "build", "-o", xoff, ".")
+
+	file := func(name string) string { return filepath.Join(module, name) }
+	for _, c := range []struct{ args, want string }{
+		{"list policy fair", "as if so many more queues were active"},
+		{"list flow_control early", "of the policy's threshold: a queue is paused above it"},
+		{"list topology star-of-stars", "around the middle"},
+		{"list deadlock alarm", "a class has been paused for so long"},
+		{"list probe fill", "samples: how full the buffer is"},
+		{"schema", `"const": "star-of-stars"`},
+		{"check " + file("mine.yaml"), "headroom"},
+		{"run " + file("mine.yaml") + " -o run --invariants strict --csv", "flow control early, buffer policy fair, congestion control aimd, ECN coin"},
+		{"run " + file("mine.yaml") + " -o other --policy fair:spare=4 --scheduler dwrr --routing flowlet:gap=20us", "buffer policy fair"},
+		{"sweep " + file("compare.yaml") + " --vary switch.policy.spare=1,3 --seeds 2 -o sweep", "4 points"},
+		{"compare " + file("compare.yaml") + " --vary switch.policy.name=dt,fair --seeds 2 -o compare", "pauses.pauses"},
+		{"report run -o report", "report.html"},
+		{"reproduce --from " + file("experiments") + " --list", "fair/1"},
+		{"reproduce --from " + file("experiments") + " -o reproduced", "F-1"},
+	} {
+		if out := must(work, xoff, strings.Fields(c.args)...); !strings.Contains(out, c.want) {
+			t.Errorf("%s: no %q in\n%s", c.args, c.want, out)
+		}
+	}
+	// A mistake in a parameter is shown where it is.
+	out, err := run(work, xoff, "run", file("mine.yaml"), "--set", "switch.policy.spare=0")
+	if exit, ok := err.(*exec.ExitError); !ok || exit.ExitCode() != exitInput || !strings.Contains(out, "switch.policy.spare: spare is 0; allowed: 1 or more") {
+		t.Errorf("%v: %s", err, out)
+	}
+	for _, table := range []string{"probe-fill.csv", "probe-gauges.csv"} {
+		if data, err := os.ReadFile(filepath.Join(work, "run", table)); err != nil || strings.Count(string(data), "\n") < 10 {
+			t.Errorf("%s: %v, %d bytes", table, err, len(data))
+		}
+	}
+}

@@ -1,0 +1,29 @@
+package main
+
+import (
+	"math/bits"
+
+	"github.com/xoff-net/xoff/base/registry"
+	"github.com/xoff-net/xoff/base/units"
+	"github.com/xoff-net/xoff/scheme/sched"
+)
+
+func init() {
+	sched.Schedulers.Register(registry.Entry[sched.New]{
+		Name: "highest", Doc: "strict priority, the highest class number first", Promises: registry.InOrder,
+		New: func(_ any, env sched.Env) (sched.Scheduler, error) { return highest{env.Strict}, nil },
+	})
+}
+
+type highest struct{ first uint8 }
+
+// Pick implements sched.Scheduler.
+func (h highest) Pick(eligible uint8) int {
+	if m := eligible & h.first; m != 0 {
+		return bits.TrailingZeros8(m)
+	}
+	return bits.Len8(eligible) - 1
+}
+
+// Sent implements sched.Scheduler.
+func (highest) Sent(int, units.Bytes, bool) {}
