@@ -58,7 +58,7 @@ func (s *Switch) stampStored(now units.Time, op *port, f *packet.Packet, slot ui
 }
 
 // carriedBy is extension without a branch: where there is telemetry, whether a
-// frame has an extension yet is hard to guess.
+// frame has an extension yet is often mispredicted.
 func (s *Switch) carriedBy(p *packet.Packet) packet.Ext {
 	has := uint(p.Flags&packet.Extended) / uint(packet.Extended)
 	return s.carried[:uint(len(s.carried))*has]
@@ -74,7 +74,7 @@ func (s *Switch) passStamped(now units.Time, op *port, p *packet.Packet) {
 	if p.Flags&packet.Telemetry != 0 {
 		t.passing = *p
 		t.passing.Flags |= packet.Extended
-		// Word by word: there are few, and how many is hard to guess for memmove.
+		// Word by word: there are few, and memmove's branch on how many is mispredicted.
 		for i, w := range ext {
 			t.ext[i%telemetry.MaxWords] = w
 		}

@@ -32,7 +32,7 @@ type block struct {
 	frames [blockFrames]packet.Packet
 }
 
-// blockFrames is a power of two: many, because where a block ends is hard to guess.
+// blockFrames is a power of two: many, because where a block ends is a mispredicted branch.
 const blockFrames = 16
 
 // blockSlab is how many blocks are allocated at a time: more than 32 KiB, which begin

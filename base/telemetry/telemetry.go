@@ -272,7 +272,7 @@ func (f Format) SamePath(a, b packet.Ext) bool {
 		return false
 	}
 	if f == Exact {
-		differ := uint64(0) // one test for all: where paths differ is hard to guess
+		differ := uint64(0) // one test for all: a branch per hop is mispredicted
 		for i := 1; i < len(a); i += 2 {
 			differ |= a[i] ^ b[i]
 		}

@@ -99,7 +99,7 @@ func (s *dwrr) Pick(eligible uint8) int {
 func (s *dwrr) Sent(class int, b units.Bytes, emptied bool) {
 	k := &s.classes[class&7]
 	left := k.deficit - int32(b)
-	if emptied { // no branch: hard to guess
+	if emptied { // compiled without a branch, which would be mispredicted
 		left = 0
 	}
 	k.deficit = left

@@ -50,8 +50,8 @@ var Schedulers = registry.NewTable("scheduler",
 	},
 )
 
-// after returns the first class of mask at or after from, going round. Whether it
-// goes round is hard to guess: no branch.
+// after returns the first class of mask at or after from, going round. Without a
+// branch: whether it goes round is mispredicted.
 func after(mask, from uint8) int {
 	return (int(from) + bits.TrailingZeros8(bits.RotateLeft8(mask, -int(from)))) & 7
 }
