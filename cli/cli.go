@@ -1,4 +1,5 @@
-// Package cli is the command line of xoff.
+// Package cli is the whole command, for anybody's main: with the schemes that are
+// registered before Main is called, wherever they live (docs/extend.md).
 package cli
 
 import (
@@ -106,7 +107,7 @@ func (a *app) root() *cobra.Command {
 		a.checkCommand(), a.headroomCommand(), a.fidelityCommand(), a.benchCommand(),
 		a.initCommand(), a.listCommand(), a.schemaCommand(), a.versionCommand(),
 	)
-	a.manners(root)
+	a.usage(root)
 	return root
 }
 

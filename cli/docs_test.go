@@ -3,7 +3,11 @@ package cli
 import (
 	"bytes"
 	"flag"
+	"io/fs"
 	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
 	"strings"
 	"testing"
 )
@@ -11,48 +15,176 @@ import (
 var rewrite = flag.Bool("rewrite", false, "write what commands print into the documentation")
 
 // TestDocsOutputs runs the commands that pages show and compares what they print,
-// or writes it there with -rewrite. Such a block begins with ```console and a line
-// `$ xoff ...`.
+// or writes it there with -rewrite.
 func TestDocsOutputs(t *testing.T) {
 	t.Chdir("..")
 	t.Setenv("NO_COLOR", "1")
 	for _, page := range []string{"docs/check.md", "docs/headroom.md"} {
-		data, err := os.ReadFile(page)
-		if err != nil {
-			t.Fatal(err)
-		}
-		var out strings.Builder
-		rest, blocks := string(data), 0
-		for {
-			const begin, end = "```console\n$ xoff ", "```\n"
-			before, after, found := strings.Cut(rest, begin)
-			out.WriteString(before)
-			if !found {
-				break
+		consoles(t, page, func(command string) string {
+			args, isOurs := strings.CutPrefix(command, "xoff ")
+			if !isOurs {
+				t.Fatalf("%s: not a command of xoff: %s", page, command)
 			}
-			blocks++
-			block, tail, closed := strings.Cut(after, end)
-			if !closed {
-				t.Fatalf("%s: a block has no end", page)
-			}
-			command, _, _ := strings.Cut(block, "\n")
 			var printed bytes.Buffer
-			Run(strings.Fields(command), &printed, &printed)
-			out.WriteString(begin + command + "\n" + printed.String() + end)
-			rest = tail
+			Run(strings.Fields(args), &printed, &printed)
+			return printed.String()
+		})
+	}
+}
+
+// consoles compares the blocks of a page that begin with ```console and a line
+// `$ command` with what the command prints.
+func consoles(t *testing.T, page string, run func(command string) string) {
+	t.Helper()
+	data, err := os.ReadFile(page)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var out strings.Builder
+	rest, blocks := string(data), 0
+	for {
+		const begin, end = "```console\n$ ", "```\n"
+		before, after, found := strings.Cut(rest, begin)
+		out.WriteString(before)
+		if !found {
+			break
 		}
-		if blocks == 0 {
-			t.Errorf("%s shows no command", page)
+		blocks++
+		block, tail, closed := strings.Cut(after, end)
+		if !closed {
+			t.Fatalf("%s: a block has no end", page)
 		}
-		if out.String() == string(data) {
-			continue
-		}
-		if !*rewrite {
-			t.Errorf("%s is not what commands print; run make docs", page)
-			continue
-		}
+		command, _, _ := strings.Cut(block, "\n")
+		out.WriteString(begin + command + "\n" + run(command) + end)
+		rest = tail
+	}
+	if blocks == 0 {
+		t.Errorf("%s shows no command", page)
+	}
+	switch {
+	case out.String() == string(data):
+	case *rewrite:
 		if err := os.WriteFile(page, []byte(out.String()), 0o644); err != nil {
 			t.Fatal(err)
 		}
+	default:
+		t.Errorf("%s is not what commands print; run make docs", page)
 	}
+}
+
+// TestDocsTutorial follows docs/extend.md in an empty folder: files are those of the
+// example, and what commands print is what the page shows.
+func TestDocsTutorial(t *testing.T) {
+	if testing.Short() {
+		t.Skip("builds a program")
+	}
+	root, err := filepath.Abs("..")
+	if err != nil {
+		t.Fatal(err)
+	}
+	page, example, work := filepath.Join(root, "docs/extend.md"), filepath.Join(root, "examples/own-scheme"), t.TempDir()
+	data, err := os.ReadFile(page)
+	if err != nil {
+		t.Fatal(err)
+	}
+	write := func(name, text string) {
+		if err := os.WriteFile(filepath.Join(work, name), []byte(text), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	read := func(name string) string {
+		text, err := os.ReadFile(filepath.Join(example, name))
+		if err != nil {
+			t.Fatal(err)
+		}
+		return string(text)
+	}
+	files := regexp.MustCompile("(?ms)^```(?:go|yaml) (\\S+)\n(.*?)^```$").FindAllStringSubmatch(string(data), -1)
+	if len(files) != 4 {
+		t.Errorf("the page has %d files", len(files))
+	}
+	for _, f := range files {
+		if f[2] != read(f[1]) {
+			t.Errorf("%s of the page is not that of examples/own-scheme", f[1])
+		}
+		write(f[1], f[2])
+	}
+	// What `go mod tidy` would write, without a network.
+	write("go.mod", strings.Replace(read("go.mod"), "=> ../..", "=> "+root, 1))
+	write("go.sum", read("go.sum"))
+	shell := func(command string) string {
+		cmd := exec.Command("bash", "-c", "set -o pipefail; "+command)
+		cmd.Dir, cmd.Env = work, append(os.Environ(), "GOFLAGS=-mod=readonly", "NO_COLOR=1")
+		out, err := cmd.CombinedOutput()
+		if err != nil {
+			t.Fatalf("%s: %v\n%s", command, err, out)
+		}
+		return string(out)
+	}
+	shell("go test .")
+	consoles(t, page, shell)
+}
+
+// TestDocsLinks follows every relative link of every page.
+func TestDocsLinks(t *testing.T) {
+	link := regexp.MustCompile(`\]\(([^)\s]+)\)|(?:src|srcset|href)="([^"]+)"`)
+	pages, links := 0, 0
+	err := filepath.WalkDir("..", func(path string, d fs.DirEntry, err error) error {
+		if err == nil && d.Name() == "testdata" {
+			return fs.SkipDir
+		}
+		if err != nil || d.IsDir() || filepath.Ext(path) != ".md" {
+			return err
+		}
+		pages++
+		data, err := os.ReadFile(path)
+		if err != nil {
+			return err
+		}
+		for _, m := range link.FindAllStringSubmatch(string(data), -1) {
+			target, anchor, _ := strings.Cut(m[1]+m[2], "#")
+			if strings.Contains(target, ":") {
+				continue
+			}
+			links++
+			to := path
+			if target != "" {
+				to = filepath.Join(filepath.Dir(path), target)
+			}
+			if _, err := os.Stat(to); err != nil {
+				t.Errorf("%s: no %s", path, target)
+			} else if anchor != "" && !hasHeading(t, to, anchor) {
+				t.Errorf("%s: %s has no heading #%s", path, to, anchor)
+			}
+		}
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if pages < 20 || links < 100 {
+		t.Errorf("only %d links on %d pages were seen", links, pages)
+	}
+}
+
+// hasHeading reports whether a page has the heading that an anchor names: in lower
+// case, with dashes for spaces and without punctuation.
+func hasHeading(t *testing.T, page, anchor string) bool {
+	t.Helper()
+	data, err := os.ReadFile(page)
+	if err != nil {
+		t.Fatal(err)
+	}
+	dropped := regexp.MustCompile(`[^\p{L}\p{N}_ -]`)
+	for line := range strings.Lines(string(data)) {
+		name, isHeading := strings.CutPrefix(strings.TrimLeft(line, "#"), " ")
+		if !isHeading || line[0] != '#' {
+			continue
+		}
+		name = dropped.ReplaceAllString(strings.ToLower(strings.TrimSpace(name)), "")
+		if strings.ReplaceAll(name, " ", "-") == anchor {
+			return true
+		}
+	}
+	return false
 }

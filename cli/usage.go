@@ -18,7 +18,7 @@ import (
 // This file is what the library of the command line leaves open: mistakes end
 // with 2 and say what is allowed, and the shell can complete values.
 
-func (a *app) manners(root *cobra.Command) {
+func (a *app) usage(root *cobra.Command) {
 	root.SetFlagErrorFunc(flagError)
 	root.Version = a.version().line()
 	root.SetVersionTemplate("{{.Version}}\n")

@@ -1,6 +1,6 @@
-// Package scenario turns a description of an experiment, usually a YAML file,
-// into a run: strict decoding, validation with positions, defaults, wiring.
-// All registries meet here.
+// Package scenario is the description of an experiment, usually a YAML file, as a
+// Config: decoded strictly, with defaults, and with the place in the file of every
+// mistake. Package build makes a fabric of it, package run runs it.
 package scenario
 
 import (

@@ -7,7 +7,6 @@ import (
 	"github.com/xoff-net/xoff/base/registry"
 	"github.com/xoff-net/xoff/base/units"
 	"github.com/xoff-net/xoff/conformance"
-	"github.com/xoff-net/xoff/scheme/buffer"
 	"github.com/xoff-net/xoff/scheme/cc"
 	"github.com/xoff-net/xoff/scheme/deadlock"
 	"github.com/xoff-net/xoff/scheme/flowctl"
@@ -27,7 +26,6 @@ func get[N any](t *testing.T, table *registry.Table[N], name string) registry.En
 	return e
 }
 
-func TestPolicy(t *testing.T)      { conformance.Policy(t, get(t, buffer.Policies, "fair")) }
 func TestFlowControl(t *testing.T) { conformance.FlowControl(t, get(t, flowctl.Schemes, "early")) }
 func TestControl(t *testing.T)     { conformance.CongestionControl(t, get(t, cc.Algorithms, "aimd")) }
 func TestScheduler(t *testing.T)   { conformance.Scheduler(t, get(t, sched.Schedulers, "highest")) }

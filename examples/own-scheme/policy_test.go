@@ -4,8 +4,18 @@ import (
 	"testing"
 
 	"github.com/xoff-net/xoff/base/mmu"
+	"github.com/xoff-net/xoff/conformance"
 	"github.com/xoff-net/xoff/scheme/buffer"
 )
+
+// Whatever the plug point demands and the entry promises, with random arrivals.
+func TestFairConforms(t *testing.T) {
+	e, err := buffer.Policies.Get("fair")
+	if err != nil {
+		t.Fatal(err)
+	}
+	conformance.Policy(t, e)
+}
 
 // 12,000 B shared. One active queue gets 12,000 / (1 + 1) = 6000 B, two get 4000 B each.
 func TestFairByHand(t *testing.T) {
