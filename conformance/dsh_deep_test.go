@@ -5,10 +5,11 @@ package conformance
 import (
 	"testing"
 
+	"github.com/xoff-net/xoff/internal/deep"
 	"github.com/xoff-net/xoff/internal/mutant"
 )
 
-func TestDeepDSHLosesNothing(t *testing.T) { losesNothing(t, 10_000) }
+func TestDeepDSHLosesNothing(t *testing.T) { losesNothing(t, deep.Cases(10_000)) }
 
 // DSH with one mistake in its source: the property must find each of them.
 func TestDeepMistakesInDSHAreCaught(t *testing.T) {

@@ -13,6 +13,7 @@ import (
 	"github.com/xoff-net/xoff/base/probe"
 	"github.com/xoff-net/xoff/base/units"
 	"github.com/xoff-net/xoff/dataplane"
+	"github.com/xoff-net/xoff/internal/deep"
 	"github.com/xoff-net/xoff/scheme/buffer"
 	"github.com/xoff-net/xoff/scheme/flowctl"
 	"github.com/xoff-net/xoff/topo"
@@ -183,12 +184,13 @@ func (d *adversary) mixedRates() bool {
 
 // With an insurance of PHI* DSH loses no frame of a lossless class, whatever comes, and
 // nothing stays OFF. Damaged frames and failed links are not part of it.
-func TestDSHLosesNothing(t *testing.T) { losesNothing(t, 300) }
+func TestDSHLosesNothing(t *testing.T) { losesNothing(t, deep.All(300)) }
 
-func losesNothing(t *testing.T, cases int) {
+func losesNothing(t *testing.T, which []int) {
 	t.Helper()
 	var paused, spread, filled, drops, faults, insured, ports, estimates, toOne, alternating, fromOne, everybody, rates int
-	for i := range cases {
+	cases := len(which)
+	for _, i := range which {
 		d := newAdversary(i)
 		r, wrong := d.run(must(must(flowctl.Schemes.Get("dsh")).New(&d.params)))
 		if wrong != "" {
@@ -202,17 +204,17 @@ func losesNothing(t *testing.T, cases int) {
 			fill = fill || v.PeakStored()-v.Peak(mmu.Headroom) >= v.SharedSize()*9/10
 			used = used || v.Peak(mmu.Headroom) > 0
 		}
-		deep := uint64(0)
+		far := uint64(0)
 		for depth, n := range r.Totals.Depths {
 			if depth >= 2 {
-				deep += n
+				far += n
 			}
 		}
 		for _, k := range []struct {
 			seen bool
 			n    *int
 		}{
-			{r.Totals.Pauses > 0, &paused}, {deep > 0, &spread}, {fill, &filled}, {r.Totals.Drops[probe.Overflow] > 0, &drops}, {d.faults, &faults},
+			{r.Totals.Pauses > 0, &paused}, {far > 0, &spread}, {fill, &filled}, {r.Totals.Drops[probe.Overflow] > 0, &drops}, {d.faults, &faults},
 			{used, &insured}, {d.waves[0], &toOne}, {d.waves[1], &alternating}, {d.waves[2], &fromOne}, {d.waves[3], &everybody}, {d.mixedRates(), &rates}, {r.Totals.Pauses > 0 && !used, &ports}, {d.params.Estimator == "table" && r.Totals.Pauses > 0, &estimates},
 		} {
 			if k.seen {

@@ -127,7 +127,6 @@ func TestRouterRejects(t *testing.T) {
 // badFlowlets is a router per flowlet with one mistake.
 type badFlowlets struct {
 	route.Router
-	gap  units.Time
 	told units.Time // what it says about its gap
 }
 

@@ -2,10 +2,14 @@
 
 package sim_test
 
-import "testing"
+import (
+	"testing"
 
-func TestDeepEnginesAgree(t *testing.T) { testAgree(t, 500, 6000) }
+	"github.com/xoff-net/xoff/internal/deep"
+)
 
-func TestDeepEnginesAgreeByInsertion(t *testing.T) { testInsertion(t, 200, 4000) }
+func TestDeepEnginesAgree(t *testing.T) { testAgree(t, deep.Cases(500), 6000) }
 
-func TestDeepShortcutsChangeNothing(t *testing.T) { testShortcuts(t, 400, 4000) }
+func TestDeepEnginesAgreeByInsertion(t *testing.T) { testInsertion(t, deep.Cases(200), 4000) }
+
+func TestDeepShortcutsChangeNothing(t *testing.T) { testShortcuts(t, deep.Cases(400), 4000) }

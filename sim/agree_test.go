@@ -11,6 +11,7 @@ import (
 	"github.com/xoff-net/xoff/base/probe"
 	"github.com/xoff-net/xoff/base/units"
 	"github.com/xoff-net/xoff/dataplane"
+	"github.com/xoff-net/xoff/internal/deep"
 	"github.com/xoff-net/xoff/scenario/build"
 	"github.com/xoff-net/xoff/sim"
 	"github.com/xoff-net/xoff/topo"
@@ -497,9 +498,9 @@ func (v *coverage) assert(t *testing.T) {
 
 // testAgree is the property: on every case both engines give the same events at
 // the same picosecond, whatever the workers and windows, and no invariant breaks.
-func testAgree(t *testing.T, cases, packets int) {
+func testAgree(t *testing.T, cases []int, packets int) {
 	var v coverage
-	for i := range cases {
+	for _, i := range cases {
 		c := drawCase(i, packets)
 		o, err := c.check(fastEngines...)
 		if err != nil {
@@ -515,8 +516,8 @@ func testAgree(t *testing.T, cases, packets int) {
 
 func TestEnginesAgree(t *testing.T) {
 	if testing.Short() { // the race detector's run: a few cases, no claim of coverage
-		testAgree(t, 6, 500)
+		testAgree(t, deep.All(6), 500)
 		return
 	}
-	testAgree(t, 32, 3000)
+	testAgree(t, deep.All(32), 3000)
 }

@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/xoff-net/xoff/base/units"
+	"github.com/xoff-net/xoff/internal/deep"
 	"github.com/xoff-net/xoff/scenario/build"
 	"github.com/xoff-net/xoff/sim"
 )
@@ -81,7 +82,7 @@ func drawLoop(index int) string {
 
 // checkLoop runs one case: what is called a deadlock never moves again, what is
 // not does; and it makes no difference when or how it is looked for.
-func checkLoop(t *testing.T, index int) (found bool) {
+func checkLoop(t *testing.T, index, every int) (found bool) {
 	t.Helper()
 	text := drawLoop(index)
 	r := truthOf(t, text, truthOptions{})
@@ -114,7 +115,7 @@ func checkLoop(t *testing.T, index int) (found bool) {
 			t.Errorf("watched, %+v:\n%+v\nat the end:\n%+v", o, w.fabric.Deadlocks, list)
 		}
 	}
-	searchOften(t, text, list, searchEvery)
+	searchOften(t, text, list, every)
 	if t.Failed() {
 		t.Fatalf("case %d:\n%s", index, text)
 	}
@@ -165,25 +166,23 @@ func searchOften(t *testing.T, text string, want []sim.Deadlock, every int) {
 	})
 }
 
-// searchEvery is after how many events deadlocks are looked for.
-var searchEvery = 41
+func TestRandomLoops(t *testing.T) { testLoops(t, deep.All(24), 41) }
 
-// loopCases is how many random rings are tried; the deep tier tries more.
-var loopCases = 24
-
-func TestRandomLoops(t *testing.T) {
+// testLoops tries random rings and looks for deadlocks after every so many events.
+func testLoops(t *testing.T, cases []int, every int) {
+	t.Helper()
 	found := 0
-	for i := range loopCases {
-		if checkLoop(t, i) {
+	for _, i := range cases {
+		if checkLoop(t, i, every) {
 			found++
 		}
 	}
-	t.Logf("%d of %d deadlock", found, loopCases)
+	t.Logf("%d of %d deadlock", found, len(cases))
 	// Rings in which a queue is held before the frames come that close the loop.
 	for _, i := range []int{1009, 1221} {
-		checkLoop(t, i)
+		checkLoop(t, i, every)
 	}
-	if found < loopCases/5 || found > loopCases*4/5 {
-		t.Errorf("%d of %d deadlock: the cases are too much alike", found, loopCases)
+	if found < len(cases)/5 || found > len(cases)*4/5 {
+		t.Errorf("%d of %d deadlock: the cases are too much alike", found, len(cases))
 	}
 }

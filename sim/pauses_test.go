@@ -51,7 +51,7 @@ func TestPauseTreeOfAStuckHost(t *testing.T) {
 // sent.
 func TestRandomPauseTrees(t *testing.T) {
 	deepest := 0
-	for i := range loopCases / 2 {
+	for i := range 12 {
 		set := []string{"output.pause_tree=true", "run.stop.at_most=300us"}
 		r := truthOf(t, drawLoop(i), truthOptions{set: set})
 		list := r.fabric.Pauses

@@ -16,7 +16,7 @@ const module = "github.com/xoff-net/xoff/"
 // floors is the floor plan of docs/architecture.md, from the ground up. A package
 // imports only packages of lower floors, so that a line of code knows its room.
 var floors = [][]string{
-	{"base/units", "internal/prefetch"},
+	{"base/units", "internal/deep", "internal/prefetch"},
 	{"base/packet", "base/registry"},
 	{"base/mmu", "base/telemetry"},
 	{"base/link", "base/probe"},

@@ -5,11 +5,14 @@ package check
 import (
 	"context"
 	"testing"
+
+	"github.com/xoff-net/xoff/internal/deep"
 )
 
 // 1024 hosts: 16 pods of 8 x 8 links between edge and aggregation switches, and
 // 8 x 8 from there to cores. No single failure gives a cycle.
 func TestDeepFailuresOfLargeFatTree(t *testing.T) {
+	deep.Turn(t)
 	g := fatTree(t, 16)
 	f := NewFabric(g, nil, false)
 	got, err := f.Failures(context.Background(), everyone, 1, 2, nil, nil)

@@ -48,11 +48,14 @@ func New(cfg *scenario.Config) (*Layout, error) {
 	return l, nil
 }
 
-// SwitchAt and PortAt return how a switch and one of its ports are set up, HostAt the
-// same of a host.
-func (l *Layout) SwitchAt(node int) *Setting     { return l.switches[node-l.Graph.Hosts] }
+// SwitchAt returns how a switch is set up.
+func (l *Layout) SwitchAt(node int) *Setting { return l.switches[node-l.Graph.Hosts] }
+
+// PortAt returns how a port of a switch is set up.
 func (l *Layout) PortAt(node, port int) *Setting { return l.ports[node-l.Graph.Hosts][port] }
-func (l *Layout) HostAt(node int) *HostSetting   { return l.hosts[node] }
+
+// HostAt returns how a host is set up.
+func (l *Layout) HostAt(node int) *HostSetting { return l.hosts[node] }
 
 // RoutingAt returns how a switch routes.
 func (l *Layout) RoutingAt(node int) *RouteSetting { return l.routing[node-l.Graph.Hosts] }

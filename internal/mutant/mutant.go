@@ -9,10 +9,13 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/xoff-net/xoff/internal/deep"
 )
 
 // MustCatch runs `go test` with arguments and with one change in a source file, which
-// the tests must not survive. The file itself stays as it is.
+// the tests must not survive. The file itself stays as it is. Mutants run beside each
+// other, and in turns; that the place is still there is always checked.
 func MustCatch(t *testing.T, file, right, wrong string, test ...string) {
 	t.Helper()
 	source, err := os.ReadFile(file)
@@ -22,6 +25,8 @@ func MustCatch(t *testing.T, file, right, wrong string, test ...string) {
 	if n := strings.Count(string(source), right); n != 1 {
 		t.Fatalf("%q is %d times in %s: the mutant needs another place", right, n, file)
 	}
+	deep.Turn(t)
+	t.Parallel()
 	folder := t.TempDir()
 	path, err := filepath.Abs(file)
 	if err != nil {

@@ -2,7 +2,14 @@
 
 package publicsim
 
-import "testing"
+import (
+	"testing"
+
+	"github.com/xoff-net/xoff/internal/deep"
+)
 
 // Web search on a leaf-spine fabric: 605 flows, with HPCC and PowerTCP.
-func TestDeepReference(t *testing.T) { agree(t, "S3") }
+func TestDeepReference(t *testing.T) {
+	deep.Turn(t)
+	agree(t, "S3")
+}

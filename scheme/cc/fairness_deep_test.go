@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/xoff-net/xoff/base/units"
+	"github.com/xoff-net/xoff/internal/deep"
 )
 
 // The slow ones. DCQCN with the parameters of the public simulators raises its rate
@@ -23,6 +24,9 @@ func TestDeepFairShares(t *testing.T) {
 		{"cubic", "tcp", tcpKeys("{name: cubic}", "{name: none}"), ms, 600 * ms, 0.95, 0.9, 0},
 		{"newreno", "tcp", tcpKeys("{name: newreno}", "{name: none}"), ms, 600 * ms, 0.95, 0.9, 0.6},
 	} {
-		t.Run(c.name, c.check)
+		t.Run(c.name, func(t *testing.T) {
+			deep.Turn(t)
+			c.check(t)
+		})
 	}
 }
