@@ -16,14 +16,14 @@ const module = "github.com/xoff-net/xoff/"
 // floors is the floor plan of docs/architecture.md, from the ground up. A package
 // imports only packages of lower floors, so that a line of code knows its room.
 var floors = [][]string{
-	{"base/units", "internal/deep", "internal/prefetch"},
+	{"base/units", "internal/prefetch"},
 	{"base/packet", "base/registry"},
 	{"base/mmu", "base/telemetry"},
 	{"base/link", "base/probe"},
 	{"scheme/buffer", "scheme/cc", "scheme/deadlock", "scheme/flowctl", "scheme/mark", "scheme/route", "scheme/sched"},
 	{"dataplane"},
-	{"metrics", "sim", "topo", "workload", "internal/disk", "internal/headroom", "internal/hugepage", "internal/mutant", "internal/plot", "internal/strict"},
-	{"scenario", "internal/report", "internal/trace"},
+	{"metrics", "sim", "topo", "workload", "internal/deep", "internal/disk", "internal/headroom", "internal/hugepage", "internal/plot", "internal/strict"},
+	{"scenario", "internal/mutant", "internal/report", "internal/trace"},
 	{"examples", "experiments", "internal/colours", "internal/layout"},
 	{"internal/ideal", "internal/runreport", "internal/validate"},
 	{"scenario/build", "internal/check"},
