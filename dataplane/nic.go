@@ -197,7 +197,10 @@ func NewNIC(spec *NICSpec, drv NICDriver) (*NIC, error) {
 		_, way.timed = control.(cc.Timed)
 		_, way.moves = control.(cc.Repacer)
 	}
-	ledger := mmu.NewLedger(spec.Receive.layout(spec.Kinds))
+	// The receive buffer is a one-port switch: a static limit per class, the rest is
+	// headroom.
+	size, others := spec.Receive.size(&spec.Port, spec.Flow)
+	ledger := mmu.NewLedger(mmu.Spec{Ports: 1, Size: size, Shared: size, Kinds: spec.Kinds})
 	n.ledger, n.view = ledger, ledger.View()
 	static, err := buffer.Policies.Get("static")
 	if err != nil {
@@ -207,7 +210,7 @@ func NewNIC(spec *NICSpec, drv NICDriver) (*NIC, error) {
 	if err != nil {
 		return nil, err
 	}
-	n.policy = &hostPolicy{Policy: limits, others: spec.Receive.others(&spec.Port, spec.Flow, n.view.Size())}
+	n.policy = &hostPolicy{Policy: limits, others: others}
 	n.initPort(0, spec.Port, spec.Flow)
 	n.ports[0].sched = spec.Scheduler
 	if spec.Checks != nil && n.flows.given == nil {

@@ -13,24 +13,25 @@ import (
 // frame at once, as a healthy NIC does.
 type ReceiveSpec struct {
 	Rate   units.Rate       // at which the host takes frames; 0: at once
-	Buffer units.Bytes      // where they wait meanwhile
+	Buffer units.Bytes      // where they wait meanwhile; see size
 	Xoff   units.Bytes      // per class: pause above it
 	Stuck  []units.Interval // the host takes nothing and pauses every lossless class
 }
 
-// layout is the receive buffer as a one-port switch: a static limit per class,
-// the rest is headroom.
-func (r *ReceiveSpec) layout(kinds [mmu.Classes]mmu.Kind) mmu.Spec {
-	size := r.Buffer
-	if size == 0 {
-		size = 1 << 40 // no limit of its own: the flow control bounds it
+// size is that of the receive buffer, and what other than lossless classes may hold of
+// it: the rest is promised to those. A host that is only stuck has what it promises
+// beside its buffer: nobody has made one large enough for it.
+func (r *ReceiveSpec) size(p *link.Port, scheme flowctl.Scheme) (all, others units.Bytes) {
+	promised := scheme.Reserve(p) + p.Queues()*r.Xoff
+	switch {
+	case r.Buffer == 0:
+		all = mmu.MaxBuffer
+	case r.Rate == 0:
+		all = min(r.Buffer+promised, mmu.MaxBuffer)
+	default:
+		all = r.Buffer
 	}
-	return mmu.Spec{Ports: 1, Size: size, Shared: size, Kinds: kinds}
-}
-
-// others is what other than lossless classes may hold: the rest is promised to those.
-func (r *ReceiveSpec) others(p *link.Port, scheme flowctl.Scheme, size units.Bytes) units.Bytes {
-	return max(0, size-scheme.Reserve(p)-p.Queues()*r.Xoff)
+	return all, max(0, all-promised)
 }
 
 // hostPolicy is that of a receive buffer: a static limit for each lossless class, and

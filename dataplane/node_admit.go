@@ -11,8 +11,8 @@ import (
 // is the same for a switch, for what a deadlock handler lets in, and for the receive
 // buffer of a host.
 
-// admit finds room for a frame. Control classes have no threshold: they take what
-// is left of the shared segment. It also returns whether the receiver is to be told
+// admit finds room for a frame. What is private to a queue comes first. Control classes
+// have nothing private and no threshold: they take what is left of the shared segment. It also returns whether the receiver is to be told
 // when the frame is there.
 func (n *node) admit(now units.Time, ip *port, a *mmu.Arrival) (seg mmu.Segment, tell bool) {
 	switch a.Kind {
@@ -23,6 +23,9 @@ func (n *node) admit(now units.Time, ip *port, a *mmu.Arrival) (seg mmu.Segment,
 			return mmu.Shared, false
 		}
 	default:
+		if n.view.In(a.In, a.Class, mmu.Private)+a.Bytes <= n.view.PrivateSize() {
+			return mmu.Private, false
+		}
 		if n.policy.Fits(now, n.view, a) {
 			return mmu.Shared, false
 		}

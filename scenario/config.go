@@ -170,7 +170,7 @@ type Reliability struct {
 // Receive is a host that takes frames slowly.
 type Receive struct {
 	Rate   units.Rate  `yaml:"rate" doc:"at which frames are taken; 0bps: at once"`
-	Buffer units.Bytes `yaml:"buffer" doc:"where they wait meanwhile"`
+	Buffer units.Bytes `yaml:"buffer" doc:"where they wait meanwhile; what does not fit is dropped. A host that is only stuck has room for its xoff and headroom beside it"`
 	Xoff   units.Bytes `yaml:"xoff" doc:"per class: the host pauses above it"`
 	Hosts  []string    `yaml:"hosts,omitempty" doc:"which ones; default: all"`
 }

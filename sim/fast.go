@@ -267,7 +267,7 @@ func (f *Fast) skip() bool {
 	next := min(f.until, f.pause, f.spec.nextAsk(f.now), f.deadlocks.next())
 	for _, w := range f.workers {
 		if len(w.far) > 0 {
-			next = min(next, units.Time(w.far[0]>>farNodeBits)*f.window)
+			next = min(next, units.Time(w.far[0].window)*f.window)
 		}
 	}
 	if next -= next % CheckPeriod; next <= f.now {
@@ -323,7 +323,7 @@ const slots = 128
 type worker struct {
 	f     *Fast
 	slots [slots][]uint64 // by window: bitmap of nodes
-	far   keyHeap
+	far   wakeHeap
 	arrivals
 	chunks
 	near near
@@ -363,7 +363,7 @@ func (w *worker) noteWindow(n *fastNode, index uint64) {
 		w.slots[index&(slots-1)][n.index>>6] |= 1 << (n.index & 63)
 		return
 	}
-	w.far.push(index<<farNodeBits | uint64(n.index))
+	w.far.push(farWake{index, n.index})
 }
 
 // windowOf returns the window of a time that is not before the current one. Most
@@ -395,30 +395,34 @@ func (w *worker) noteSelf(n *fastNode, at units.Time) {
 
 // due moves the far wakes of a window into its bitmap.
 func (w *worker) due(index uint64) {
-	for len(w.far) > 0 && w.far[0]>>farNodeBits <= index {
-		node := w.far.pop() & (1<<farNodeBits - 1)
+	for len(w.far) > 0 && w.far[0].window <= index {
+		node := w.far.pop().node
 		w.slots[index&(slots-1)][node>>6] |= 1 << (node & 63)
 	}
 }
 
-// farNodeBits is the width of a node's index in the keys of far wakes.
-const farNodeBits = 20
+// farWake is a node that has something to do in a distant window. Both do not fit one
+// word: windows can be as short as a picosecond.
+type farWake struct {
+	window uint64
+	node   int
+}
 
-// keyHeap is a binary heap of keys.
-type keyHeap []uint64
+// wakeHeap is a binary heap by window.
+type wakeHeap []farWake
 
-func (h *keyHeap) push(k uint64) {
+func (h *wakeHeap) push(k farWake) {
 	*h = append(*h, k)
 	a := *h
 	i := len(a) - 1
-	for i > 0 && k < a[(i-1)/2] {
+	for i > 0 && k.window < a[(i-1)/2].window {
 		a[i] = a[(i-1)/2]
 		i = (i - 1) / 2
 	}
 	a[i] = k
 }
 
-func (h *keyHeap) pop() uint64 {
+func (h *wakeHeap) pop() farWake {
 	a := *h
 	top, k := a[0], a[len(a)-1]
 	a = a[:len(a)-1]
@@ -429,10 +433,10 @@ func (h *keyHeap) pop() uint64 {
 		if c >= len(a) {
 			break
 		}
-		if c+1 < len(a) && a[c+1] < a[c] {
+		if c+1 < len(a) && a[c+1].window < a[c].window {
 			c++
 		}
-		if k <= a[c] {
+		if k.window <= a[c].window {
 			break
 		}
 		a[i] = a[c]

@@ -39,7 +39,7 @@ func loneFlow(index int) *scenario.Config {
 		if to == "host5" && t.Spines > 1 && d.chance(0.3) {
 			cfg.Routing.Pinned = []scenario.Pin{{From: "host0", To: to, Via: []string{"leaf0", fmt.Sprintf("spine%d", t.Spines-1), "leaf1", "spine0", "leaf2"}}}
 		}
-		if cfg.Routing.Name != "spray" && d.chance(0.3) { // the ways differ
+		if d.chance(0.3) { // the ways differ
 			odd := cable()
 			cfg.Topology.Overrides = []scenario.LinkOverride{{Match: "leaf*-spine0", Rate: odd.Rate, Delay: odd.Delay}}
 		}
@@ -48,6 +48,13 @@ func loneFlow(index int) *scenario.Config {
 	h.Ack.Size = pick[units.Bytes](d, 1, 64, 64, 64, units.Bytes(d.between(1, 3000)))
 	h.Ack.Every = pick(d, 1, 1, 2, 3, 16, 1000)
 	h.Reliability.Timeout, h.Reliability.MaxTimeout = 10*units.Second, 20*units.Second
+	if d.chance(0.3) {
+		h.Reliability.Name, h.Reliability.Window = pick(d, "sack", "irn"), pick(d, 0, 1, 10, d.between(1, 400))
+		h.Reliability.MinRTO, h.Reliability.RTOLow = 5*units.Second, 5*units.Second
+	}
+	if d.chance(0.2) {
+		cfg.Compat.Tick = pick(d, units.Nanosecond, 100*units.Picosecond)
+	}
 	h.CC = scenario.Choice{Name: "none"}
 	if d.chance(0.5) {
 		p := &cc.FixedParams{}

@@ -25,7 +25,7 @@ func TestDeepMistakesInTheEngineAreCaught(t *testing.T) {
 		{"boxes that reach a window too far", "boxes.go", "n.start + nearWindows*n.length", "n.start + (nearWindows+1)*n.length", byKey},
 		{"wires that are not looked at again", "arrivals.go", "left |= bit", "_ = bit", byKey},
 		{"the longer delay of a cable", "spec.go", "min(c.AtoB, c.BtoA)+", "max(c.AtoB, c.BtoA)+", byKey},
-		{"far wakes a window late", "fast.go", "w.far[0]>>farNodeBits <= index", "w.far[0]>>farNodeBits < index", byKey},
+		{"far wakes a window late", "fast.go", "w.far[0].window <= index", "w.far[0].window < index", byKey},
 		{"simultaneous arrivals by port", "insertion.go", "ranks[j-1] > r;", "false;", byInsertion},
 		{"what nodes did in the order of nodes", "insertion.go", "h[i].head.before(h[j].head)", "h[i].index < h[j].index", byInsertion},
 		{"ends of frames after what earlier windows planned", "insertion.go", "o.finalize(&o.ends[i])", "o.ends[i] = min(o.ends[i], thisWindow)", byInsertion},

@@ -24,6 +24,7 @@ type flowPath struct {
 	every       int        // packets per ACK
 	window      int64      // in packets; 0: none
 	rate        units.Rate // of the sender
+	overtakes   bool       // packets may overtake others, see alike
 }
 
 // stage is what frames pass one at a time: a link, or a host that takes them
@@ -32,6 +33,7 @@ type stage struct {
 	rate     units.Rate
 	overhead units.Bytes
 	delay    units.Time
+	tick     units.Time // see link.Port
 }
 
 // walker finds the paths of flows.
@@ -44,6 +46,7 @@ type walker struct {
 	slow    []uint16        // by host: number of its kind of stage, none when it takes frames at once
 	base    []int           // by node: number of its first link
 	steady  []steadyControl // by transport; nil: not one of these
+	windows []uint32        // by transport: packets that may be under way; 0: any number
 	name    []byte
 	ways    [2][][]int32 // of the last walk: links, there and back
 	rounds  uint32
@@ -106,12 +109,15 @@ func newWalker(l *layout.Layout, t *layout.Traffic) *walker {
 	}
 	w.order = make([]mention, len(w.kinds))
 	for _, h := range l.Transports() {
-		way, err := l.Transport(h, 0)
+		way, err := l.Transport(h, l.GivenRTT())
 		if err != nil {
 			panic(err)
 		}
 		steady, _ := way.Control().(steadyControl)
-		w.steady = append(w.steady, steady)
+		if way.Recovery == dataplane.GoBackN {
+			way.Window = 0
+		}
+		w.steady, w.windows = append(w.steady, steady), append(w.windows, way.Window)
 	}
 	return w
 }
@@ -135,7 +141,7 @@ type steadyControl interface {
 
 func (w *walker) link(node, port int) stage {
 	e := &w.l.PortEnds()[node][port]
-	return stage{e.Rate, w.l.Config.Switch.WireOverhead, e.Delay}
+	return stage{e.Rate, w.l.Config.Switch.WireOverhead, e.Delay, w.l.Config.Compat.Tick}
 }
 
 // walk sends the packets of a flow and its ACKs through the routers and returns a
@@ -257,13 +263,44 @@ func (w *walker) path(src, dst int, transport uint8) *flowPath {
 	line := w.l.PortEnds()[src][0].Rate
 	c.rate = line
 	if steady := w.steady[h.Way]; steady != nil {
-		steady.Start(0, &cc.Flow{Line: line, MTU: h.Payload + h.HeaderSize(), MSS: h.Payload, BaseRTT: w.l.BaseRTT()})
+		steady.Start(0, &cc.Flow{Line: line, MTU: h.Payload + h.HeaderSize(), MSS: h.Payload, BaseRTT: w.l.GivenRTT()})
 		c.rate = min(c.rate, steady.Rate(0))
 		if window := steady.Window(0); window < cc.Unlimited {
 			c.window = int64((window + h.Payload - 1) / h.Payload)
 		}
 	}
+	if n := int64(w.windows[h.Way]); n > 0 {
+		if c.window == 0 || n < c.window {
+			c.window = n
+		}
+		c.overtakes = len(c.there) > 1 // a short packet is quicker, and nobody minds
+	}
+	c.alike(c.there)
+	c.alike(c.back)
 	return c
+}
+
+// alike lets packets that go different ways in turn have the best of each hop: ways
+// stay apart, but all are as fast and as short as any. Where they are not, some packets
+// overtake others, and nothing short of the engine could tell how they fare; this is a
+// bound that none beats.
+func (c *flowPath) alike(ways [][]uint16) {
+	hops := len(ways[0])
+	for _, way := range ways {
+		hops = min(hops, len(way))
+		c.overtakes = c.overtakes || len(way) != len(ways[0])
+	}
+	for i := range hops {
+		best := c.stages[ways[0][i]]
+		for _, way := range ways {
+			s := &c.stages[way[i]]
+			best.rate, best.delay = max(best.rate, s.rate), min(best.delay, s.delay)
+		}
+		for _, way := range ways {
+			c.overtakes = c.overtakes || c.stages[way[i]] != best
+			c.stages[way[i]] = best
+		}
+	}
 }
 
 // stageOf returns the stage of a link by its number.

@@ -3,6 +3,7 @@ package ideal
 import (
 	"slices"
 
+	"github.com/xoff-net/xoff/base/link"
 	"github.com/xoff-net/xoff/base/units"
 )
 
@@ -57,7 +58,7 @@ func newPipeline(c *flowPath) *pipeline {
 	nic := &c.stages[c.there[0][0]]
 	p.gap = nic.tx(full)
 	if c.rate < nic.rate {
-		p.gap = c.rate.TxTime(full + nic.overhead)
+		p.gap = link.TxTime(c.rate, full+nic.overhead, nic.tick)
 	}
 	p.period = lcm(int64(len(c.there)), lcm(int64(c.every)*int64(len(c.back)), max(1, c.window)))
 	if p.period > maxPeriod {
@@ -66,7 +67,7 @@ func newPipeline(c *flowPath) *pipeline {
 	return p
 }
 
-func (s *stage) tx(b units.Bytes) units.Time { return s.rate.TxTime(b + s.overhead) }
+func (s *stage) tx(b units.Bytes) units.Time { return link.TxTime(s.rate, b+s.overhead, s.tick) }
 
 func lcm(a, b int64) int64 {
 	x, y := a, b
@@ -87,6 +88,9 @@ func (p *pipeline) fct(size units.Bytes) units.Time {
 			p.step()
 		}
 	}
+	if p.c.overtakes && full > 0 {
+		return p.lastFull()
+	}
 	t, _, _ := p.ready()
 	last := size - units.Bytes(full)*p.c.payload + p.c.header
 	for _, s := range p.c.there[full%int64(len(p.c.there))] {
@@ -94,6 +98,18 @@ func (p *pipeline) fct(size units.Bytes) units.Time {
 	}
 	for _, s := range p.c.back[p.acks%int64(len(p.c.back))] {
 		t = max(t, p.free[s]) + p.tx[s] + p.c.stages[s].delay
+	}
+	return t
+}
+
+// lastFull returns when the last full packet has arrived and an ACK has come back: the
+// one that is not full may have overtaken all others.
+func (p *pipeline) lastFull() units.Time {
+	way := p.c.there[(p.sent-1)%int64(len(p.c.there))]
+	end := way[len(way)-1]
+	t := p.free[end] + p.c.stages[end].delay
+	for _, s := range p.c.back[0] {
+		t += p.tx[s] + p.c.stages[s].delay
 	}
 	return t
 }

@@ -16,7 +16,7 @@ func randomPath(r *rand.Rand) *flowPath {
 		first := uint16(len(c.stages))
 		n := 1 + r.IntN(4)
 		for range n + 2 {
-			c.stages = append(c.stages, stage{rates[r.IntN(len(rates))], 0, units.Time(1 + r.IntN(1_000_000))})
+			c.stages = append(c.stages, stage{rate: rates[r.IntN(len(rates))], delay: units.Time(1 + r.IntN(1_000_000))})
 		}
 		list := [][]uint16{{first, first + 2}}
 		if r.IntN(3) == 0 {
@@ -75,7 +75,7 @@ func TestLeapsAreExact(t *testing.T) {
 // ps a frame, 10^8 of them and two more to cross 2 further links, 3 us of cable;
 // the ACK takes 3 x (5,120 ps + 1 us).
 func TestLongFlowIsCheap(t *testing.T) {
-	link := stage{100 * units.Gbps, 0, units.Microsecond}
+	link := stage{rate: 100 * units.Gbps, delay: units.Microsecond}
 	c := &flowPath{
 		stages: []stage{link, link, link, link, link, link}, there: [][]uint16{{0, 1, 2}}, back: [][]uint16{{3, 4, 5}},
 		payload: 1000, header: 48, ack: 64, every: 1, rate: 100 * units.Gbps,

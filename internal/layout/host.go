@@ -9,10 +9,7 @@ import (
 
 // NICs describes the hosts. A flow names its sender's transport.
 func (l *Layout) NICs(t *Traffic) ([]*dataplane.NICSpec, error) {
-	rtt := l.BaseRTT()
-	if t := l.Config.Compat.BaseRTT; t != 0 {
-		rtt = t
-	}
+	rtt := l.GivenRTT()
 	ways := l.Transports()
 	var sent []dataplane.Transport
 	for _, h := range ways {
@@ -75,7 +72,7 @@ func (l *Layout) Receive(node int) dataplane.ReceiveSpec {
 	for _, h := range cfg.Hosts {
 		slow = slow || h == l.Graph.Names[node]
 	}
-	if slow && cfg.Rate > 0 {
+	if slow {
 		spec.Rate, spec.Buffer = cfg.Rate, cfg.Buffer
 	}
 	return spec

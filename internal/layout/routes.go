@@ -49,6 +49,15 @@ func (l *Layout) roundTrip(h, to *HostSetting, there, back []HopLink) units.Time
 	return sum
 }
 
+// GivenRTT is the round trip that congestion control and IRN are told: BaseRTT, unless
+// the scenario gives another one.
+func (l *Layout) GivenRTT() units.Time {
+	if t := l.Config.Compat.BaseRTT; t != 0 {
+		return t
+	}
+	return l.BaseRTT()
+}
+
 // BaseRTT is the round trip of a full packet and its ACK on the longest path
 // from the first and the last host.
 func (l *Layout) BaseRTT() units.Time {

@@ -82,7 +82,7 @@ func (l *Layout) environment(w *scenario.Workload) *workload.Env {
 	}
 	return &workload.Env{
 		Fabric: l.fabric, Start: w.Start, Stop: stop, End: l.Config.Run.Stop.AtMost,
-		MaxSize: min(MaxFlow, l.Config.Hosts.Payload*(1<<31-1)), MaxDelay: topo.MaxDelay,
+		MaxSize: l.maxSize(w.Transport), MaxDelay: topo.MaxDelay,
 		Classes: &workload.Classes{Rand: workload.Stream(l.Config.Seed, "class/"+w.Name)},
 		Host: func(name string) (int32, bool) {
 			h := l.Host(name)
@@ -100,6 +100,20 @@ func (l *Layout) environment(w *scenario.Workload) *workload.Env {
 		Rand:      workload.Stream(l.Config.Seed, "workload/"+w.Name),
 		Hashes:    workload.Stream(l.Config.Seed, "hash/"+w.Name),
 	}
+}
+
+// maxSize is the largest flow of a transport whose packets can be numbered, whichever host
+// sends it.
+func (l *Layout) maxSize(transport string) units.Bytes {
+	size := MaxFlow
+	for _, h := range l.OfHosts {
+		for _, v := range h.Variants {
+			if v.Name == transport {
+				size = min(size, v.Payload*(1<<31-1))
+			}
+		}
+	}
+	return size
 }
 
 // openFile opens a file that is one: reading a device could take for ever.
