@@ -112,6 +112,7 @@ type Run struct {
 // Result is a run that ended.
 type Result struct {
 	Built   *build.Built
+	Outcome *metrics.Outcome // flow by flow and port by port
 	Summary *metrics.Summary
 	Wall    time.Duration
 	Verdict Verdict
@@ -246,7 +247,7 @@ func (r *Run) Start(ctx context.Context) (*Result, error) {
 		return nil, err
 	}
 	outcome := r.Built.Outcome(end, r.engine.Totals(), r.engine.Fabric(), err != nil)
-	done := &Result{Built: r.Built, Summary: outcome.Summarize(), Wall: wall}
+	done := &Result{Built: r.Built, Outcome: outcome, Summary: outcome.Summarize(), Wall: wall}
 	done.Unwritten = r.write(to, end, outcome, done)
 	done.Files = to.listed()
 	done.Verdict = judge(outer, r.Built, done.Summary, r.opts.Invariants, r.opts.Folder)

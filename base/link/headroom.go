@@ -90,10 +90,34 @@ func Eq1(rate units.Rate, delay units.Time, mtu units.Bytes) units.Bytes {
 // itself, travels and is processed; the frame that the upstream has begun; and
 // what is on the wire.
 func Exact(p *Port) units.Bytes {
-	frame := p.MTU + p.WireOverhead
-	pauses := units.Bytes(p.PauseFrames()) * (packet.PFCSize + p.WireOverhead)
-	wire := roundUp(p.Rate, p.DelayIn+p.DelayOut+p.PeerPFC().Processing)
-	return wire + 2*frame + pauses + p.mtuOut() + p.WireOverhead
+	frame, pauses := p.MTU+p.WireOverhead, units.Bytes(p.PauseFrames())
+	travel := p.DelayIn + p.DelayOut + p.PeerPFC().Processing
+	if p.Tick > 1 {
+		late := p.TxTime(p.Rate, p.mtuOut()+p.WireOverhead) + units.Time(pauses)*p.TxTime(p.Rate, p.pfcFrame())
+		return min(mmu.MaxBuffer, p.inTicks(travel+late)+2*frame)
+	}
+	return roundUp(p.Rate, travel) + 2*frame + pauses*p.pfcFrame() + p.mtuOut() + p.WireOverhead
+}
+
+// inTicks returns the most bytes that arrive in t where the times of frames are cut to
+// ticks: a frame of k ticks has less than k+1 of them worth of bytes, and the smallest
+// ones gain most. Frames that take no time at all are without limit.
+func (p *Port) inTicks(t units.Time) units.Bytes {
+	k := int64(p.TxTime(p.Rate, max(1, p.MinFrame)+p.WireOverhead) / p.Tick)
+	if k == 0 {
+		return mmu.MaxBuffer
+	}
+	b := roundUp(p.Rate, t)
+	return b + (b+units.Bytes(k)-1)/units.Bytes(k)
+}
+
+// pfcFrame is what a PFC frame of this port takes of the wire.
+func (p *Port) pfcFrame() units.Bytes {
+	size := units.Bytes(p.PFC.Size)
+	if size == 0 {
+		size = packet.PFCSize
+	}
+	return size + p.WireOverhead
 }
 
 // mtuOut is the largest frame that leaves: a PAUSE may have to wait for it.
@@ -115,7 +139,7 @@ func (p *Port) PauseFrames() int {
 // for that frame, or refreshes would take all of the wire.
 func (p *Port) MinQuanta() int {
 	const half = packet.QuantumBits / 8 / 2
-	return int((p.mtuOut() + packet.PFCSize + 2*p.WireOverhead + half - 1) / half)
+	return int((p.mtuOut() + p.WireOverhead + p.pfcFrame() + half - 1) / half)
 }
 
 // roundUp returns the bytes that pass in t, with a started byte counted.

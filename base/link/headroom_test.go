@@ -4,6 +4,7 @@ import (
 	"math"
 	"testing"
 
+	"github.com/xoff-net/xoff/base/mmu"
 	"github.com/xoff-net/xoff/base/units"
 )
 
@@ -55,6 +56,32 @@ func TestExact(t *testing.T) {
 		{"overhead", over, 54644},        // 2 x 25,000 + 3 x 1520 + 84
 		{"ordered", ordered, 54884},      // 2 x 25,000 + 3 x 1500 + 6 x 64: OFF and ON of 3 classes
 		{"uneven delays", uneven, 67065}, // 37,500 and a started byte + 25,000 + 4564
+	} {
+		if got := Exact(&c.p); got != c.want {
+			t.Errorf("%s: %d B, want %d B", c.name, got, c.want)
+		}
+	}
+}
+
+// A port whose PFC frames have another size, and one that counts in ticks of 1 ns. At
+// 100 Gbps a tick is 12.5 B. The longest frame (1500 B) takes 120 ns; a PAUSE of 60 B
+// 4 ns, not 4.8. The smallest frames of 64 B take 5 ns and not 5.12, 5 ticks, so 6/5 of
+// the line rate bounds what arrives: 4124 ns x 12.5 B x 6/5 = 61,860 B. With 2 frames 64,860 B.
+// Frames of 12 B would take no time: no headroom is enough.
+func TestExactInForeignModels(t *testing.T) {
+	port := Port{Rate: 100 * units.Gbps, DelayIn: 2 * units.Microsecond, DelayOut: 2 * units.Microsecond, MTU: 1500, MinFrame: 64}
+	large, ticks, nothing := port, port, port
+	large.PFC.Size = 1000
+	ticks.PFC.Size, ticks.Tick = 60, units.Nanosecond
+	nothing.MinFrame, nothing.Tick = 12, units.Nanosecond
+	for _, c := range []struct {
+		name string
+		p    Port
+		want units.Bytes
+	}{
+		{"large PAUSE", large, 55500}, // 2 x 25,000 + 3 x 1500 + 1000
+		{"ticks", ticks, 64860},
+		{"frames in no time", nothing, mmu.MaxBuffer},
 	} {
 		if got := Exact(&c.p); got != c.want {
 			t.Errorf("%s: %d B, want %d B", c.name, got, c.want)

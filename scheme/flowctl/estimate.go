@@ -147,7 +147,9 @@ func newTables(w weights, phi units.Bytes, rate units.Rate) (*tables, bool) {
 	e.wg, ok[0] = shiftOf(units.Ratio{Num: w.gradient.Den, Den: w.gradient.Num})
 	e.wv, ok[1] = shiftOf(units.Ratio{Num: w.deviation.Den, Den: w.deviation.Num})
 	e.k, ok[2] = shiftOf(w.k)
-	line := int64(rate) << (gradientBits - 3) / 1e12 // C
+	hi, lo := bits.Mul64(uint64(rate), 1<<(gradientBits-3))
+	quotient, _ := bits.Div64(hi, lo, 1e12)
+	line := int64(quotient) // C
 	for i := range e.steps {
 		e.steps[i] = line * int64(i) / estimateSteps
 		e.phis[i+1] = phi * units.Bytes(i+1) / estimateSteps

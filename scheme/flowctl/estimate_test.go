@@ -40,6 +40,20 @@ var arrivals = []struct {
 	{1640, 0, 10000, 10000},    // g -372.5: avg -90.5, dev 96.7: the deviation is what counts
 }
 
+// At 8 Tbps, a rate whose product with 2^21 needs more than 64 bits, the line rate is
+// 8e12 x 2^21 / 1e12 = 16,777,216 bytes per 2^24 ps, 1 B/ps. PHI = 32,000 B: a step of
+// the map is 524,288 and worth 1000 B. 100 B in 400 ps are g = 1/4 B/ps: g_avg is 1/16 and
+// v_avg 1/16 of the line rate, g_avg + 4 v_avg is 5/16 of it: 10 steps (11, should the
+// tables round up).
+func TestEstimateOfFastLinks(t *testing.T) {
+	s, _ := newTables(paperWeights, 32000, 8000*units.Gbps)
+	s.arrive(1000, 3, 1000)
+	s.arrive(1400, 3, 1100)
+	if got := s.estimate(3); got != 10000 && got != 11000 {
+		t.Errorf("%d B, want 10,000 or 11,000", got)
+	}
+}
+
 func TestEstimatesByHand(t *testing.T) {
 	e, q := newIdeal(paperWeights, 10000, 100*units.Gbps), gradient{at: never}
 	s, ok := newTables(paperWeights, 10000, 100*units.Gbps)
