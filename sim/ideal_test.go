@@ -5,11 +5,13 @@ import (
 	"math/rand/v2"
 	"testing"
 
+	"github.com/xoff-net/xoff/base/link"
 	"github.com/xoff-net/xoff/base/units"
 	"github.com/xoff-net/xoff/scenario"
 	"github.com/xoff-net/xoff/scenario/build"
 	"github.com/xoff-net/xoff/scheme/buffer"
 	"github.com/xoff-net/xoff/scheme/cc"
+	"github.com/xoff-net/xoff/scheme/flowctl"
 	"github.com/xoff-net/xoff/topo"
 	"github.com/xoff-net/xoff/workload"
 )
@@ -54,6 +56,7 @@ func loneFlow(index int) *scenario.Config {
 	}
 	if d.chance(0.2) {
 		cfg.Compat.Tick = pick(d, units.Nanosecond, 100*units.Picosecond)
+		cfg.Switch.FlowControl.Params = &flowctl.SIHParams{Headroom: link.Headroom{Rule: link.RuleBytes}} // nothing pauses
 	}
 	h.CC = scenario.Choice{Name: "none"}
 	if d.chance(0.5) {

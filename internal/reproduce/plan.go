@@ -297,6 +297,9 @@ func (e *Experiment) collect(w *wanted, row *sweep.Row, folder string) (*PointRe
 		Place: w.Place, Seed: w.point.Seed, Scenario: w.point.Key.Scenario,
 		Code: row.Verdict.Code, Message: row.Verdict.Message, Values: map[string]float64{},
 	}
+	if row.Verdict.Unfinished > 0 { // counted, and judged by the claims
+		p.Code, p.Message = 0, ""
+	}
 	if row.Summary == nil {
 		return p, nil
 	}

@@ -32,7 +32,9 @@ type Built struct {
 	Checks    []*dataplane.Checks // nil when invariants are off
 	Probes    []*metrics.Series
 
-	layout *layout.Layout
+	layout  *layout.Layout
+	first   []int32 // of each flow: by whose start it counts; nil: by its own
+	awaited []int32 // flows that the stop rule waits for
 }
 
 // Options are choices of a run that change no result.
@@ -117,6 +119,7 @@ func (b *builder) build() error {
 		return err
 	}
 	out.Ideal = ideal.FCTs(b.Layout, b.Traffic)
+	out.first = b.first()
 	spec.Done, spec.DoneAt = b.done(), b.doneAt()
 	return nil
 }

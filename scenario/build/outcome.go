@@ -16,21 +16,20 @@ import (
 func (b *Built) Outcome(end units.Time, totals sim.Totals, fabric sim.Fabric, partial bool) *metrics.Outcome {
 	return &metrics.Outcome{
 		Scenario: b.Config.Name, Seed: b.Config.Seed, End: end, Partial: partial, Totals: totals, Fabric: fabric,
-		Flows: b.Flows, Ideal: b.Ideal, Origin: b.Origin, Groups: b.Groups, Workloads: b.Workloads, Measured: b.measured,
-		Nodes: b.Graph.Names, Hosts: b.Graph.Names[:b.Graph.Hosts], Checks: b.Checks,
+		Flows: b.Flows, Ideal: b.Ideal, Origin: b.Origin, Groups: b.Groups, Workloads: b.Workloads,
+		Measured: func(i int) bool { return b.measured(i, end) },
+		Nodes:    b.Graph.Names, Hosts: b.Graph.Names[:b.Graph.Hosts], Checks: b.Checks,
 		Watched: b.Spec.WatchDeadlocks || b.Spec.StopAtDeadlock, Trees: b.Spec.LogPauses,
 		Grouping: metrics.Grouping{By: b.Config.Output.GroupBy, Sizes: b.Config.Output.SizeBuckets},
 	}
 }
 
-// measured reports whether a flow counts in summaries: it was offered, and began
-// in the measurement window.
-func (b *Built) measured(i int) bool {
-	start := b.Flows.Flow[i].Start
-	if began, ok := b.Flows.Began(i); ok {
-		start = began
-	}
-	return b.Flows.Offered(i) && b.layout.Measured(start)
+// measured reports whether a flow counts in summaries of a run that ended then: it
+// started, and it or the first that it waited for did so in the measurement window.
+func (b *Built) measured(i int, end units.Time) bool {
+	counts, _ := b.counts(i)
+	began, ok := b.Flows.Began(i)
+	return counts && ok && began <= end
 }
 
 // FlowControls returns the names of the schemes that ports run.
