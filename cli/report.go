@@ -30,6 +30,7 @@ func (a *app) print(done *run.Result, folder string, bySize bool) error {
 	w := &sheet{tab: tabwriter.NewWriter(a.out, 0, 0, 2, ' ', 0)}
 	w.heading(b, s, done.Wall)
 	w.flows(s, bySize)
+	w.operations(s)
 	w.network(b, s)
 	if done.Unwritten == nil {
 		w.files(folder, done.Files)
@@ -183,6 +184,7 @@ func (w *sheet) network(b *build.Built, s *metrics.Summary) {
 	w.deadlock(&s.Deadlock)
 	w.line("drops\t%s", drops(&s.Drops))
 	w.line("transport\t%s ECN marks, %s CNPs, %s packets sent again, %s timeouts", count(s.Network.Marks), count(s.Transport.CNPs), count(s.Transport.Retransmissions), count(s.Transport.Timeouts))
+	w.throughput(s)
 	w.line("buffer\tat most %s of %s in one switch, %s of it headroom", human(s.Buffer.Peak), bufferSizes(b), human(s.Buffer.PeakHeadroom))
 	if s.Invariants.Checked {
 		state := "all held"
@@ -196,6 +198,58 @@ func (w *sheet) network(b *build.Built, s *metrics.Summary) {
 		w.trees(t)
 	}
 }
+
+// operations shows how long collectives, requests and bursts took, if there are any.
+func (w *sheet) operations(s *metrics.Summary) {
+	if s.Operations == nil || s.Operations.Measured == 0 {
+		return
+	}
+	w.line("operations\tmeasured\tfinished\tmean\tp50\tp99\tmax")
+	for _, p := range s.Workloads {
+		o := p.Operations
+		if o == nil || o.Measured == 0 {
+			continue
+		}
+		if o.Time == nil {
+			w.line("%s\t%d\t%d\t-\t-\t-\t-", p.Name, o.Measured, o.Finished)
+			continue
+		}
+		w.line("%s\t%d\t%d\t%s\t%s\t%s\t%s", p.Name, o.Measured, o.Finished, human(o.Time.Mean), human(o.Time.P50), human(o.Time.P99), human(o.Time.Max))
+	}
+	if o := s.Operations; o.Slowest != nil {
+		w.line("  (the slowest, %s)", o.Slowest)
+	}
+	w.line("")
+}
+
+// throughput shows what flows delivered and how busy links were.
+func (w *sheet) throughput(s *metrics.Summary) {
+	w.line("goodput\t%s", goodput(&s.Throughput))
+	if len(s.Workloads) > 1 {
+		for _, p := range s.Workloads {
+			if p.Measured > 0 {
+				w.line("\t%s: %s", p.Name, goodput(&p.Throughput))
+			}
+		}
+	}
+	var parts []string
+	for _, l := range s.Links {
+		if l.Ports > 0 {
+			parts = append(parts, fmt.Sprintf("%s %.0f %%, at most %.0f %%", strings.ReplaceAll(l.Name, "_", " "), 100*l.Utilisation.Mean, 100*l.Utilisation.Max))
+		}
+	}
+	w.line("links used\t%s", strings.Join(parts, "; "))
+}
+
+func goodput(t *metrics.Throughput) string {
+	if t.Flows == nil {
+		return "nothing was delivered"
+	}
+	return fmt.Sprintf("%s in all; a flow %s, %s to %s", humanRate(t.Rate), humanRate(t.Flows.P50), humanRate(t.Flows.Min), humanRate(t.Flows.Max))
+}
+
+// humanRate prints a rate with three digits.
+func humanRate(bps float64) string { return units.Human(bps, "bps", "Kbps", "Mbps", "Gbps", "Tbps") }
 
 // deadlock says whether there was one. A run that nobody watched says nothing when
 // there is none at its end.

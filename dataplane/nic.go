@@ -433,7 +433,7 @@ func (n *NIC) leave(now units.Time, p *port, f *packet.Packet, ext packet.Ext, c
 	if n.watched || p.metered != 0 {
 		n.account(now, p, f, class)
 	}
-	p.busy = now + p.txTime(f.Size)
+	p.take(now, f)
 	n.drv.Transmit(0, f, ext, p.busy)
 }
 

@@ -79,6 +79,9 @@ func (f *Flows) Began(i int) (at units.Time, ok bool) {
 	return at, at != 0
 }
 
+// Begin notes that a flow that waited for others has started.
+func (f *Flows) Begin(i int, at units.Time) { f.wait.began[i] = at }
+
 // Until returns the time from which a flow does not start any more, or Never.
 func (f *Flows) Until(i int) units.Time {
 	if !f.Waits(i) {
@@ -117,7 +120,7 @@ func (n *NIC) release(now units.Time, flow uint32) {
 func (n *NIC) startReleased(now units.Time) {
 	for n.later.next() <= now {
 		d := n.later.pop()
-		n.flows.wait.began[d] = now
+		n.flows.Begin(int(d), now)
 		n.open(now, uint32(d))
 	}
 }

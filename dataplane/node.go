@@ -207,6 +207,7 @@ func (n *node) speak(now units.Time, p *port) bool {
 				f.Flags |= packet.Extended
 			}
 			p.busy = now + p.txTime(f.Size)
+			p.Stats.SentControl += uint64(f.Size) + uint64(p.overhead)
 			if n.tallies {
 				p.tally += units.Bytes(f.Size)
 			}
@@ -243,6 +244,7 @@ func (n *node) LinkChanged(now units.Time, port int, up bool) {
 func (n *node) PortStats(port int, now units.Time) PortStats {
 	p := &n.ports[port]
 	s := p.Stats
+	s.Sent = p.sent
 	for m := p.blocked; m != 0; m &= m - 1 {
 		c := bits.TrailingZeros8(m)
 		s.Blocked[c] += now - p.pauses.since[c]

@@ -39,6 +39,7 @@ type port struct {
 	// What is above fills a cache line, the queues of a switch the next one; what
 	// is below is used less.
 	queues [mmu.Classes]fifo
+	sent   [mmu.Classes]uint64 // bytes that took the wire, see PortStats.Sent
 
 	marker    mark.Marker
 	floor     units.Bytes // of the marker
@@ -57,7 +58,7 @@ type port struct {
 
 	Stats PortStats
 	tally units.Bytes // what telemetry counts; see stamps
-	_     [88]byte
+	_     [80]byte
 }
 
 // The size of a port is an odd number of cache lines: those that are used most then
@@ -78,6 +79,8 @@ type loopFrame struct {
 
 // PortStats counts what happened at a port.
 type PortStats struct {
+	Sent        [mmu.Classes]uint64 // bytes that left, wire overhead included
+	SentControl uint64              // the same of control frames of the link
 	Pauses      [mmu.Classes]uint64 // PAUSE sent for a class that was not paused
 	Resumes     [mmu.Classes]uint64 // RESUME sent
 	Refreshes   uint64              // frames that only repeated a pause
@@ -97,6 +100,12 @@ func (p *port) lost(now units.Time) bool {
 	}
 	p.Stats.Broken++
 	return true
+}
+
+// take gives the wire to a frame of a class.
+func (p *port) take(now units.Time, f *packet.Packet) {
+	p.sent[f.Class()] += uint64(f.Size) + uint64(p.overhead)
+	p.busy = now + p.txTime(f.Size)
 }
 
 // txTime returns how long a frame occupies the wire.

@@ -68,7 +68,7 @@ func (s *Switch) Forward(now units.Time, in int, p *packet.Packet) {
 		if s.watched {
 			s.leaves(now, op, p)
 		}
-		op.busy = now + op.txTime(p.Size)
+		op.take(now, p)
 		if s.stamps != nil {
 			s.passStamped(now, op, p)
 		} else {
@@ -298,7 +298,7 @@ func (s *Switch) send(now units.Time, p *port, class uint8, slot uint32) {
 		p.pauses.since[class] = now
 		p.meter.Sent(now, class, units.Bytes(f.Size))
 	}
-	p.busy = now + p.txTime(f.Size)
+	p.take(now, f)
 	if s.stamps != nil {
 		s.stampStored(now, p, f, slot)
 	}

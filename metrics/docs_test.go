@@ -40,6 +40,7 @@ func TestEveryColumnIsDocumented(t *testing.T) {
 	for _, f := range (&Outcome{Flows: dataplane.NewFlows(nil), Watched: true, Trees: true}).Tables() {
 		check(f.Name+".parquet", f.Columns)
 	}
+	check("operations.parquet", (&Outcome{}).operationColumns())
 	for _, e := range probe.Kinds.All() {
 		var params any
 		if e.Params != nil {
@@ -58,7 +59,7 @@ func TestEveryColumnIsDocumented(t *testing.T) {
 		check(e.Name, kind.Columns)
 	}
 	body := sections["summary.json"]
-	for _, v := range []any{Summary{}, Counts{}, Part{}, Pauses{}, Deadlock{}, PauseTrees{}, PauseTree{}, Drops{}, Transport{}, Network{}, Buffer{}, Invariants{}, Times{}} {
+	for _, v := range []any{Summary{}, Counts{}, Part{}, Pauses{}, Deadlock{}, PauseTrees{}, PauseTree{}, Drops{}, Transport{}, Network{}, Buffer{}, Invariants{}, Times{}, Throughput{}, Rates{}, Operations{}, Slowly{}, Links{}} {
 		kind := reflect.TypeOf(v)
 		for i := range kind.NumField() {
 			name, _, _ := strings.Cut(kind.Field(i).Tag.Get("json"), ",")

@@ -29,7 +29,9 @@ func (o *Outcome) flowColumns() []probe.Column {
 		{Name: "twice", Doc: "packets that had arrived before"},
 		{Name: "measured", Type: probe.Bool, Doc: "started in the measurement window: counts in summary.json"},
 		{Name: "finished", Type: probe.Bool, Doc: "the last ACK has arrived"},
-		{Name: "group", Doc: "burst of an incast, -1 for none"},
+		{Name: "group", Doc: "collective, request or burst that it belongs to, `operation` in operations.parquet; -1 for none"},
+		{Name: "delivered_bytes", Doc: "payload that had arrived in order by the end of the run"},
+		{Name: "goodput_bps", Type: probe.Float, May: true, Doc: "delivered_bytes over the time from start_ps to delivered_ps, or to the end of the run; null: not started"},
 	}
 }
 
@@ -60,11 +62,15 @@ func (o *Outcome) flowRow(row []int64, i int) []int64 {
 	if done {
 		fct, slowdown = int64(t), int64(math.Float64bits(o.slowdown(i, t)))
 	}
+	goodput := int64(probe.Null)
+	if o.started(i) {
+		goodput = int64(math.Float64bits(o.goodput(i)))
+	}
 	return append(row,
 		int64(i), int64(o.Origin[i]), int64(f.Src), int64(f.Dst), int64(f.Class), int64(f.Size), int64(o.start(i)),
 		known(send.Acked), known(recv.Delivered), fct, int64(o.Ideal[i]), slowdown,
 		int64(send.Resent), int64(send.Timeouts), int64(recv.Early), int64(recv.Twice),
-		word(o.Measured(i)), word(done), int64(o.Groups[i]),
+		word(o.Measured(i)), word(done), int64(o.Groups[i]), int64(o.delivered(i)), goodput,
 	)
 }
 

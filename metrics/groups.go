@@ -24,11 +24,12 @@ func (o *Outcome) groupFlows(s *Summary) {
 	}
 	all := c.part("", every, every, every)
 	s.Flows.Measured, s.Flows.Finished, s.Flows.Unfinished = all.Measured, all.Finished, all.Unfinished
-	s.FCT, s.Slowdown = all.FCT, all.Slowdown
+	s.FCT, s.Slowdown, s.Throughput = all.FCT, all.Slowdown, all.Throughput
 	s.GroupBy, s.Workloads, s.Sizes = o.Grouping.By, []Part{}, []Part{}
 	buckets := sizeNames(o.Grouping.Sizes)
 	for w, name := range o.Workloads {
 		p := c.part(name, w, every, every)
+		p.Operations = o.operationsOf(w)
 		if o.Grouping.By == "workload" {
 			p.Sizes = c.sizes(buckets, w, every)
 		}
@@ -56,6 +57,7 @@ type cells struct {
 	begin     []int32 // by cell: where its flows begin; one more at the end
 	fcts      []units.Time
 	slowdowns []float64
+	volume    volume
 }
 
 func (o *Outcome) newCells() *cells {
@@ -108,6 +110,7 @@ func (c *cells) sizes(names []string, workload, class int) []Part {
 func (c *cells) part(name string, workload, class, bucket int) Part {
 	p := Part{Name: name}
 	c.fcts, c.slowdowns = c.fcts[:0], c.slowdowns[:0]
+	c.volume.reset()
 	span := func(chosen, n int) (from, to int) {
 		if chosen == every {
 			return 0, n
@@ -122,6 +125,7 @@ func (c *cells) part(name string, workload, class, bucket int) Part {
 			// Buckets lie side by side.
 			for _, i := range c.flows[c.begin[c.index(w, k, b0)]:c.begin[c.index(w, k, b1-1)+1]] {
 				p.Measured++
+				c.volume.add(c.o, int(i))
 				if fct, done := c.o.fct(int(i)); done {
 					c.fcts = append(c.fcts, fct)
 					c.slowdowns = append(c.slowdowns, c.o.slowdown(int(i), fct))
@@ -131,7 +135,7 @@ func (c *cells) part(name string, workload, class, bucket int) Part {
 	}
 	p.Finished = len(c.fcts)
 	p.Unfinished = p.Measured - p.Finished
-	p.FCT, p.Slowdown = timesOf(c.fcts), ratiosOf(c.slowdowns)
+	p.FCT, p.Slowdown, p.Throughput = timesOf(c.fcts), ratiosOf(c.slowdowns), c.volume.sum()
 	return p
 }
 

@@ -60,7 +60,7 @@ func TestGroupsAgainstFilter(t *testing.T) {
 	r := rand.New(rand.NewPCG(1, 2))
 	n := 500
 	list := make([]dataplane.Flow, n)
-	o := &Outcome{Workloads: []string{"a", "b", "c"}, Grouping: DefaultGrouping(), Measured: func(i int) bool { return i%7 != 0 }}
+	o := &Outcome{Workloads: []string{"a", "b", "c"}, Grouping: DefaultGrouping(), Payloads: []units.Bytes{1000}, Measured: func(i int) bool { return i%7 != 0 }}
 	for i := range list {
 		list[i] = dataplane.Flow{Size: 1 + units.Bytes(r.IntN(1<<(10+r.IntN(15)))), Class: uint8(r.IntN(8))}
 		o.Origin = append(o.Origin, int32(r.IntN(3)))
@@ -76,17 +76,20 @@ func TestGroupsAgainstFilter(t *testing.T) {
 		p := Part{Name: name}
 		var fcts []units.Time
 		var slow []float64
+		var moved volume
+		moved.reset()
 		for i := range list {
 			if !o.Measured(i) || !want(i) {
 				continue
 			}
 			p.Measured++
+			moved.add(o, i)
 			if fct, done := o.fct(i); done {
 				fcts, slow = append(fcts, fct), append(slow, o.slowdown(i, fct))
 			}
 		}
 		p.Finished, p.Unfinished = len(fcts), p.Measured-len(fcts)
-		p.FCT, p.Slowdown = timesOf(fcts), ratiosOf(slow)
+		p.FCT, p.Slowdown, p.Throughput = timesOf(fcts), ratiosOf(slow), moved.sum()
 		return p
 	}
 	limits := append(slices.Clone(o.Grouping.Sizes), units.Bytes(1)<<60)

@@ -31,7 +31,7 @@ func outcome() *Outcome {
 	flows.Recv[3] = dataplane.RecvResult{Delivered: 400} // its last ACK is still on the way
 	o := &Outcome{
 		Scenario: "four", Seed: 9, End: 600, Flows: flows,
-		Ideal: []units.Time{100, 50, 100, 100}, Origin: []int32{0, 0, 1, 1}, Groups: []int32{-1, -1, 0, 0},
+		Ideal: []units.Time{100, 50, 100, 100}, Origin: []int32{0, 0, 1, 1}, Groups: []int32{-1, -1, 0, 0}, Payloads: []units.Bytes{1000},
 		Measured:  func(i int) bool { return i > 0 },
 		Workloads: []string{"web", "incast"}, Hosts: []string{"a", "b", "c"}, Nodes: []string{"a", "b", "c", "s"}, Grouping: DefaultGrouping(),
 	}
@@ -163,11 +163,11 @@ func TestFlowsParquet(t *testing.T) {
 func TestFlowsCSV(t *testing.T) {
 	_, text := written(t, outcome(), "flows")
 	want := strings.Join([]string{
-		"id,workload,src,dst,class,size_bytes,start_ps,acked_ps,delivered_ps,fct_ps,ideal_ps,slowdown,resent,timeouts,early,twice,measured,finished,group",
-		"0,web,a,b,1,1000,0,500,,500,100,5,0,0,0,0,false,true,-1",
-		"1,web,b,a,2,10000,10,110,90,100,50,2,2,1,3,1,true,true,-1",
-		"2,incast,a,c,1,10001,20,320,,300,100,3,0,0,0,0,true,true,0",
-		"3,incast,c,b,3,5000,30,,400,,100,,0,0,0,0,true,false,0",
+		"id,workload,src,dst,class,size_bytes,start_ps,acked_ps,delivered_ps,fct_ps,ideal_ps,slowdown,resent,timeouts,early,twice,measured,finished,group,delivered_bytes,goodput_bps",
+		"0,web,a,b,1,1000,0,500,,500,100,5,0,0,0,0,false,true,-1,0,0",
+		"1,web,b,a,2,10000,10,110,90,100,50,2,2,1,3,1,true,true,-1,10000,1e+15",
+		"2,incast,a,c,1,10001,20,320,,300,100,3,0,0,0,0,true,true,0,0,0",
+		"3,incast,c,b,3,5000,30,,400,,100,,0,0,0,0,true,false,0,5000,1.0810810810810811e+14",
 	}, "\n") + "\n"
 	if string(text) != want {
 		t.Errorf("got\n%swant\n%s", text, want)

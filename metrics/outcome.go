@@ -25,7 +25,9 @@ type Outcome struct {
 	Flows     *dataplane.Flows
 	Ideal     []units.Time     // by flow: completion time in an empty network
 	Origin    []int32          // by flow: index into Workloads
-	Groups    []int32          // by flow: burst of an incast, -1 for none
+	Groups    []int32          // by flow: operation of its workload, -1 for none
+	Waits     []dataplane.Wait // what flows wait for, by flow
+	Payloads  []units.Bytes    // of a full packet, by transport
 	Measured  func(i int) bool // whether a flow counts in summaries
 	Workloads []string         // names
 	Nodes     []string         // names, by node number
@@ -34,6 +36,8 @@ type Outcome struct {
 	Watched   bool // for deadlocks, while it went
 	Trees     bool // pauses were kept
 	Grouping  Grouping
+
+	ops []operation // once they were asked for
 }
 
 // Grouping says which subsets of the flows have statistics of their own.
@@ -85,6 +89,9 @@ func (o *Outcome) Tables() []File {
 		{"flows", "one row per flow", o.flowColumns(), o.writeFlows},
 		{"ports", "one row per port and class: pauses, blocked time, drops, marks, watermarks", o.portColumns(), o.writePorts},
 		{"pools", "one row per switch and pool of its buffer: size and watermark", o.poolColumns(), o.writePools},
+	}
+	if len(o.operations()) > 0 {
+		files = append(files, File{"operations", "one row per collective, request or burst: completion time, what held it up", o.operationColumns(), o.writeOperations})
 	}
 	if o.Watched {
 		files = append(files, File{"deadlocks", "one row per deadlock and queue that was stuck in it", o.deadlockColumns(), o.writeDeadlocks})

@@ -1,8 +1,11 @@
 package metrics
 
 import (
+	"math"
+
 	"github.com/xoff-net/xoff/base/mmu"
 	"github.com/xoff-net/xoff/base/probe"
+	"github.com/xoff-net/xoff/base/units"
 	"github.com/xoff-net/xoff/sim"
 )
 
@@ -12,7 +15,7 @@ func (o *Outcome) portColumns() []probe.Column {
 	cols := []probe.Column{
 		{Name: "node", Type: probe.Text, Texts: o.Nodes, Doc: "name of the node"},
 		{Name: "port", Doc: "number of the port, from 0"},
-		{Name: "peer", Type: probe.Text, Texts: o.Nodes, Doc: "node at the other end of the cable"},
+		{Name: "peer", Type: probe.Text, May: true, Texts: o.Nodes, Doc: "node at the other end of the cable; null: no cable"},
 		{Name: "class", Doc: "traffic class"},
 		{Name: "kind", Type: probe.Text, Texts: []string{"unused", "control", "lossless", "lossy"}, Doc: "how the class is treated"},
 		{Name: "pauses_sent", Doc: "PAUSE for a class that was not paused"},
@@ -31,7 +34,11 @@ func (o *Outcome) portColumns() []probe.Column {
 	} {
 		cols = append(cols, probe.Column{Name: m.name, May: true, Doc: m.doc + "; null for a host, and where output.watermarks is false"})
 	}
-	return append(cols, probe.Column{Name: "headroom_bytes", Doc: "headroom set aside for the port, all classes together"})
+	return append(cols,
+		probe.Column{Name: "headroom_bytes", Doc: "headroom set aside for the port, all classes together"},
+		probe.Column{Name: "sent_bytes", Doc: "that left by the port, preamble and gap included where switch.wire_overhead has them"},
+		probe.Column{Name: "utilisation", Type: probe.Float, Doc: "share of the time of the run for which these took the wire"},
+		probe.Column{Name: "control_bytes", Doc: "the same of control frames of the link such as PAUSE, which belong to no class"})
 }
 
 var dropColumns = [probe.NumReasons]string{
@@ -56,8 +63,11 @@ func (o *Outcome) writePorts(t *Table) error {
 }
 
 func (o *Outcome) portRow(row []int64, p *sim.PortResult, c uint8) []int64 {
-	s := &p.Stats
-	row = append(row, int64(p.Node), int64(p.Port), int64(p.Peer), int64(c), int64(p.View.Kind(c)),
+	s, peer := &p.Stats, int64(p.Peer)
+	if p.Peer < 0 {
+		peer = probe.Null
+	}
+	row = append(row, int64(p.Node), int64(p.Port), peer, int64(c), int64(p.View.Kind(c)),
 		int64(s.Pauses[c]), int64(s.Resumes[c]), int64(s.Blocked[c]), int64(s.Marks[c]))
 	for _, n := range s.Drops[c] {
 		row = append(row, int64(n))
@@ -69,7 +79,8 @@ func (o *Outcome) portRow(row []int64, p *sim.PortResult, c uint8) []int64 {
 		}
 		row = append(row, b)
 	}
-	return append(row, int64(p.Headroom))
+	sent := units.Bytes(s.Sent[c])
+	return append(row, int64(p.Headroom), int64(sent), int64(math.Float64bits(o.utilisation(p.Rate, sent))), int64(s.SentControl))
 }
 
 // poolColumns is the layout of pools.parquet: one row per switch and segment of

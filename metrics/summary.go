@@ -22,12 +22,15 @@ type Summary struct {
 	End        units.Time  `json:"end_ps"`  // simulated time at which the run ended
 	Partial    bool        `json:"partial"` // the run was interrupted
 	Flows      Counts      `json:"flows"`
-	FCT        *Times      `json:"fct_ps"`   // of measured finished flows, start to last ACK; null for none
-	Slowdown   *Ratios     `json:"slowdown"` // FCT over that in an empty network
-	GroupBy    string      `json:"group_by"` // which parts are told apart by size, too: workload, class, none
+	FCT        *Times      `json:"fct_ps"`               // of measured finished flows, start to last ACK; null for none
+	Slowdown   *Ratios     `json:"slowdown"`             // FCT over that in an empty network
+	GroupBy    string      `json:"group_by"`             // which parts are told apart by size, too: workload, class, none
+	Throughput Throughput  `json:"throughput"`           // of the measured flows
+	Operations *Operations `json:"operations,omitempty"` // collectives, requests and bursts; absent where there are none
 	Workloads  []Part      `json:"workloads"`
 	Classes    []Part      `json:"classes,omitempty"` // by traffic class, when group_by says so
 	Sizes      []Part      `json:"sizes"`             // by flow size
+	Links      []Links     `json:"links"`
 	Pauses     Pauses      `json:"pauses"`
 	Deadlock   Deadlock    `json:"deadlock"`
 	PauseTrees *PauseTrees `json:"pause_trees,omitempty"` // with output.pause_tree
@@ -42,20 +45,22 @@ type Summary struct {
 type Counts struct {
 	Offered    int `json:"offered"`    // generated, whether or not they count
 	Completed  int `json:"completed"`  // of the offered ones
-	Measured   int `json:"measured"`   // started in the measurement window
+	Measured   int `json:"measured"`   // started in the measurement window, or wait for one that did and have started
 	Finished   int `json:"finished"`   // of the measured ones
 	Unfinished int `json:"unfinished"` // of the measured ones
 }
 
 // Part is a subset of the measured flows.
 type Part struct {
-	Name       string  `json:"name"`
-	Measured   int     `json:"measured"`
-	Finished   int     `json:"finished"`
-	Unfinished int     `json:"unfinished"`
-	FCT        *Times  `json:"fct_ps"`
-	Slowdown   *Ratios `json:"slowdown"`
-	Sizes      []Part  `json:"sizes,omitempty"` // the same by size, when group_by says so
+	Name       string      `json:"name"`
+	Measured   int         `json:"measured"`
+	Finished   int         `json:"finished"`
+	Unfinished int         `json:"unfinished"`
+	FCT        *Times      `json:"fct_ps"`
+	Slowdown   *Ratios     `json:"slowdown"`
+	Throughput Throughput  `json:"throughput"`
+	Operations *Operations `json:"operations,omitempty"` // of a workload that has any
+	Sizes      []Part      `json:"sizes,omitempty"`      // the same by size, when group_by says so
 }
 
 // Pauses is what flow control did.
@@ -135,6 +140,7 @@ func (o *Outcome) Summarize() *Summary {
 		Invariants: o.invariants(),
 	}
 	o.groupFlows(s)
+	s.Operations, s.Links = o.operationsOf(every), o.links()
 	return s
 }
 

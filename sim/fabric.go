@@ -19,11 +19,12 @@ type Fabric struct {
 
 // PortResult is a port after the run.
 type PortResult struct {
-	Node, Port, Peer int
+	Node, Port, Peer int // Peer is -1 without a cable
 	Host             bool
 	Stats            dataplane.PortStats
 	View             mmu.View
 	Headroom         units.Bytes // set aside for it
+	Rate             units.Rate
 }
 
 // PoolResult is the buffer of a switch after the run.
@@ -41,22 +42,34 @@ func (f *Fast) Fabric() Fabric { return fabric(f.spec, f.nics, f.switches, f.dea
 func (o *Oracle) Fabric() Fabric { return fabric(o.spec, o.nics, o.switches, o.deadlocks, o.now) }
 
 func fabric(spec *Spec, nics []*dataplane.NIC, switches []*dataplane.Switch, d *deadlocks, now units.Time) Fabric {
-	peers := make(map[End]int)
+	cables := make(map[End]*Cable)
 	for i := range spec.Cables {
 		c := &spec.Cables[i]
-		peers[c.A], peers[c.B] = c.B.Node, c.A.Node
+		cables[c.A], cables[c.B] = c, c
+	}
+	of := func(at End) (peer int, rate units.Rate) {
+		switch c := cables[at]; {
+		case c == nil:
+			return -1, 0
+		case c.A == at:
+			return c.B.Node, c.Rate
+		default:
+			return c.A.Node, c.Rate
+		}
 	}
 	var all Fabric
 	for i, n := range nics {
+		peer, rate := of(End{Node: i})
 		all.Ports = append(all.Ports, PortResult{
-			Node: i, Peer: peers[End{Node: i}], Host: true, Stats: n.PortStats(0, now), View: n.View(), Headroom: n.Headroom(0),
+			Node: i, Peer: peer, Rate: rate, Host: true, Stats: n.PortStats(0, now), View: n.View(), Headroom: n.Headroom(0),
 		})
 	}
 	for i, s := range switches {
 		node := len(nics) + i
 		for p := range s.Ports() {
+			peer, rate := of(End{node, p})
 			all.Ports = append(all.Ports, PortResult{
-				Node: node, Port: p, Peer: peers[End{node, p}], Stats: s.PortStats(p, now), View: s.View(), Headroom: s.Headroom(p),
+				Node: node, Port: p, Peer: peer, Rate: rate, Stats: s.PortStats(p, now), View: s.View(), Headroom: s.Headroom(p),
 			})
 		}
 		all.Pools = append(all.Pools, pool(node, spec.Switches[i], s))

@@ -48,7 +48,7 @@ func (r *Run) fabric() ([]report.Section, error) {
 	if s := dropped(ports); s != nil {
 		list = append(list, *s)
 	}
-	return append(list, r.pauses(ports), buffers(pools)), nil
+	return append(list, r.throughput(ports), r.pauses(ports), buffers(pools)), nil
 }
 
 // deadlock names the loop that closed first; nil when none did.

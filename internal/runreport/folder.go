@@ -152,21 +152,23 @@ func (t *tableFile) column(name string, use func(parquet.Value)) error {
 
 // port is a row of ports.parquet: a class of a port.
 type port struct {
-	Node        string `parquet:"node"`
-	Port        int64  `parquet:"port"`
-	Peer        string `parquet:"peer"`
-	Class       int64  `parquet:"class"`
-	Pauses      int64  `parquet:"pauses_sent"`
-	Blocked     int64  `parquet:"blocked_ps"`
-	Marks       int64  `parquet:"marks"`
-	NoRoute     int64  `parquet:"drops_no_route"`
-	Overflow    int64  `parquet:"drops_overflow"`
-	Lossless    int64  `parquet:"drops_lossless"`
-	Handler     int64  `parquet:"drops_deadlock_handler"`
-	Link        int64  `parquet:"drops_link"`
-	PeakEgress  int64  `parquet:"peak_egress_bytes,optional"`
-	PeakHeadrom int64  `parquet:"peak_headroom_bytes,optional"`
-	Headroom    int64  `parquet:"headroom_bytes"`
+	Node        string  `parquet:"node"`
+	Port        int64   `parquet:"port"`
+	Peer        string  `parquet:"peer,optional"`
+	Class       int64   `parquet:"class"`
+	Pauses      int64   `parquet:"pauses_sent"`
+	Blocked     int64   `parquet:"blocked_ps"`
+	Marks       int64   `parquet:"marks"`
+	NoRoute     int64   `parquet:"drops_no_route"`
+	Overflow    int64   `parquet:"drops_overflow"`
+	Lossless    int64   `parquet:"drops_lossless"`
+	Handler     int64   `parquet:"drops_deadlock_handler"`
+	Link        int64   `parquet:"drops_link"`
+	PeakEgress  int64   `parquet:"peak_egress_bytes,optional"`
+	PeakHeadrom int64   `parquet:"peak_headroom_bytes,optional"`
+	Headroom    int64   `parquet:"headroom_bytes"`
+	Sent        int64   `parquet:"sent_bytes"`
+	Utilisation float64 `parquet:"utilisation"`
 }
 
 // name is how people find a port.

@@ -24,7 +24,7 @@ func (r *Run) Document() (*report.Document, error) {
 		Badges: badges(s),
 	}
 	d.Sections = append(d.Sections, report.Section{Heading: "Summary", Blocks: []report.Block{facts(s)}})
-	for _, part := range []func() ([]report.Section, error){r.flows, r.fabric, r.series} {
+	for _, part := range []func() ([]report.Section, error){r.flows, r.operations, r.fabric, r.series} {
 		sections, err := part()
 		if err != nil {
 			return nil, err
@@ -86,6 +86,15 @@ func facts(s *metrics.Summary) report.Facts {
 		add("slowdown mean", ratio(s.Slowdown.Mean))
 		add("slowdown p50", ratio(s.Slowdown.P50))
 		add("slowdown p99", ratio(s.Slowdown.P99))
+	}
+	if o := s.Operations; o != nil && o.Time != nil {
+		add("operations", units.Thousands(uint64(o.Measured)))
+		add("completion of an operation, p50", o.Time.P50.Human())
+		add("completion of an operation, p99", o.Time.P99.Human())
+	}
+	if s.Throughput.Flows != nil {
+		add("goodput, all flows", rate(s.Throughput.Rate))
+		add("goodput of a flow, p50", rate(s.Throughput.Flows.P50))
 	}
 	add("pauses", units.Thousands(s.Pauses.Pauses))
 	add("queues stood still, in total", s.Pauses.Blocked.Human())

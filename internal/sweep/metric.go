@@ -131,7 +131,7 @@ var goals = []struct {
 	prefix string
 	goal   int
 }{
-	{"flows.finished", 1}, {"flows.completed", 1}, {"flows.unfinished", -1}, {"fct_ps.", -1}, {"slowdown.", -1},
+	{"throughput.", 1}, {"operations.finished", 1}, {"operations.measured", 0}, {"operations.slowest.", 0}, {"operations.", -1}, {"flows.finished", 1}, {"flows.completed", 1}, {"flows.unfinished", -1}, {"fct_ps.", -1}, {"slowdown.", -1},
 	{"pauses.", -1}, {"deadlock.onset_ps", 1}, {"deadlock.", -1}, {"pause_trees.", -1}, {"drops.", -1}, {"transport.", -1}, {"buffer.", -1}, {"invariants.", -1},
 }
 
@@ -139,7 +139,10 @@ var goals = []struct {
 func goalOf(name string) int {
 	for _, list := range []string{"workloads.", "sizes."} {
 		if rest, ok := strings.CutPrefix(name, list); ok {
-			for _, part := range []string{".fct_ps.", ".slowdown."} {
+			if strings.Contains(rest, ".throughput.") {
+				return 1
+			}
+			for _, part := range []string{".fct_ps.", ".slowdown.", ".operations.completion_ps."} {
 				if strings.Contains(rest, part) {
 					return -1
 				}
@@ -168,6 +171,8 @@ func Format(name string, v float64) string {
 		return units.Human(v, "ps", "ns", "us", "ms", "s")
 	case strings.HasSuffix(name, "_bytes"):
 		return units.Human(v, "B", "KB", "MB", "GB", "TB")
+	case strings.Contains(name, "_bps.") || strings.HasSuffix(name, "_bps"):
+		return units.Human(v, "bps", "Kbps", "Mbps", "Gbps", "Tbps")
 	case strings.Contains(name, "slowdown."):
 		return fmt.Sprintf("%.2f", v)
 	case v == float64(int64(v)) || v >= 1000:
@@ -178,5 +183,5 @@ func Format(name string, v float64) string {
 
 // Title names a metric for people: what its unit says is in the value.
 func Title(name string) string {
-	return strings.ReplaceAll(strings.TrimSuffix(name, "_bytes"), "_ps", "")
+	return strings.NewReplacer("_ps", "", "_bps", "").Replace(strings.TrimSuffix(name, "_bytes"))
 }

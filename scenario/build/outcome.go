@@ -16,12 +16,21 @@ import (
 func (b *Built) Outcome(end units.Time, totals sim.Totals, fabric sim.Fabric, partial bool) *metrics.Outcome {
 	return &metrics.Outcome{
 		Scenario: b.Config.Name, Seed: b.Config.Seed, End: end, Partial: partial, Totals: totals, Fabric: fabric,
-		Flows: b.Flows, Ideal: b.Ideal, Origin: b.Origin, Groups: b.Groups, Workloads: b.Workloads,
+		Flows: b.Flows, Ideal: b.Ideal, Origin: b.Origin, Groups: b.Groups, Waits: b.Waits, Payloads: b.payloads(), Workloads: b.Workloads,
 		Measured: func(i int) bool { return b.measured(i, end) },
 		Nodes:    b.Graph.Names, Hosts: b.Graph.Names[:b.Graph.Hosts], Checks: b.Checks,
 		Watched: b.Spec.WatchDeadlocks || b.Spec.StopAtDeadlock, Trees: b.Spec.LogPauses,
 		Grouping: metrics.Grouping{By: b.Config.Output.GroupBy, Sizes: b.Config.Output.SizeBuckets},
 	}
+}
+
+// payloads returns the payload of full packets, by transport.
+func (b *Built) payloads() []units.Bytes {
+	var list []units.Bytes
+	for _, h := range b.layout.Transports() {
+		list = append(list, h.Payload)
+	}
+	return list
 }
 
 // measured reports whether a flow counts in summaries of a run that ended then: it

@@ -1,0 +1,158 @@
+package metrics
+
+import (
+	"slices"
+
+	"github.com/xoff-net/xoff/base/units"
+)
+
+// Throughput is what a set of measured flows delivered: payload that reached its
+// destination in order, of flows that did not finish too.
+type Throughput struct {
+	Delivered units.Bytes `json:"delivered_bytes"`
+	Rate      float64     `json:"goodput_bps"`      // of all together, from the first start to the last delivery, or to the end of the run if one is unfinished
+	Flows     *Rates      `json:"flow_goodput_bps"` // of each, from its own start; null: none has started
+}
+
+// Rates are the statistics of a set of rates, in bits per second; the slow ones are of
+// interest.
+type Rates struct {
+	Mean float64 `json:"mean"`
+	Min  float64 `json:"min"`
+	P1   float64 `json:"p1"`
+	P5   float64 `json:"p5"`
+	P50  float64 `json:"p50"`
+	Max  float64 `json:"max"`
+}
+
+// ratesOf sorts its argument. It returns nil for no values.
+func ratesOf(v []float64) *Rates {
+	if len(v) == 0 {
+		return nil
+	}
+	slices.Sort(v)
+	sum := 0.0
+	for _, x := range v {
+		sum += x
+	}
+	return &Rates{
+		Mean: sum / float64(len(v)), Min: v[0], P1: NearestRank(v, 10), P5: NearestRank(v, 50), P50: NearestRank(v, 500), Max: v[len(v)-1],
+	}
+}
+
+// delivered returns the payload of a flow that had reached its destination in order by
+// the end of the run.
+func (o *Outcome) delivered(i int) units.Bytes {
+	f, recv := &o.Flows.Flow[i], &o.Flows.Recv[i]
+	if recv.Delivered != 0 {
+		return f.Size
+	}
+	return min(f.Size, units.Bytes(recv.Next)*o.Payloads[f.Transport])
+}
+
+// until returns when a flow was delivered, or the end of the run.
+func (o *Outcome) until(i int) units.Time {
+	if t := o.Flows.Recv[i].Delivered; t != 0 {
+		return t
+	}
+	return o.End
+}
+
+// started reports whether a flow has begun.
+func (o *Outcome) started(i int) bool {
+	at, ok := o.Flows.Began(i)
+	return ok && at <= o.End
+}
+
+// goodput returns the rate of a flow that has started, from its start to its delivery
+// or to the end of the run.
+func (o *Outcome) goodput(i int) float64 { return bps(o.delivered(i), o.until(i)-o.start(i)) }
+
+// bps is a rate in bits per second. Both numbers are converted exactly, so that the
+// quotient has the same bits on every machine.
+func bps(b units.Bytes, t units.Time) float64 {
+	if t <= 0 {
+		return 0
+	}
+	return float64(8*b) / float64(t) * 1e12
+}
+
+// volume adds up what flows delivered.
+type volume struct {
+	Throughput
+	first, last units.Time
+	rates       []float64
+}
+
+func (v *volume) reset() {
+	*v = volume{first: units.Never, rates: v.rates[:0]}
+}
+
+func (v *volume) add(o *Outcome, i int) {
+	v.Delivered += o.delivered(i)
+	v.first, v.last = min(v.first, o.start(i)), max(v.last, o.until(i))
+	v.rates = append(v.rates, o.goodput(i))
+}
+
+func (v *volume) sum() Throughput {
+	t := v.Throughput
+	if len(v.rates) > 0 {
+		t.Rate = bps(t.Delivered, v.last-v.first)
+	}
+	t.Flows = ratesOf(v.rates)
+	return t
+}
+
+// Links is what the ports of one kind sent.
+type Links struct {
+	Name        string      `json:"name"` // from_hosts, to_hosts or between_switches
+	Ports       int         `json:"ports"`
+	Sent        units.Bytes `json:"sent_bytes"`
+	Utilisation struct {
+		Mean float64 `json:"mean"` // over the ports and the time of the run; 1: always busy
+		Max  float64 `json:"max"`
+	} `json:"utilisation"`
+	Busiest string `json:"busiest"` // port with that maximum
+}
+
+// links sums up the ports by what they connect.
+func (o *Outcome) links() []Links {
+	list := []Links{{Name: "from_hosts"}, {Name: "to_hosts"}, {Name: "between_switches"}}
+	for i := range o.Fabric.Ports {
+		p := &o.Fabric.Ports[i]
+		l := &list[2]
+		switch {
+		case p.Peer < 0:
+			continue // no cable
+		case p.Host:
+			l = &list[0]
+		case p.Peer < len(o.Hosts):
+			l = &list[1]
+		}
+		sent := units.Bytes(p.Stats.SentControl)
+		for _, n := range p.Stats.Sent {
+			sent += units.Bytes(n)
+		}
+		l.Ports++
+		l.Sent += sent
+		use := o.utilisation(p.Rate, sent)
+		l.Utilisation.Mean += use
+		if use > l.Utilisation.Max {
+			l.Utilisation.Max, l.Busiest = use, o.Nodes[p.Node]+" to "+o.Nodes[p.Peer]
+		}
+	}
+	for i := range list {
+		if n := list[i].Ports; n > 0 {
+			list[i].Utilisation.Mean /= float64(n)
+		}
+	}
+	return list
+}
+
+// utilisation is the share of the time of the run that bytes took of a wire.
+func (o *Outcome) utilisation(rate units.Rate, sent units.Bytes) float64 {
+	if o.End <= 0 || rate <= 0 {
+		return 0
+	}
+	return bps(sent, o.End) / float64(rate)
+}
