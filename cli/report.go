@@ -19,7 +19,7 @@ import (
 
 // print shows a run on standard output, as text or JSON: the numbers that could not be
 // saved at least.
-func (a *app) print(done *run.Result, folder string, bySize bool) error {
+func (a *app) print(done *run.Result, bySize bool) error {
 	b, s := done.Built, done.Summary
 	if a.json {
 		return s.Write(a.out)
@@ -33,7 +33,7 @@ func (a *app) print(done *run.Result, folder string, bySize bool) error {
 	w.operations(s)
 	w.network(b, s)
 	if done.Unwritten == nil {
-		w.files(folder, done.Files)
+		w.files(done.Folder, done.Files)
 	}
 	return w.flush()
 }

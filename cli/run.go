@@ -24,6 +24,7 @@ type runFlags struct {
 	divisor    int
 	csv        bool
 	flowTrace  bool
+	force      bool
 	set        []string
 	schemes    []string // of each scenario.Shorthands
 
@@ -38,6 +39,7 @@ func (f *runFlags) register(cmd *cobra.Command) {
 	flags.StringVar(&f.engine, "engine", string(run.Fast), "fast, or oracle (one global heap; slow, same results)")
 	flags.BoolVar(&f.csv, "csv", false, "write every table as text, too; as output.csv")
 	flags.BoolVar(&f.flowTrace, "flow-trace", false, "write flows.trace.csv, and scenario.replay.yaml, which runs the same flows again")
+	flags.BoolVar(&f.force, "force", false, "overwrite results of another scenario (default: a new folder, NAME-2 and so on)")
 	flags.IntVar(&f.divisor, "window-divisor", 1, "shorten the windows of the fast engine; results never depend on it")
 	_ = flags.MarkHidden("window-divisor")
 	f.registerChanges(cmd)
@@ -145,7 +147,7 @@ func (a *app) runCommand() *cobra.Command {
 func (f *runFlags) options() run.Options {
 	return run.Options{
 		Engine: run.Engine(f.engine), Invariants: run.Invariants(f.invariants), CSV: f.csv, FlowTrace: f.flowTrace, Report: f.report,
-		WindowDivisor: f.divisor,
+		Force: f.force, WindowDivisor: f.divisor,
 	}
 }
 
@@ -191,19 +193,28 @@ func (a *app) execute(cmd *cobra.Command, built *build.Built, f *runFlags, o run
 	if err != nil {
 		return nil, wrap(exitFailure, err)
 	}
+	a.tellMoved(o.Folder, done.Folder)
 	if done.NoReport != nil && done.Unwritten == nil {
 		fmt.Fprintf(a.err, "xoff: there is no report: %v\n", done.NoReport)
 	}
 	if done.Unwritten == nil && !a.quiet {
 		a.tellEmpty(built.Probes)
 	}
-	if err := a.print(done, o.Folder, f.bySize); err != nil {
+	if err := a.print(done, f.bySize); err != nil {
 		return nil, wrap(exitFailure, err)
 	}
 	if done.Unwritten != nil {
 		return nil, wrap(exitFailure, done.Unwritten)
 	}
 	return done, verdict(done.Verdict)
+}
+
+// tellMoved says that results are not where they were to be, also to those who want
+// no text: they would read those of another scenario.
+func (a *app) tellMoved(wanted, got string) {
+	if got != wanted {
+		fmt.Fprintf(a.err, "xoff: %s holds results of another scenario: these are in %s (--force overwrites)\n", wanted, got)
+	}
 }
 
 // verdict is the exit code of a run.

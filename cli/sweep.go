@@ -134,13 +134,15 @@ func (a *app) sweep(cmd *cobra.Command, file string, f *sweepFlags, kind string)
 		}
 		return nil, wrap(exitInput, err)
 	}
-	if err := r.Store.Open(g, points, f.resume); err != nil {
+	if err := r.Store.Open(g, points, sweep.Opening{Resume: f.resume, Force: f.run.force}); err != nil {
 		if errors.Is(err, sweep.ErrExists) {
 			return nil, wrap(exitInput, err)
 		}
 		return nil, wrap(exitFailure, err)
 	}
 	defer r.Store.Close()
+	a.tellMoved(folder, r.Store.Folder)
+	folder = r.Store.Folder
 	m.restart()
 	rows, err := r.Sweep(cmd.Context(), points)
 	m.clear()

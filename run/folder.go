@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"path/filepath"
 	"slices"
 
 	"github.com/xoff-net/xoff/internal/disk"
@@ -20,6 +21,7 @@ const (
 	ResolvedFile = "scenario.resolved.yaml"
 	ReplayFile   = "scenario.replay.yaml"
 	ReportFile   = runreport.File
+	SweepFile    = "manifest.json" // in the folder of a sweep, whose points are runs
 )
 
 // Folder takes the results of a run. A second run in the same folder replaces the
@@ -42,16 +44,81 @@ func (e *WriteError) Error() string { return e.Err.Error() }
 func (e *WriteError) Unwrap() error { return e.Err }
 
 // newFolder creates the folder and checks that it can be written to; the one without
-// a name takes nothing.
-func newFolder(name string) (*Folder, error) {
+// a name takes nothing. Results of another scenario are overwritten only by force:
+// otherwise it is the first of NAME, NAME-2, NAME-3 that has none.
+func newFolder(name string, cfg *scenario.Config, force bool) (*Folder, error) {
 	if name == "" {
 		return &Folder{}, nil
 	}
-	stage, err := disk.NewStage(name)
-	if err != nil {
-		return nil, &WriteError{err}
+	for n := 1; ; n++ {
+		folder := disk.Numbered(name, n)
+		if !force && others(folder, cfg) {
+			continue
+		}
+		stage, err := disk.NewStage(folder)
+		if err != nil {
+			return nil, &WriteError{err}
+		}
+		// Once more, now that nobody else can write there.
+		if force || !others(folder, cfg) {
+			return &Folder{stage: stage}, nil
+		}
+		stage.Discard()
 	}
-	return &Folder{stage: stage}, nil
+}
+
+// name is where the results go, empty for nowhere.
+func (f *Folder) name() string {
+	if f.stage == nil {
+		return ""
+	}
+	return f.stage.Folder
+}
+
+// others reports whether a folder holds results of anything but this scenario.
+func others(folder string, cfg *scenario.Config) bool {
+	if exists(folder, SweepFile) {
+		return true
+	}
+	return exists(folder, SummaryFile) && !holds(folder, cfg)
+}
+
+func exists(folder, name string) bool {
+	_, err := os.Stat(filepath.Join(folder, name))
+	return err == nil
+}
+
+// holds reports whether the results in a folder are of this scenario, with its seed
+// and the files that it reads.
+func holds(folder string, cfg *scenario.Config) bool {
+	old, err := scenario.ReadFile(filepath.Join(folder, ResolvedFile))
+	if err != nil {
+		return false
+	}
+	was, err := old.Canonical()
+	if err != nil {
+		return false
+	}
+	is, err := cfg.Canonical()
+	if err != nil || !bytes.Equal(was, is) {
+		return false
+	}
+	_, inputs, err := cfg.Standalone()
+	for _, in := range inputs {
+		if !sameFile(in.Path, filepath.Join(folder, in.Name)) {
+			return false
+		}
+	}
+	return err == nil
+}
+
+func sameFile(a, b string) bool {
+	x, err := os.ReadFile(a)
+	if err != nil {
+		return false
+	}
+	y, err := os.ReadFile(b)
+	return err == nil && bytes.Equal(x, y)
 }
 
 func (f *Folder) discard() {

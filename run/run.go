@@ -25,6 +25,7 @@ import (
 // changes a result. The zero value runs on one core and writes nothing.
 type Options struct {
 	Folder     string     // takes the results; empty: nothing is written
+	Force      bool       // overwrite results of another scenario; otherwise these get another folder
 	Engine     Engine     // Fast unless said otherwise
 	Workers    int        // goroutines that simulate; 0: one
 	Invariants Invariants // checked while it runs
@@ -116,6 +117,7 @@ type Result struct {
 	Summary *metrics.Summary
 	Wall    time.Duration
 	Verdict Verdict
+	Folder  string // that the files are in: that of the options, or NAME-2 and so on if another scenario's results are there
 	Files   []File // that were written
 	// Unwritten is why the results are not in their folder; nil: they are, or none was
 	// named.
@@ -229,7 +231,7 @@ func (r *Run) share(now units.Time) float64 {
 // Start runs to the end, or to that of the context: then the results are partial. It
 // writes them either way.
 func (r *Run) Start(ctx context.Context) (*Result, error) {
-	to, err := newFolder(r.opts.Folder) // now, rather than after an hour of work
+	to, err := newFolder(r.opts.Folder, r.Built.Config, r.opts.Force) // now, rather than after an hour of work
 	if err != nil {
 		return nil, err
 	}
@@ -247,10 +249,10 @@ func (r *Run) Start(ctx context.Context) (*Result, error) {
 		return nil, err
 	}
 	outcome := r.Built.Outcome(end, r.engine.Totals(), r.engine.Fabric(), err != nil)
-	done := &Result{Built: r.Built, Outcome: outcome, Summary: outcome.Summarize(), Wall: wall}
+	done := &Result{Built: r.Built, Outcome: outcome, Summary: outcome.Summarize(), Wall: wall, Folder: to.name()}
 	done.Unwritten = r.write(to, end, outcome, done)
 	done.Files = to.listed()
-	done.Verdict = judge(outer, r.Built, done.Summary, r.opts.Invariants, r.opts.Folder)
+	done.Verdict = judge(outer, r.Built, done.Summary, r.opts.Invariants, done.Folder)
 	return done, nil
 }
 

@@ -35,6 +35,20 @@ func Prepare(folder string) error {
 	return nil
 }
 
+// Numbered is NAME, NAME-2, NAME-3 and so on: folders beside each other.
+func Numbered(name string, n int) string {
+	if n == 1 {
+		return name
+	}
+	name = filepath.Clean(name)
+	if base := filepath.Base(name); base == "." || base == ".." {
+		if abs, err := filepath.Abs(name); err == nil {
+			name = abs
+		}
+	}
+	return fmt.Sprintf("%s-%d", name, n)
+}
+
 // ErrBusy means that another process writes to a folder.
 var ErrBusy = errors.New("another xoff is writing there; allowed: to wait for it, or another folder with -o")
 

@@ -158,3 +158,19 @@ func TestPrepareRefuses(t *testing.T) {
 		t.Error("a folder without permission to write")
 	}
 }
+
+func TestNumbered(t *testing.T) {
+	here, err := os.Getwd()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range []struct {
+		name string
+		n    int
+		want string
+	}{{"a/b", 1, "a/b"}, {"a/b", 2, "a/b-2"}, {"a/b/", 11, "a/b-11"}, {".", 2, here + "-2"}, {"..", 3, filepath.Dir(here) + "-3"}} {
+		if got := Numbered(c.name, c.n); got != filepath.FromSlash(c.want) {
+			t.Errorf("%s, %d: got %s, want %s", c.name, c.n, got, c.want)
+		}
+	}
+}

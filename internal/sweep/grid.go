@@ -4,6 +4,8 @@
 package sweep
 
 import (
+	"crypto/sha256"
+	"encoding/hex"
 	"errors"
 	"fmt"
 	"os"
@@ -35,6 +37,20 @@ func ReadGrid(path string) (*Grid, error) {
 // Base returns the scenario without any of the varied values.
 func (g *Grid) Base() (*scenario.Config, error) {
 	return build.Parse(g.Name, g.Data, g.Set...)
+}
+
+// hash identifies the scenario without any of the varied values.
+func (g *Grid) hash() (string, error) {
+	base, err := g.Base()
+	if err != nil {
+		return "", err
+	}
+	text, err := base.Canonical()
+	if err != nil {
+		return "", err
+	}
+	sum := sha256.Sum256(text)
+	return hex.EncodeToString(sum[:]), nil
 }
 
 // Point is one run of a sweep.

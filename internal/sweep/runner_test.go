@@ -74,7 +74,7 @@ func sweepOnce(t *testing.T, ctx context.Context, folder string, g *Grid, f *fak
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := r.Store.Open(g, points, true); err != nil {
+	if err := r.Store.Open(g, points, Opening{Resume: true}); err != nil {
 		t.Fatal(err)
 	}
 	defer r.Store.Close()
@@ -101,7 +101,7 @@ func TestShareOfWork(t *testing.T) {
 			t.Fatal(err)
 		}
 		points[1].Cost = 3
-		if err := r.Store.Open(tinyGrid(), points, true); err != nil {
+		if err := r.Store.Open(tinyGrid(), points, Opening{Resume: true}); err != nil {
 			t.Fatal(err)
 		}
 		r.Progress = func(p Progress) { got = append(got, p.Share) }
@@ -193,7 +193,7 @@ func TestResume(t *testing.T) {
 		t.Errorf("other scenario: %d points ran, want 6", n)
 	}
 	// Another program.
-	points, err := filepath.Glob(filepath.Join(folder, pointsFolder, "*", pointFile))
+	points, err := filepath.Glob(filepath.Join(folder+"*", pointsFolder, "*", pointFile)) // the other scenario has its own folder
 	if err != nil || len(points) != 12 {
 		t.Fatalf("%d points, %v", len(points), err)
 	}
@@ -309,21 +309,80 @@ func TestWorkersAreShared(t *testing.T) {
 func TestOpenRefusesASweep(t *testing.T) {
 	s := Store{Folder: t.TempDir()}
 	g := tinyGrid(1)
-	if err := s.Open(g, nil, false); err != nil {
+	if err := s.Open(g, nil, Opening{}); err != nil {
 		t.Fatal(err)
 	}
-	if err := s.Open(g, nil, false); !errors.Is(err, ErrExists) {
+	if err := s.Open(g, nil, Opening{}); !errors.Is(err, ErrExists) {
 		t.Errorf("got %v", err)
 	}
 	other := Store{Folder: s.Folder}
-	if err := other.Open(g, nil, true); runtime.GOOS != "windows" && !errors.Is(err, disk.ErrBusy) {
+	if err := other.Open(g, nil, Opening{Resume: true}); runtime.GOOS != "windows" && !errors.Is(err, disk.ErrBusy) {
 		t.Errorf("two at once: got %v", err)
 	}
 	s.Close()
-	if err := other.Open(g, nil, true); err != nil {
+	if err := other.Open(g, nil, Opening{Resume: true}); err != nil {
 		t.Error(err)
 	}
 	other.Close()
+}
+
+// A folder is opened again for the same scenario, whatever is varied; for others the
+// store moves.
+func TestOpenMoves(t *testing.T) {
+	root := t.TempDir()
+	name := filepath.Join(root, "s")
+	other := tinyGrid(1)
+	other.Set = []string{"hosts.payload=500B"}
+	wider := tinyGrid(1, 2)
+	wider.Axes = nil
+	if err := os.WriteFile(filepath.Join(root, summaryFile), nil, 0o644); err != nil {
+		t.Fatal(err)
+	}
+	resume := Opening{Resume: true}
+	for i, c := range []struct {
+		g            *Grid
+		folder, want string
+		o            Opening
+		err          error
+	}{
+		{tinyGrid(1), name, name, Opening{}, nil},
+		{other, name, name + "-2", Opening{}, nil},
+		{wider, name, name, Opening{}, ErrExists},
+		{wider, name, name, resume, nil},
+		{other, name, name + "-2", Opening{}, ErrExists},
+		{other, name, name + "-2", resume, nil},
+		{other, name, name, Opening{Force: true}, nil},
+		{tinyGrid(1), name, name + "-3", resume, nil},
+		{tinyGrid(1), root, root + "-2", resume, nil}, // a run is there
+	} {
+		s := Store{Folder: c.folder}
+		err := s.Open(c.g, nil, c.o)
+		s.Close()
+		if !errors.Is(err, c.err) || s.Folder != c.want {
+			t.Errorf("%d: got %s, %v; want %s, %v", i, s.Folder, err, c.want, c.err)
+		}
+	}
+}
+
+// Manifests that do not say of what they are: a point in common says it.
+func TestOlderManifests(t *testing.T) {
+	s := Store{Folder: t.TempDir()}
+	points := func(hashes ...string) *Manifest {
+		m := &Manifest{Schema: SchemaVersion}
+		for _, h := range hashes {
+			m.Points = append(m.Points, ManifestPoint{Scenario: h})
+		}
+		return m
+	}
+	if err := s.json(manifestFile, points("a", "b")); err != nil {
+		t.Fatal(err)
+	}
+	if _, others := s.held(points("b", "c")); others {
+		t.Error("a common point is not seen")
+	}
+	if _, others := s.held(points("c")); !others {
+		t.Error("nothing in common is not seen")
+	}
 }
 
 // A file that the scenario names may change under its name.

@@ -7,6 +7,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/xoff-net/xoff/internal/disk"
@@ -19,7 +20,7 @@ const SchemaVersion = 1
 
 // Names in the folder of a sweep and of a point.
 const (
-	manifestFile = "manifest.json"
+	manifestFile = run.SweepFile
 	pointFile    = "point.json"
 	summaryFile  = "summary.json"
 	pointsFolder = "points"
@@ -39,6 +40,7 @@ var ErrExists = errors.New("holds a sweep already")
 type Manifest struct {
 	Schema     int             `json:"schema"`
 	Scenario   string          `json:"scenario"`
+	Base       string          `json:"base_sha256"` // of the scenario without the varied values; "" in older ones
 	Axes       []Axis          `json:"axes"`
 	Seeds      []uint64        `json:"seeds"`
 	Executable string          `json:"executable_sha256"`
@@ -71,23 +73,81 @@ type Row struct {
 	Seconds float64 // that one core took, 0 when nobody knows; see Runner.Timed
 }
 
+// Opening says what may be done about what a folder holds.
+type Opening struct {
+	Resume bool // go on with a sweep of the same scenario
+	Force  bool // overwrite whatever there is
+}
+
 // Open makes the folder ready for the points of a grid, and keeps other processes
-// from it until Close. A folder that holds a
-// sweep is opened only to resume it; finished points of it that still fit are
-// used, whatever the grid was.
-func (s *Store) Open(g *Grid, points []*Point, resume bool) error {
-	if _, err := os.Stat(filepath.Join(s.Folder, manifestFile)); err == nil && !resume {
-		return fmt.Errorf("%s %w; allowed: --resume to continue it, or another folder with -o", s.Folder, ErrExists)
-	}
-	if err := s.Lock(); err != nil {
+// from it until Close. A folder that holds results of another scenario is left alone
+// unless forced: the store moves to NAME-2, NAME-3 and so on. One that holds a sweep
+// of the same scenario is opened only to resume it; finished points of it that still
+// fit are used, whatever the grid was.
+func (s *Store) Open(g *Grid, points []*Point, o Opening) error {
+	m := Manifest{Schema: SchemaVersion, Axes: append([]Axis{}, g.Axes...), Seeds: append([]uint64{}, g.Seeds...)}
+	base, err := g.hash()
+	if err != nil {
 		return err
 	}
-	m := Manifest{Schema: SchemaVersion, Axes: append([]Axis{}, g.Axes...), Seeds: append([]uint64{}, g.Seeds...)}
+	m.Base = base
 	for _, p := range points {
 		m.Scenario, m.Executable, m.Options = p.Config.Name, p.Key.Executable, p.Key.Options
 		m.Points = append(m.Points, ManifestPoint{Values: append([]string{}, p.Values...), Seed: p.Seed, Folder: p.Folder, Scenario: p.Key.Scenario})
 	}
+	if err := s.move(&m, o); err != nil {
+		return err
+	}
 	return s.json(manifestFile, &m)
+}
+
+// move locks the folder, or the first one of the same name and a number that holds
+// nothing of other scenarios.
+func (s *Store) move(m *Manifest, o Opening) error {
+	name := s.Folder
+	for n := 1; ; n++ {
+		s.Folder = disk.Numbered(name, n)
+		there, others := s.held(m)
+		switch {
+		case others && !o.Force:
+			continue
+		case there && !o.Resume && !o.Force:
+			return fmt.Errorf("%s %w; allowed: --resume to continue it, --force to overwrite it, or another folder with -o", s.Folder, ErrExists)
+		}
+		if err := s.Lock(); err != nil {
+			return err
+		}
+		// Once more, now that nobody else can write there.
+		if now, others := s.held(m); o.Force || now == there && !others {
+			return nil
+		}
+		s.Close()
+		n--
+	}
+}
+
+// held reports whether there is a sweep in the folder, and whether what is there
+// belongs to another scenario.
+func (s *Store) held(m *Manifest) (there, others bool) {
+	if _, err := os.Stat(filepath.Join(s.Folder, summaryFile)); err == nil {
+		return false, true
+	}
+	if _, err := os.Stat(filepath.Join(s.Folder, manifestFile)); err != nil {
+		return false, false
+	}
+	var old Manifest
+	if err := readJSON(filepath.Join(s.Folder, manifestFile), &old); err != nil {
+		return true, true
+	}
+	if old.Base != "" {
+		return true, old.Base != m.Base
+	}
+	for _, p := range old.Points {
+		if slices.ContainsFunc(m.Points, func(q ManifestPoint) bool { return q.Scenario == p.Scenario }) {
+			return true, false
+		}
+	}
+	return true, true
 }
 
 // Lock makes the folder ready for points, and keeps other processes from it until
