@@ -214,7 +214,7 @@ func TestResume(t *testing.T) {
 		t.Errorf("other program: %d points ran, want 6", n)
 	}
 	// Results that cannot be read.
-	summaries, err := filepath.Glob(filepath.Join(folder, pointsFolder, "*", summaryFile))
+	summaries, err := filepath.Glob(filepath.Join(folder+"*", pointsFolder, "*", summaryFile))
 	if err != nil || len(summaries) != 12 {
 		t.Fatalf("%d summaries, %v", len(summaries), err)
 	}
