@@ -37,7 +37,7 @@ func registerSeeds(cmd *cobra.Command, seeds *string) {
 }
 
 func registerMetrics(cmd *cobra.Command, metrics *string) {
-	cmd.Flags().StringVar(metrics, "metric", "", "columns of the table: paths in summary.json joined by commas, such as fct_ps.p99,pauses.pauses")
+	cmd.Flags().StringVar(metrics, "metric", "", "columns of the table: names as printed, or paths in summary.json, joined by commas, such as fct.p99,pauses.pauses")
 }
 
 // columns are the metrics that the flag names.
@@ -76,11 +76,7 @@ are used again when scenario, program and options are the same.
 				return err
 			}
 			return a.finishSweep(t, func(w *sheet) {
-				names := columns(f.metrics)
-				if names == nil {
-					names = sweep.DefaultMetrics
-				}
-				w.table(t.Cells(names))
+				w.table(t.Cells(columns(f.metrics)))
 			})
 		},
 	}

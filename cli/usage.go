@@ -11,8 +11,10 @@ import (
 
 	"github.com/xoff-net/xoff/base/registry"
 	"github.com/xoff-net/xoff/internal/reproduce"
+	"github.com/xoff-net/xoff/internal/sweep"
 	"github.com/xoff-net/xoff/run"
 	"github.com/xoff-net/xoff/scenario"
+	"github.com/xoff-net/xoff/scenario/build"
 )
 
 // This file is what the library of the command line leaves open: mistakes end
@@ -107,6 +109,9 @@ func complete(cmd *cobra.Command) {
 	for _, s := range scenario.Shorthands {
 		completeFlag(cmd, s.Flag, schemeNames(s.Kind()))
 	}
+	completeWords(cmd, "metric", sweep.Candidates)
+	completeKeys(cmd, "set")
+	completeKeys(cmd, "vary")
 	completeFlag(cmd, "invariants", run.Checking())
 	completeFlag(cmd, "engine", run.Engines())
 	completeFlag(cmd, "chip", chipNames())
@@ -139,6 +144,59 @@ func completeFlag(cmd *cobra.Command, flag string, values []string) {
 	}
 	err := cmd.RegisterFlagCompletionFunc(flag, func(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
 		return values, cobra.ShellCompDirectiveNoFileComp
+	})
+	if err != nil {
+		panic(fmt.Sprintf("cli: %v", err)) // registered twice
+	}
+}
+
+// completeWords completes the last of words that are joined by commas; which there
+// are depends on the arguments of the command.
+func completeWords(cmd *cobra.Command, flag string, words func(args []string) []string) {
+	completeBy(cmd, flag, func(args []string, typed string) []string {
+		before := typed[:strings.LastIndexByte(typed, ',')+1]
+		var list []string
+		for _, w := range words(args) {
+			list = append(list, before+w)
+		}
+		return list
+	})
+}
+
+// completeKeys completes a key of the scenario that is named, or of the demo.
+func completeKeys(cmd *cobra.Command, flag string) {
+	completeBy(cmd, flag, func(args []string, typed string) []string {
+		if strings.Contains(typed, "=") {
+			return nil
+		}
+		cfg, err := build.Parse("demo.yaml", demoScenario)
+		if len(args) > 0 {
+			cfg, err = build.ReadFile(args[0])
+		}
+		if err != nil {
+			return nil
+		}
+		var list []string
+		for _, key := range sweep.Keys(cfg) {
+			list = append(list, key+"=")
+		}
+		return list
+	})
+}
+
+// completeBy completes a flag; what is completed may go on.
+func completeBy(cmd *cobra.Command, flag string, values func(args []string, typed string) []string) {
+	if cmd.Flags().Lookup(flag) == nil {
+		return
+	}
+	err := cmd.RegisterFlagCompletionFunc(flag, func(_ *cobra.Command, args []string, typed string) ([]string, cobra.ShellCompDirective) {
+		var list []string
+		for _, v := range values(args, typed) {
+			if strings.HasPrefix(v, typed) {
+				list = append(list, v)
+			}
+		}
+		return list, cobra.ShellCompDirectiveNoFileComp | cobra.ShellCompDirectiveNoSpace
 	})
 	if err != nil {
 		panic(fmt.Sprintf("cli: %v", err)) // registered twice

@@ -60,10 +60,12 @@ func Compare(variants []*Variant, metrics []string) (*Comparison, error) {
 		lists = append(lists, v.names)
 	}
 	names := union(lists)
+	metrics, err := fullNames(metrics, names)
+	if err != nil {
+		return nil, err
+	}
 	if len(metrics) == 0 {
 		metrics = usual(names)
-	} else if err := checkNames(metrics, names); err != nil {
-		return nil, err
 	}
 	c := &Comparison{Schema: SchemaVersion, Variants: variants, Differ: differing(variants), Metrics: []Compared{}}
 	for _, m := range metrics {

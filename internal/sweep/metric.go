@@ -6,8 +6,10 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/xoff-net/xoff/base/registry"
 	"github.com/xoff-net/xoff/base/units"
 	"github.com/xoff-net/xoff/metrics"
+	"github.com/xoff-net/xoff/scenario"
 	"github.com/xoff-net/xoff/scenario/build"
 	"github.com/xoff-net/xoff/sim"
 )
@@ -101,28 +103,73 @@ func namesOf(list []Measure) []string {
 }
 
 // CheckNames finds the first name that is not a known metric.
-func CheckNames(names, known []string) error { return checkNames(names, known) }
-
-func checkNames(names, known []string) error {
+func CheckNames(names, known []string) error {
 	for _, n := range names {
-		if slices.Contains(known, n) {
-			continue
+		if !slices.Contains(known, n) {
+			return unknownMetric(n, known)
 		}
-		var near []string
-		for _, k := range known {
-			if strings.Contains(k, n) || strings.HasSuffix(n, k[strings.LastIndexByte(k, '.')+1:]) {
-				near = append(near, k)
-			}
-		}
-		if len(near) == 0 {
-			near = known
-		}
-		if len(near) > 12 {
-			near = append(near[:12:12], "...")
-		}
-		return fmt.Errorf("unknown metric %q; allowed: the path of a number of summary.json, such as %s", n, strings.Join(near, ", "))
 	}
 	return nil
+}
+
+// fullNames turns names of metrics, as they are in summary.json or as tables print
+// them, into those of summary.json.
+func fullNames(names, known []string) ([]string, error) {
+	titles := Titles(known)
+	var list []string
+	for _, n := range names {
+		i := slices.Index(known, n)
+		if i < 0 {
+			i = slices.Index(titles, n)
+		}
+		if i < 0 {
+			return nil, unknownMetric(n, titles)
+		}
+		list = append(list, known[i])
+	}
+	return list, nil
+}
+
+func unknownMetric(name string, known []string) error {
+	var near []string
+	for _, k := range known {
+		if strings.Contains(k, name) || strings.HasSuffix(name, k[strings.LastIndexByte(k, '.')+1:]) {
+			near = append(near, k)
+		}
+	}
+	if len(near) == 0 {
+		near = known
+	}
+	if len(near) > 12 {
+		near = append(near[:12:12], "...")
+	}
+	return fmt.Errorf("unknown metric %q%s; allowed: the name of a number of summary.json, such as %s",
+		name, registry.DidYouMean(name, known), strings.Join(near, ", "))
+}
+
+// Candidates lists the metrics that results of a scenario file, or those in a folder,
+// will or do have, as tables print them. It is for completion: what cannot be read
+// adds nothing, and groups by size are known of folders only.
+func Candidates(paths []string) []string {
+	lists := [][]string{namesOf(Measures(&metrics.Summary{}))}
+	for _, path := range paths {
+		if variants, err := ReadVariants([]string{path}); err == nil {
+			for _, v := range variants {
+				lists = append(lists, v.names)
+			}
+			continue
+		}
+		cfg, err := scenario.ReadFile(path)
+		if err != nil {
+			continue
+		}
+		s := &metrics.Summary{}
+		for i := range cfg.Workload {
+			s.Workloads = append(s.Workloads, metrics.Part{Name: cfg.Workload[i].Name})
+		}
+		lists = append(lists, namesOf(Measures(s)))
+	}
+	return Titles(union(lists))
 }
 
 // goals says of which metrics less (-1) or more (+1) is better, by the first
@@ -181,7 +228,17 @@ func Format(name string, v float64) string {
 	return fmt.Sprintf("%.4g", v)
 }
 
-// Title names a metric for people: what its unit says is in the value.
+// Titles are the names of metrics for people.
+func Titles(names []string) []string {
+	var list []string
+	for _, n := range names {
+		list = append(list, Title(n))
+	}
+	return list
+}
+
+// Title names a metric for people: what its unit says is in the value. Commands take
+// this name as well as that of summary.json.
 func Title(name string) string {
 	return strings.NewReplacer("_ps", "", "_bps", "").Replace(strings.TrimSuffix(name, "_bytes"))
 }

@@ -64,7 +64,7 @@ func (r *Runner) Prepare(ctx context.Context, g *Grid, options string, metrics [
 	if err != nil {
 		return nil, err
 	}
-	if err := checkNames(metrics, names); err != nil {
+	if _, err := fullNames(metrics, names); err != nil {
 		return nil, err
 	}
 	assign(g.Axes, points)

@@ -152,7 +152,7 @@ func TestBadValuesAreFoundFirst(t *testing.T) {
 		}
 	}
 	r := &Runner{Workers: 1, Build: buildPoint}
-	if _, err := r.Prepare(context.Background(), tinyGrid(), "", []string{"fct.p99"}); err == nil || !strings.Contains(err.Error(), `unknown metric "fct.p99"`) {
+	if _, err := r.Prepare(context.Background(), tinyGrid(), "", []string{"fct.p98"}); err == nil || !strings.Contains(err.Error(), `unknown metric "fct.p98" (did you mean "fct.p95"?); allowed: `) {
 		t.Errorf("metric: %v", err)
 	}
 }

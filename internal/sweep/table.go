@@ -92,8 +92,12 @@ func (t *Table) over(g *Group, metric string) seeded {
 
 // Cells returns the table for people: a line per combination of values, with the
 // mean over its seeds and half its 95 % interval. The last cell is what went
-// wrong.
+// wrong. No metrics means the usual ones; those that no point has are left out.
 func (t *Table) Cells(metrics []string) (head []string, lines [][]string) {
+	if len(metrics) == 0 {
+		metrics = DefaultMetrics
+	}
+	metrics = t.known(metrics)
 	for _, a := range t.Axes {
 		head = append(head, a.Key)
 	}
@@ -116,6 +120,17 @@ func (t *Table) Cells(metrics []string) (head []string, lines [][]string) {
 		lines = append(lines, append(line, t.trouble(&g)))
 	}
 	return append(head, ""), lines
+}
+
+// known are the full names of the metrics that some point has.
+func (t *Table) known(names []string) []string {
+	var list []string
+	for _, n := range names {
+		if full, err := fullNames([]string{n}, t.names); err == nil {
+			list = append(list, full...)
+		}
+	}
+	return list
 }
 
 func cell(metric string, values []float64) string {

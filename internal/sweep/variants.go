@@ -3,13 +3,16 @@ package sweep
 import (
 	"errors"
 	"fmt"
+	"maps"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/goccy/go-yaml"
 
 	"github.com/xoff-net/xoff/metrics"
+	"github.com/xoff-net/xoff/scenario"
 )
 
 // Variants makes a variant of every combination of values that has results.
@@ -154,6 +157,19 @@ func manifestVariants(folder string, m *Manifest, prefix bool) ([]*Variant, erro
 		}
 	}
 	return list, nil
+}
+
+// Keys lists the keys of a scenario with all defaults.
+func Keys(cfg *scenario.Config) []string {
+	text, err := cfg.Marshal()
+	if err != nil {
+		return nil
+	}
+	keys, err := flatten(text)
+	if err != nil {
+		return nil
+	}
+	return slices.Sorted(maps.Keys(keys))
 }
 
 // flatten returns the keys of a resolved scenario. The seed is no difference.

@@ -1,0 +1,43 @@
+package sweep
+
+import (
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/xoff-net/xoff/metrics"
+)
+
+// Whatever a table prints is accepted, and means that number and no other.
+func TestPrintedNamesAreUnique(t *testing.T) {
+	s := &metrics.Summary{Workloads: []metrics.Part{{Name: "web"}}, Sizes: []metrics.Part{{Name: "up to 1KB"}}}
+	names := namesOf(Measures(s))
+	if len(names) < 50 {
+		t.Fatalf("only %d metrics", len(names))
+	}
+	full, err := fullNames(Titles(names), names)
+	if err != nil || !slices.Equal(full, names) {
+		t.Errorf("got %v, %v; want %v", full, err, names)
+	}
+	if full, err = fullNames(names, names); err != nil || !slices.Equal(full, names) {
+		t.Errorf("got %v, %v; want %v", full, err, names)
+	}
+}
+
+func TestUnknownMetrics(t *testing.T) {
+	known := []string{"fct_ps.p50", "fct_ps.p99", "buffer.peak_bytes"}
+	for name, want := range map[string]string{
+		"fct.p9":      `unknown metric "fct.p9" (did you mean "fct.p99"?); allowed: the name of a number of summary.json, such as fct.p99`,
+		"bufer.peak":  `unknown metric "bufer.peak" (did you mean "buffer.peak"?)`,
+		"fct":         "such as fct.p50, fct.p99",
+		"nothing.of.": "such as fct.p50, fct.p99, buffer.peak",
+	} {
+		_, err := fullNames([]string{name}, known)
+		if err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: got %v, want %q", name, err, want)
+		}
+	}
+	if err := CheckNames([]string{"fct.p50"}, known); err == nil { // stored experiments have names of summary.json
+		t.Error("a printed name is taken for one of summary.json")
+	}
+}
