@@ -3,7 +3,6 @@ package cli
 import (
 	"fmt"
 	"os"
-	"strings"
 	"text/tabwriter"
 
 	"github.com/fatih/color"
@@ -21,7 +20,7 @@ func (a *app) compareCommand() *cobra.Command {
 		Long: `Prints one column per variant and one line per metric, with 95 % confidence
 intervals over seeds. A variant is marked as better (*) only when the interval of
 its difference from every other one excludes zero; ~ is the best on average, but
-perhaps by chance.
+perhaps by chance; = is equal to the first. The same with figures is in report.html.
 
   xoff compare mine.yaml --vary switch.policy.name=dt,static --seeds 5
   xoff compare results/before results/after        folders of run or sweep`,
@@ -41,7 +40,7 @@ perhaps by chance.
 			if err != nil {
 				return wrap(exitFailure, err)
 			}
-			if err := a.compare(variants, f); err != nil {
+			if err := a.compare(variants, f, t.page); err != nil {
 				return err
 			}
 			return a.sweepVerdict(t)
@@ -52,7 +51,7 @@ perhaps by chance.
 }
 
 func (a *app) compareFolders(cmd *cobra.Command, folders []string, f *sweepFlags) error {
-	names := []string{"set", "seeds", "seed", "output"}
+	names := []string{"set", "seeds", "seed", "force"}
 	for _, s := range scenario.Shorthands {
 		names = append(names, s.Flag)
 	}
@@ -70,10 +69,19 @@ func (a *app) compareFolders(cmd *cobra.Command, folders []string, f *sweepFlags
 	if err != nil {
 		return wrap(exitInput, err)
 	}
-	return a.compare(variants, f)
+	// Before the page is written, so that there is none of what cannot be compared.
+	if _, err := sweep.Compare(variants, columns(f.metrics)); err != nil {
+		return wrap(exitInput, err)
+	}
+	page := ""
+	if f.run.report {
+		page = a.leaveReport(folders, a.folderFor("comparison"))
+	}
+	return a.compare(variants, f, page)
 }
 
-func (a *app) compare(variants []*sweep.Variant, f *sweepFlags) error {
+// compare prints a comparison, and where its page is if it has one.
+func (a *app) compare(variants []*sweep.Variant, f *sweepFlags, page string) error {
 	c, err := sweep.Compare(variants, columns(f.metrics))
 	if err != nil {
 		return wrap(exitInput, err)
@@ -86,13 +94,17 @@ func (a *app) compare(variants []*sweep.Variant, f *sweepFlags) error {
 	}
 	w := &sheet{tab: tabwriter.NewWriter(a.out, 0, 0, 2, ' ', 0)}
 	w.compared(c)
+	if page != "" {
+		w.line("")
+		w.line("report  %s", page)
+	}
 	return wrap(exitFailure, w.flush())
 }
 
 // maxDiffer is how many differing keys are worth showing.
 const maxDiffer = 12
 
-// compared prints a comparison. Long names of variants become letters.
+// compared prints a comparison. Names of variants become letters.
 func (w *sheet) compared(c *sweep.Comparison) {
 	var head []string
 	for i, v := range c.Variants {
@@ -105,33 +117,46 @@ func (w *sheet) compared(c *sweep.Comparison) {
 		if v.Trouble != "" {
 			note += color.RedString(" (%s)", v.Trouble)
 		}
-		w.line("%s\t%s%s", letter, v.Name, note)
+		name := v.Name
+		if len(v.Keys) == 0 && v.Label != "" {
+			name += ": " + v.Label
+		}
+		w.line("%-*s%s%s", len(letters(len(c.Variants)-1))+2, letter, name, note)
 	}
 	w.line("")
-	if len(c.Differ) > 0 {
-		w.line("scenarios differ in\t%s", strings.Join(head, "\t"))
-		for i, d := range c.Differ {
-			if i == maxDiffer {
-				w.line("  and %d more keys (--json lists them)", len(c.Differ)-i)
-				break
-			}
-			w.line("  %s\t%s", d.Key, strings.Join(dashes(d.Values), "\t"))
-		}
-	} else {
-		w.line("the scenarios are the same but for the seed")
-	}
-	w.line("")
-	w.line("metric\t%s", strings.Join(head, "\t"))
-	for _, m := range c.Metrics {
-		line := sweep.Title(m.Name)
-		for i := range m.Samples {
-			line += "\t" + m.Cell(i)
-		}
-		w.line("%s", line)
-	}
+	w.differ(c, head)
+	s := c.Sheet(head)
+	w.fitted(s.Head, s.Keys, s.Lines)
 	w.line("")
 	w.line("%s", c.Confidence())
-	w.line("* better than every other: the 95 %% interval of each difference excludes 0; ~ best on average, perhaps by chance")
+	w.line("= equal to A")
+	w.line("* better than every other: the 95 %% interval of each difference excludes 0")
+	w.line("~ best on average, perhaps by chance")
+}
+
+// differ shows in what the scenarios differ, as far as their labels do not.
+func (w *sheet) differ(c *sweep.Comparison, letters []string) {
+	list, parameters := c.Unlabelled()
+	if len(c.Differ) == 0 {
+		w.line("the scenarios are the same but for the seed")
+		w.line("")
+	}
+	var lines [][]string
+	for _, d := range list[:min(len(list), maxDiffer)] {
+		lines = append(lines, append([]string{"  " + d.Key}, dashes(d.Values)...))
+	}
+	if len(lines) > 0 {
+		w.fitted(append([]string{"scenarios differ in"}, letters...), 1, lines)
+	}
+	if more := len(list) - len(lines); more > 0 {
+		w.line("  and %d more keys (--json lists them)", more)
+	}
+	if parameters > 0 {
+		w.line("the schemes that differ have %d parameters of their own (--json lists them)", parameters)
+	}
+	if len(lines)+parameters > 0 {
+		w.line("")
+	}
 }
 
 // letters names columns A to Z, then A1, B1 and so on.

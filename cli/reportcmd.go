@@ -57,19 +57,7 @@ func (a *app) report(folders []string, f *figureFiles) error {
 	if a.folder != "" || len(folders) > 1 {
 		to = a.folderFor("comparison")
 	}
-	if err := disk.Prepare(to); err != nil {
-		return wrap(exitFailure, err)
-	}
-	lock, err := disk.Lock(to)
-	if err != nil {
-		return wrap(exitFailure, err)
-	}
-	defer func() { _ = lock.Close() }()
-	path := filepath.Join(to, runreport.File)
-	if err := disk.WriteFile(path, d.HTML); err != nil {
-		return wrap(exitFailure, fmt.Errorf("cannot write %s: %w", path, err))
-	}
-	files, err := f.write(d, to, "")
+	path, files, err := writePage(d, to, f)
 	if err != nil {
 		return wrap(exitFailure, err)
 	}
@@ -84,6 +72,38 @@ func (a *app) report(folders []string, f *figureFiles) error {
 		fmt.Fprintln(a.out, strings.Join(append([]string{path}, files...), "\n"))
 	}
 	return nil
+}
+
+// writePage writes a page, and its figures if that is wanted, into a folder.
+func writePage(d *report.Document, to string, f *figureFiles) (path string, figures []string, err error) {
+	if err := disk.Prepare(to); err != nil {
+		return "", nil, err
+	}
+	lock, err := disk.Lock(to)
+	if err != nil {
+		return "", nil, err
+	}
+	defer func() { _ = lock.Close() }()
+	path = filepath.Join(to, runreport.File)
+	if err := disk.WriteFile(path, d.HTML); err != nil {
+		return "", nil, fmt.Errorf("cannot write %s: %w", path, err)
+	}
+	figures, err = f.write(d, to, "")
+	return path, figures, err
+}
+
+// leaveReport writes the page of what was just compared and returns where it is. The
+// numbers are not lost because there is none: that is only said.
+func (a *app) leaveReport(folders []string, to string) string {
+	d, err := document(folders)
+	path := ""
+	if err == nil {
+		path, _, err = writePage(d, to, &figureFiles{})
+	}
+	if err != nil {
+		fmt.Fprintf(a.err, "xoff: there is no report: %v\n", err)
+	}
+	return path
 }
 
 // document makes the report of one run, or of variants against each other.
@@ -107,7 +127,7 @@ func document(folders []string) (*report.Document, error) {
 	}
 	title := "Comparison"
 	if len(folders) == 1 {
-		title = filepath.Base(filepath.Clean(folders[0]))
+		title = sweep.ScenarioOf(folders[0])
 	}
 	return sweepreport.Compare(title, variants)
 }

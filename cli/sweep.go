@@ -29,6 +29,7 @@ func (f *sweepFlags) register(cmd *cobra.Command) {
 	f.run.register(cmd)
 	registerSeeds(cmd, &f.seeds)
 	registerMetrics(cmd, &f.metrics)
+	cmd.Flags().BoolVar(&f.run.report, "report", true, "write report.html, too; --report=false saves its time")
 	cmd.Flags().StringArrayVar(&f.vary, "vary", nil, "values of a key: KEY=a,b,c; a value may be {...}, [...] or a range such as 0.1..0.9/0.2 (repeatable: all combinations)")
 }
 
@@ -76,7 +77,7 @@ are used again when scenario, program and options are the same.
 				return err
 			}
 			return a.finishSweep(t, func(w *sheet) {
-				w.table(t.Cells(columns(f.metrics)))
+				w.sheet(t.Cells(columns(f.metrics)))
 			})
 		},
 	}
@@ -92,14 +93,18 @@ func (a *app) runSeeds(cmd *cobra.Command, file, seeds string, f *runFlags) erro
 	if err != nil {
 		return err
 	}
-	return a.finishSweep(t, func(w *sheet) { w.table(t.Statistics()) })
+	return a.finishSweep(t, func(w *sheet) { w.sheet(t.Statistics()) })
 }
 
-// swept is a table and the folder it was written to.
+// swept is a table, the folder it was written to, and its page, if there is one.
 type swept struct {
 	*sweep.Table
-	folder string
+	folder, page string
 }
+
+// maxReportPoints is up to how many points a sweep writes its page unasked: some
+// seconds is what it may take longer.
+const maxReportPoints = 1000
 
 // sweep runs the grid that the flags describe.
 func (a *app) sweep(cmd *cobra.Command, file string, f *sweepFlags, kind string) (*swept, error) {
@@ -116,6 +121,7 @@ func (a *app) sweep(cmd *cobra.Command, file string, f *sweepFlags, kind string)
 	m := a.newMeter()
 	folder := a.folderFor(base.Name + "-" + kind)
 	o := f.run.options()
+	o.Report = false // one page for all points
 	r := &sweep.Runner{
 		Store: sweep.Store{Folder: folder}, Workers: a.workers,
 		Progress: func(p sweep.Progress) {
@@ -149,7 +155,16 @@ func (a *app) sweep(cmd *cobra.Command, file string, f *sweepFlags, kind string)
 	if err := r.Store.Save(t); err != nil {
 		return nil, wrap(exitFailure, err)
 	}
-	return &swept{t, folder}, nil
+	done := &swept{Table: t, folder: folder}
+	r.Store.Close()
+	switch {
+	case !f.run.report:
+	case len(points) > maxReportPoints:
+		fmt.Fprintf(a.err, "xoff: the page of %d points takes its time; xoff report %s writes it\n", len(points), folder)
+	default:
+		done.page = a.leaveReport([]string{folder}, folder)
+	}
+	return done, nil
 }
 
 func sweepError(ctx context.Context, err error, rows []sweep.Row, folder, again string) error {
@@ -211,6 +226,9 @@ func (a *app) finishSweep(t *swept, text func(*sheet)) error {
 		w.line("")
 		w.line("files")
 		sep := string(os.PathSeparator)
+		if t.page != "" {
+			w.line("  %s\ttables and figures, for a browser", t.page)
+		}
 		w.line("  %s\tone row per point; .parquet and .json hold the same", t.folder+sep+"sweep.csv")
 		w.line("  %s\tthe results of each point", t.folder+sep+"points"+sep)
 		err = w.flush()
@@ -236,17 +254,4 @@ func (a *app) sweepVerdict(t *swept) error {
 		return nil
 	}
 	return failf(t.Code(), "%d of %d points failed; the first: %s", bad, len(t.Rows), first)
-}
-
-// table prints a head and lines. The last cell of a line is trouble, in red.
-func (w *sheet) table(head []string, lines [][]string) {
-	w.line("%s", strings.TrimRight(strings.Join(head, "\t"), "\t"))
-	for _, line := range lines {
-		last := len(line) - 1
-		text := strings.Join(line[:last], "\t")
-		if line[last] != "" {
-			text += "\t" + color.RedString(line[last])
-		}
-		w.line("%s", text)
-	}
 }

@@ -10,6 +10,7 @@ import (
 // Variant is one column of a comparison: runs that differ in their seed only.
 type Variant struct {
 	Name    string   `json:"name"`
+	Label   string   `json:"label"` // what is different in it, such as cc=dcqcn policy=dt
 	Folder  string   `json:"folder"`
 	Seeds   []uint64 `json:"seeds"`
 	Partial bool     `json:"partial"` // some run was interrupted
@@ -20,7 +21,10 @@ type Variant struct {
 
 	values map[string]seeded // by metric
 	names  []string          // of the metrics, in order
+	groups map[string]string // that metrics belong to
 	keys   map[string]string // of the resolved scenario
+
+	labelled []string // keys of the scenario that the label shows
 }
 
 // Comparison holds metrics of variants against each other.
@@ -41,6 +45,7 @@ type KeyDiff struct {
 // Compared is one metric.
 type Compared struct {
 	Name    string    `json:"name"`
+	Group   string    `json:"-"`       // the part of the flows that it is about, a beginning of the name; "" is all
 	Goal    string    `json:"goal"`    // lower, higher, or empty: neither is better
 	Samples []*Sample `json:"samples"` // by variant; null where it is not known
 	Best    int       `json:"best"`    // variant with the best mean, -1 when there is none
@@ -48,6 +53,8 @@ type Compared struct {
 	// interval of each difference excludes 0.
 	Better bool          `json:"better"`
 	Versus []*Difference `json:"versus"` // best less each variant; null for itself
+
+	equal []bool // to the first variant, seed by seed
 }
 
 // Compare sets variants against each other; no metrics means the usual ones.
@@ -65,7 +72,7 @@ func Compare(variants []*Variant, metrics []string) (*Comparison, error) {
 		return nil, err
 	}
 	if len(metrics) == 0 {
-		metrics = usual(names)
+		metrics = withoutTwins(usual(names), variants)
 	}
 	c := &Comparison{Schema: SchemaVersion, Variants: variants, Differ: differing(variants), Metrics: []Compared{}}
 	for _, m := range metrics {
@@ -73,13 +80,48 @@ func Compare(variants []*Variant, metrics []string) (*Comparison, error) {
 			c.Metrics = append(c.Metrics, r)
 		}
 	}
+	c.labelRuns()
 	return c, nil
+}
+
+// partMetrics are shown of parts of the flows.
+var partMetrics = []string{"fct_ps.mean", "fct_ps.p50", "fct_ps.p99", "slowdown.p99"}
+
+// withoutTwins leaves out the groups that have the numbers of another one: those of
+// the only size that a workload has, or the only workload that has a size.
+func withoutTwins(names []string, variants []*Variant) []string {
+	seen := make(map[string]string) // numbers of a group, and the first that has them
+	var list []string
+	for _, n := range names {
+		group := groupOf(n, variants)
+		numbers := ""
+		for _, v := range variants {
+			for _, m := range partMetrics {
+				s := v.values[join(group, m)]
+				numbers += fmt.Sprintln(s.seeds, s.values)
+			}
+		}
+		if first, ok := seen[numbers]; ok && first != group && group != "" {
+			continue
+		}
+		seen[numbers] = group
+		list = append(list, n)
+	}
+	return list
+}
+
+func groupOf(metric string, variants []*Variant) string {
+	for _, v := range variants {
+		if g := v.groups[metric]; g != "" {
+			return g
+		}
+	}
+	return ""
 }
 
 // usual picks the metrics of a comparison. Workloads are shown when there are
 // several.
 func usual(names []string) []string {
-	suffixes := []string{"fct_ps.mean", "fct_ps.p50", "fct_ps.p99", "slowdown.p99"}
 	whole := []string{
 		"flows.finished", "flows.unfinished", "fct_ps.mean", "fct_ps.p50", "fct_ps.p99", "slowdown.mean", "slowdown.p50", "slowdown.p99",
 		"pauses.pauses", "pauses.blocked_ps", "drops.lossless", "drops.overflow", "transport.retransmissions",
@@ -94,7 +136,7 @@ func usual(names []string) []string {
 	var list []string
 	for _, n := range names {
 		part := strings.HasPrefix(n, "sizes.") || strings.HasPrefix(n, "workloads.") && workloads > 1
-		if slices.Contains(whole, n) || part && slices.ContainsFunc(suffixes, func(s string) bool { return strings.HasSuffix(n, "."+s) }) {
+		if slices.Contains(whole, n) || part && slices.ContainsFunc(partMetrics, func(s string) bool { return strings.HasSuffix(n, "."+s) }) {
 			list = append(list, n)
 		}
 	}
@@ -104,9 +146,10 @@ func usual(names []string) []string {
 // compare is false when no variant knows the metric.
 func compare(variants []*Variant, metric string) (Compared, bool) {
 	goal := goalOf(metric)
-	c := Compared{Name: metric, Goal: map[int]string{-1: "lower", 0: "", 1: "higher"}[goal], Best: -1}
+	c := Compared{Name: metric, Group: groupOf(metric, variants), Goal: map[int]string{-1: "lower", 0: "", 1: "higher"}[goal], Best: -1}
 	known, tied := 0, false
 	for i, v := range variants {
+		c.equal = append(c.equal, i > 0 && v.values[metric].same(variants[0].values[metric]))
 		s, ok := sampleOf(v.values[metric].values)
 		if !ok {
 			c.Samples = append(c.Samples, nil)
@@ -197,15 +240,16 @@ func (c *Comparison) Confidence() string {
 }
 
 // Cell prints a sample of a metric with its mark: * better than all others with
-// 95 % confidence, ~ best on average but perhaps by chance.
+// 95 % confidence, ~ best on average but perhaps by chance. What is equal to the first
+// variant, seed by seed, is = and no number.
 func (c *Compared) Cell(i int) string {
 	if c.Samples[i] == nil {
 		return "-"
 	}
-	text := Format(c.Name, c.Samples[i].Mean)
-	if c.Samples[i].N > 1 {
-		text += " ± " + Format(c.Name, c.Samples[i].Half)
+	if c.equal[i] {
+		return "="
 	}
+	text := c.Samples[i].text(c.Name)
 	switch {
 	case i != c.Best:
 		return text

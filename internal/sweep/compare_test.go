@@ -29,8 +29,9 @@ func TestMeasures(t *testing.T) {
 		got[m.Name] = m
 	}
 	for name, want := range map[string]Measure{
-		"pauses.pauses": {"pauses.pauses", 7, true}, "slowdown.p99": {"slowdown.p99", 2.5, true}, "fct_ps.p99": {"fct_ps.p99", 0, false},
-		"workloads.web.slowdown.p99_9": {"workloads.web.slowdown.p99_9", 0, false}, "workloads.web.measured": {"workloads.web.measured", 0, true},
+		"pauses.pauses": {"pauses.pauses", "", 7, true}, "slowdown.p99": {"slowdown.p99", "", 2.5, true}, "fct_ps.p99": {"fct_ps.p99", "", 0, false},
+		"workloads.web.slowdown.p99_9": {"workloads.web.slowdown.p99_9", "workloads.web", 0, false},
+		"workloads.web.measured":       {"workloads.web.measured", "workloads.web", 0, true},
 	} {
 		if got[name] != want {
 			t.Errorf("%s: %+v, want %+v", name, got[name], want)

@@ -88,13 +88,15 @@ func appendNumbers(text []byte, list []int32) []byte {
 // maxLabel bounds the readable part of a folder's name.
 const maxLabel = 80
 
-// folderName is the readable part of the name of a point's folder: the last
-// parts of its keys with their values.
+// folderName is the readable part of the name of a point's folder: short forms of its
+// keys and values.
 func folderName(axes []Axis, p *Point) string {
-	var parts []string
-	for i, v := range p.Values {
-		key := axes[i].Key
-		parts = append(parts, key[strings.LastIndexByte(key, '.')+1:]+"="+v)
+	var keys, parts []string
+	for _, a := range axes {
+		keys = append(keys, a.Key)
+	}
+	for i, k := range shortKeys(keys) {
+		parts = append(parts, k+"="+shortValue(p.Values[i]))
 	}
 	parts = append(parts, fmt.Sprintf("seed=%d", p.Seed))
 	name := strings.Map(func(r rune) rune {

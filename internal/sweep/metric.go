@@ -18,6 +18,7 @@ import (
 // the name of a workload or size bucket as a step: workloads.web.fct_ps.p99.
 type Measure struct {
 	Name  string
+	Group string // the named thing of a list that it is a number of, a beginning of the name; "" for none
 	Value float64
 	Known bool // false when no flow finished
 }
@@ -25,7 +26,7 @@ type Measure struct {
 // Measures returns every number of a summary in the order of summary.json.
 func Measures(s *metrics.Summary) []Measure {
 	var list []Measure
-	measure(reflect.ValueOf(s).Elem(), "", true, func(m Measure) {
+	measure(reflect.ValueOf(s).Elem(), "", "", true, func(m Measure) {
 		if m.Name != "schema" && m.Name != "seed" {
 			list = append(list, m)
 		}
@@ -34,13 +35,13 @@ func Measures(s *metrics.Summary) []Measure {
 }
 
 // measure walks a value; known is false below a pointer that is nil.
-func measure(v reflect.Value, path string, known bool, add func(Measure)) {
+func measure(v reflect.Value, path, group string, known bool, add func(Measure)) {
 	switch v.Kind() {
 	case reflect.Pointer:
 		if v.IsNil() {
 			v, known = reflect.New(v.Type().Elem()), false
 		}
-		measure(v.Elem(), path, known, add)
+		measure(v.Elem(), path, group, known, add)
 	case reflect.Struct:
 		for i := range v.NumField() {
 			f := v.Type().Field(i)
@@ -49,10 +50,10 @@ func measure(v reflect.Value, path string, known bool, add func(Measure)) {
 				continue
 			}
 			if f.Anonymous && name == "" {
-				measure(v.Field(i), path, known, add)
+				measure(v.Field(i), path, group, known, add)
 				continue
 			}
-			measure(v.Field(i), join(path, name), known, add)
+			measure(v.Field(i), join(path, name), group, known, add)
 		}
 	case reflect.Slice:
 		// Lists of named things; a list without names has no stable place.
@@ -65,14 +66,15 @@ func measure(v reflect.Value, path string, known bool, add func(Measure)) {
 			if !name.IsValid() || name.Kind() != reflect.String {
 				return
 			}
-			measure(item, join(path, name.String()), known, add)
+			below := join(path, name.String())
+			measure(item, below, below, known, add)
 		}
 	case reflect.Int, reflect.Int8, reflect.Int16, reflect.Int32, reflect.Int64:
-		add(Measure{path, float64(v.Int()), known})
+		add(Measure{path, group, float64(v.Int()), known})
 	case reflect.Uint, reflect.Uint8, reflect.Uint16, reflect.Uint32, reflect.Uint64:
-		add(Measure{path, float64(v.Uint()), known})
+		add(Measure{path, group, float64(v.Uint()), known})
 	case reflect.Float32, reflect.Float64:
-		add(Measure{path, v.Float(), known})
+		add(Measure{path, group, v.Float(), known})
 	}
 }
 

@@ -248,7 +248,7 @@ func TestFailingPointsDoNotStopOthers(t *testing.T) {
 	if table.Code() != 3 {
 		t.Errorf("exit code %d", table.Code())
 	}
-	if _, lines := table.Cells([]string{"pauses.pauses"}); len(lines) != 2 || lines[0][3] != "seed 2: no way" || lines[1][3] != "seed 1: dropped" {
+	if lines := table.Cells([]string{"pauses.pauses"}).Trouble; len(lines) != 2 || lines[0][1] != "seed 2: no way" || lines[1][1] != "seed 1: dropped" {
 		t.Errorf("%q", lines)
 	}
 }

@@ -70,6 +70,24 @@ type seeded struct {
 	values []float64
 }
 
+// same reports whether two samples are equal seed by seed, or one and the same value
+// for all seeds.
+func (s seeded) same(o seeded) bool {
+	if slices.Equal(s.seeds, o.seeds) && slices.Equal(s.values, o.values) {
+		return true
+	}
+	all := slices.Concat(s.values, o.values)
+	return len(s.values) > 0 && len(o.values) > 0 && slices.Min(all) == slices.Max(all)
+}
+
+// text prints a sample for people.
+func (s *Sample) text(metric string) string {
+	if s.Half == 0 {
+		return Format(metric, s.Mean)
+	}
+	return Format(metric, s.Mean) + " ± " + Format(metric, s.Half)
+}
+
 // differenceOf compares two samples: seed by seed when they have the same seeds,
 // by Welch's t test otherwise.
 func differenceOf(a, b seeded) Difference {

@@ -7,6 +7,7 @@ import (
 	"github.com/xoff-net/xoff/run"
 	"io"
 	"reflect"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -90,36 +91,60 @@ func (t *Table) over(g *Group, metric string) seeded {
 	return s
 }
 
-// Cells returns the table for people: a line per combination of values, with the
-// mean over its seeds and half its 95 % interval. The last cell is what went
-// wrong. No metrics means the usual ones; those that no point has are left out.
-func (t *Table) Cells(metrics []string) (head []string, lines [][]string) {
+// Sheet is a table for people.
+type Sheet struct {
+	Head  []string
+	Keys  int        // how many of the first columns say which line it is
+	Lines [][]string // of one cell: a heading
+	Same  []string   // metrics that are equal in all lines, with their values
+	// Trouble has the keys of lines and what went wrong there.
+	Trouble [][]string
+}
+
+// Cells returns a line per combination of values, with the mean over its seeds and
+// half its 95 % interval. No metrics means the usual ones; those that no point has are
+// left out.
+func (t *Table) Cells(metrics []string) *Sheet {
 	if len(metrics) == 0 {
 		metrics = DefaultMetrics
 	}
-	metrics = t.known(metrics)
+	s := &Sheet{}
+	var keys []string
 	for _, a := range t.Axes {
-		head = append(head, a.Key)
+		keys = append(keys, a.Key)
 	}
+	s.Head = shortKeys(keys)
 	groups := t.Groups()
-	several := len(groups) < len(t.Rows)
-	if several {
-		head = append(head, "seeds")
+	if len(groups) < len(t.Rows) {
+		s.Head = append(s.Head, "seeds")
 	}
-	for _, m := range metrics {
-		head = append(head, Title(m))
-	}
+	s.Keys = len(s.Head)
 	for _, g := range groups {
-		line := append([]string(nil), g.Values...)
-		if several {
+		var line []string
+		for _, v := range g.Values {
+			line = append(line, shortValue(v))
+		}
+		if trouble := t.trouble(&g); trouble != "" {
+			s.Trouble = append(s.Trouble, append(slices.Clone(line), trouble))
+		}
+		if len(groups) < len(t.Rows) {
 			line = append(line, strconv.Itoa(len(g.Rows)))
 		}
-		for _, m := range metrics {
-			line = append(line, cell(m, t.over(&g, m).values))
-		}
-		lines = append(lines, append(line, t.trouble(&g)))
+		s.Lines = append(s.Lines, line)
 	}
-	return append(head, ""), lines
+	for _, m := range t.known(metrics) {
+		first := t.over(&groups[0], m)
+		differs := func(g Group) bool { return !t.over(&g, m).same(first) }
+		if len(groups) > 1 && !slices.ContainsFunc(groups, differs) {
+			s.Same = append(s.Same, Title(m)+" "+cell(m, first.values))
+			continue
+		}
+		s.Head = append(s.Head, Title(m))
+		for i := range groups {
+			s.Lines[i] = append(s.Lines[i], cell(m, t.over(&groups[i], m).values))
+		}
+	}
+	return s
 }
 
 // known are the full names of the metrics that some point has.
@@ -138,10 +163,7 @@ func cell(metric string, values []float64) string {
 	if !ok {
 		return "-"
 	}
-	if s.N < 2 {
-		return Format(metric, s.Mean)
-	}
-	return Format(metric, s.Mean) + " ± " + Format(metric, s.Half)
+	return s.text(metric)
 }
 
 // trouble says what went wrong in a group.
@@ -317,21 +339,62 @@ func (s *Store) Save(t *Table) error {
 }
 
 // Statistics returns, for a sweep over seeds alone, a line per usual metric with
-// its mean, interval and extremes. The lines of failed seeds come last.
-func (t *Table) Statistics() (head []string, lines [][]string) {
+// its mean, interval and extremes, those of parts of the flows below their headings.
+func (t *Table) Statistics() *Sheet {
 	all := Group{}
+	whole := newVariant("", "")
 	for i := range t.Rows {
 		all.Rows = append(all.Rows, i)
+		if s := t.Rows[i].Summary; s != nil {
+			whole.add(s)
+		}
 	}
-	for _, m := range usual(t.names) {
+	head := []string{"metric", fmt.Sprintf("mean of %d seeds ± 95 %% interval", len(t.Rows)), "min", "max"}
+	sheet := &Sheet{Head: head, Keys: 1}
+	group := ""
+	for _, m := range withoutTwins(usual(t.names), []*Variant{whole}) {
 		s, ok := sampleOf(t.over(&all, m).values)
 		if !ok {
 			continue
 		}
-		lines = append(lines, []string{Title(m), cell(m, t.over(&all, m).values), Format(m, s.Min), Format(m, s.Max), ""})
+		line := []string{"", s.text(m), Format(m, s.Min), Format(m, s.Max)}
+		if s.Min == s.Max {
+			line[2], line[3] = "=", "="
+		}
+		sheet.add(&group, whole.groups[m], m, line)
 	}
 	if trouble := t.trouble(&all); trouble != "" {
-		lines = append(lines, []string{"failed", "", "", "", trouble})
+		sheet.Trouble = [][]string{{"failed", trouble}}
 	}
-	return []string{"metric", fmt.Sprintf("mean of %d seeds ± 95 %% interval", len(t.Rows)), "min", "max", ""}, lines
+	return sheet
+}
+
+// add puts the line of a metric below the heading of its group; the first cell is
+// filled in.
+func (s *Sheet) add(last *string, group, metric string, line []string) {
+	if group != *last && group != "" {
+		s.Lines = append(s.Lines, []string{group})
+	}
+	*last = group
+	if group == "" {
+		line[0] = Title(metric)
+	} else {
+		line[0] = "  " + Title(strings.TrimPrefix(metric, group))
+	}
+	s.Lines = append(s.Lines, line)
+}
+
+// Sheet returns a line per metric and a column per variant, under the names given.
+func (c *Comparison) Sheet(names []string) *Sheet {
+	s := &Sheet{Head: append([]string{"metric"}, names...), Keys: 1}
+	group := ""
+	for i := range c.Metrics {
+		m := &c.Metrics[i]
+		line := []string{""}
+		for k := range m.Samples {
+			line = append(line, m.Cell(k))
+		}
+		s.add(&group, m.Group, m.Name, line)
+	}
+	return s
 }

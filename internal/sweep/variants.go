@@ -19,11 +19,9 @@ import (
 func (t *Table) Variants(folder string) ([]*Variant, error) {
 	var list []*Variant
 	for _, g := range t.Groups() {
-		var pairs []string
-		for i, v := range g.Values {
-			pairs = append(pairs, t.Axes[i].Key+"="+v)
-		}
-		v := newVariant(strings.Join(pairs, ", "), folder)
+		v := newVariant("", folder)
+		v.varied(t.Axes, g.Values)
+		v.Name = v.Label
 		for _, i := range g.Rows {
 			if r := &t.Rows[i]; r.Summary != nil {
 				if v.keys == nil {
@@ -45,7 +43,16 @@ func (t *Table) Variants(folder string) ([]*Variant, error) {
 }
 
 func newVariant(name, folder string) *Variant {
-	return &Variant{Name: name, Folder: folder, Seeds: []uint64{}, values: make(map[string]seeded)}
+	return &Variant{Name: name, Folder: folder, Seeds: []uint64{}, values: make(map[string]seeded), groups: make(map[string]string)}
+}
+
+// varied labels a variant by its values in a sweep.
+func (v *Variant) varied(axes []Axis, values []string) {
+	v.Values = values
+	for _, a := range axes {
+		v.Keys = append(v.Keys, a.Key)
+	}
+	v.Label, v.labelled = label(v.Keys, values), v.Keys
 }
 
 func (v *Variant) add(s *metrics.Summary) {
@@ -54,6 +61,7 @@ func (v *Variant) add(s *metrics.Summary) {
 	list := Measures(s)
 	v.names = union([][]string{v.names, namesOf(list)})
 	for _, m := range list {
+		v.groups[m.Name] = m.Group
 		if m.Known {
 			was := v.values[m.Name]
 			v.values[m.Name] = seeded{append(was.seeds, s.Seed), append(was.values, m.Value)}
@@ -73,6 +81,13 @@ func ReadVariants(folders []string) ([]*Variant, error) {
 		list = append(list, found...)
 	}
 	return list, nil
+}
+
+// ScenarioOf is the name of the scenario of a sweep.
+func ScenarioOf(folder string) string {
+	var m Manifest
+	_ = readJSON(filepath.Join(folder, manifestFile), &m) // who has read its variants knows that it is there
+	return m.Scenario
 }
 
 func readVariants(folder string, prefix bool) ([]*Variant, error) {
@@ -124,21 +139,16 @@ func manifestVariants(folder string, m *Manifest, prefix bool) ([]*Variant, erro
 		if len(p.Values) != len(m.Axes) {
 			return nil, fmt.Errorf("%s: a point has %d values for %d keys; allowed: the manifest that xoff wrote", folder, len(p.Values), len(m.Axes))
 		}
-		var pairs []string
-		for i, v := range p.Values {
-			pairs = append(pairs, m.Axes[i].Key+"="+v)
-		}
-		name := strings.Join(pairs, ", ")
+		made := newVariant("", folder)
+		made.varied(m.Axes, p.Values)
+		name := made.Label
 		if prefix || name == "" {
 			name = strings.TrimSuffix(filepath.Clean(folder)+": "+name, ": ")
 		}
 		v := at[name]
 		if v == nil {
-			v = newVariant(name, folder)
-			v.Values = p.Values
-			for _, a := range m.Axes {
-				v.Keys = append(v.Keys, a.Key)
-			}
+			v = made
+			v.Name = name
 			at[name] = v
 			list = append(list, v)
 		}

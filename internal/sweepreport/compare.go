@@ -90,21 +90,16 @@ func troubles(variants []*sweep.Variant) []report.Badge {
 func shortNames(variants []*sweep.Variant) []string {
 	name := func(v *sweep.Variant, bare bool) string {
 		base := filepath.Base(filepath.Clean(v.Folder))
-		if len(v.Values) == 0 {
+		if v.Label == "" {
 			return base
 		}
-		if bare && len(v.Keys) == 1 {
-			return v.Values[0]
+		switch _, value, _ := strings.Cut(v.Label, "="); {
+		case !bare:
+			return base + ": " + v.Label
+		case len(v.Keys) == 1:
+			return value
 		}
-		var pairs []string
-		for i, k := range v.Keys {
-			pairs = append(pairs, k[strings.LastIndexByte(k, '.')+1:]+"="+v.Values[i])
-		}
-		text := strings.Join(pairs, ", ")
-		if !bare {
-			text = base + ": " + text
-		}
-		return text
+		return v.Label
 	}
 	one := true
 	for _, v := range variants {
@@ -124,8 +119,8 @@ func shortNames(variants []*sweep.Variant) []string {
 
 func variantSection(variants []*sweep.Variant, names []string) report.Section {
 	sec := report.Section{Heading: "Variants"}
-	if v := variants[0]; len(v.Keys) == 1 {
-		sec.Add(report.Paragraph("Varied: `" + v.Keys[0] + "`"))
+	if v := variants[0]; len(v.Keys) > 0 {
+		sec.Add(report.Paragraph("Varied: `" + strings.Join(v.Keys, "`, `") + "`"))
 	}
 	t := &report.Table{Columns: report.Heads("variant", "seeds", "state")}
 	for i, v := range variants {
@@ -150,10 +145,10 @@ func variantSection(variants []*sweep.Variant, names []string) report.Section {
 // the flows apart, or a row per variant.
 func metricSections(c *sweep.Comparison, names []string) []report.Section {
 	sec := report.Section{Heading: "Metrics"}
-	sec.Add(report.Paragraph("Means over seeds with half of their 95 % intervals. * is better than every other: the 95 % interval of each difference excludes 0. ~ is best on average, perhaps by chance."))
+	sec.Add(report.Paragraph("Means over seeds with half of their 95 % intervals. * is better than every other: the 95 % interval of each difference excludes 0. ~ is best on average, perhaps by chance. = is equal to the first variant."))
 	var whole, parts []*sweep.Compared
 	for i := range c.Metrics {
-		if m := &c.Metrics[i]; strings.Count(m.Name, ".") == 1 {
+		if m := &c.Metrics[i]; m.Group == "" {
 			whole = append(whole, m)
 		} else {
 			parts = append(parts, m)

@@ -37,12 +37,18 @@ func TestShortNames(t *testing.T) {
 		t.Errorf("got %v, want %v", got, want)
 	}
 	sweepOf := func(folder, v string) *sweep.Variant {
-		return &sweep.Variant{Folder: folder, Keys: []string{"switch.policy.alpha"}, Values: []string{v}}
+		return &sweep.Variant{Folder: folder, Keys: []string{"switch.policy.alpha"}, Values: []string{v}, Label: "alpha=" + v}
 	}
 	if got, want := shortNames([]*sweep.Variant{sweepOf("s", "1/8"), sweepOf("s", "1/4")}), []string{"1/8", "1/4"}; !slices.Equal(got, want) {
 		t.Errorf("got %v, want %v", got, want)
 	}
 	if got, want := shortNames([]*sweep.Variant{sweepOf("x/s", "1/8"), {Folder: "x/run"}}), []string{"s: alpha=1/8", "run"}; !slices.Equal(got, want) {
+		t.Errorf("got %v, want %v", got, want)
+	}
+	both := func(cc, policy string) *sweep.Variant {
+		return &sweep.Variant{Folder: "s", Keys: []string{"hosts.cc.name", "switch.policy.name"}, Values: []string{cc, policy}, Label: "cc=" + cc + " policy=" + policy}
+	}
+	if got, want := shortNames([]*sweep.Variant{both("dcqcn", "dt"), both("none", "dt")}), []string{"cc=dcqcn policy=dt", "cc=none policy=dt"}; !slices.Equal(got, want) {
 		t.Errorf("got %v, want %v", got, want)
 	}
 }

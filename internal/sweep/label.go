@@ -1,0 +1,114 @@
+package sweep
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/goccy/go-yaml"
+)
+
+// shortKeys names keys by their ends, as long as needed to tell them apart: cc for
+// hosts.cc.name, policy.alpha where another alpha is varied.
+func shortKeys(keys []string) []string {
+	var paths [][]string
+	for _, k := range keys {
+		paths = append(paths, strings.Split(strings.TrimSuffix(k, ".name"), "."))
+	}
+	short := make([]string, len(keys))
+	for i, path := range paths {
+		for n := 1; n <= len(path); n++ {
+			end := path[len(path)-n:]
+			short[i] = strings.Join(end, ".")
+			if !slices.ContainsFunc(others(paths, i), func(other []string) bool { return len(other) >= n && slices.Equal(other[len(other)-n:], end) }) {
+				break
+			}
+		}
+	}
+	return short
+}
+
+func others(list [][]string, but int) [][]string {
+	return append(slices.Clone(list[:but]), list[but+1:]...)
+}
+
+// shortValue writes a scheme as after its flag, dcqcn:g=0.1 for {name: dcqcn, g: 0.1};
+// other values stay as they are.
+func shortValue(value string) string {
+	if !strings.HasPrefix(value, "{") {
+		return value
+	}
+	var fields yaml.MapSlice
+	if yaml.Unmarshal([]byte(value), &fields) != nil || len(fields) == 0 || fields[0].Key != "name" {
+		return value
+	}
+	text := fmt.Sprint(fields[0].Value)
+	for i, f := range fields[1:] {
+		switch f.Value.(type) {
+		case yaml.MapSlice, map[string]any, []any:
+			return value
+		}
+		text += map[bool]string{true: ":", false: ","}[i == 0] + fmt.Sprintf("%v=%v", f.Key, f.Value)
+	}
+	return text
+}
+
+// label says what makes a variant: cc=dcqcn policy=dt.
+func label(keys, values []string) string {
+	var pairs []string
+	for i, k := range shortKeys(keys) {
+		pairs = append(pairs, k+"="+shortValue(values[i]))
+	}
+	return strings.Join(pairs, " ")
+}
+
+// maxLabels is up to how many keys label runs that were not varied by a sweep.
+const maxLabels = 4
+
+// labelRuns labels the variants that no sweep made by the keys in which all of them
+// differ, if these are few.
+func (c *Comparison) labelRuns() {
+	var keys []string
+	for i := range c.Differ {
+		if d := &c.Differ[i]; d.missing() == 0 {
+			keys = append(keys, d.Key)
+		}
+	}
+	if len(keys) > maxLabels {
+		return
+	}
+	for i, v := range c.Variants {
+		if len(v.Keys) > 0 {
+			continue
+		}
+		var values []string
+		for k := range c.Differ {
+			if d := &c.Differ[k]; d.missing() == 0 {
+				values = append(values, d.Values[i])
+			}
+		}
+		v.Label, v.labelled = label(keys, values), keys
+	}
+}
+
+// Unlabelled lists the keys in which the scenarios differ that no label shows, but for
+// parameters of schemes whose names differ, which are counted.
+func (c *Comparison) Unlabelled() (list []KeyDiff, parameters int) {
+	names := make(map[string]bool)
+	for _, d := range c.Differ {
+		if scheme, ok := strings.CutSuffix(d.Key, ".name"); ok {
+			names[scheme] = true
+		}
+	}
+	for _, d := range c.Differ {
+		labelled := !slices.ContainsFunc(c.Variants, func(v *Variant) bool { return !slices.Contains(v.labelled, d.Key) })
+		switch {
+		case labelled:
+		case d.missing() > 0 && names[d.Key[:max(0, strings.LastIndexByte(d.Key, '.'))]]:
+			parameters++
+		default:
+			list = append(list, d)
+		}
+	}
+	return list, parameters
+}
