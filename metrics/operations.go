@@ -30,7 +30,7 @@ type Slowly struct {
 	Time      units.Time `json:"completion_ps"`
 	Steps     int        `json:"steps"`            // flows of the chain that ended last, each of which waited for the one before
 	Step      int        `json:"slowest_step"`     // of these: the one that lost most time, from 1
-	StepTime  units.Time `json:"slowest_step_ps"`  // that it took
+	StepTime  units.Time `json:"slowest_took_ps"`  // that it took
 	StepIdeal units.Time `json:"slowest_ideal_ps"` // that it takes in an empty network
 	Straggler string     `json:"straggler"`        // host that sent it
 	To        string     `json:"straggler_to"`
@@ -224,7 +224,7 @@ func (o *Outcome) operationColumns() []probe.Column {
 		{Name: "completion_ps", May: true, Doc: "end_ps - start_ps; null: unfinished"},
 		{Name: "steps", May: true, Doc: "flows of the chain that ended last, each of which waited for the one before; null: not started"},
 		{Name: "slowest_step", May: true, Doc: "of these the one that lost most time against an empty network, from 1"},
-		{Name: "slowest_step_ps", May: true, Doc: "from its start to its delivery, or to the end of the run"},
+		{Name: "slowest_took_ps", May: true, Doc: "from its start to its delivery, or to the end of the run"},
 		{Name: "slowest_ideal_ps", May: true, Doc: "completion time of that flow in an empty network"},
 		{Name: "straggler", Type: probe.Text, May: true, Texts: o.Hosts, Doc: "host that sent it"},
 		{Name: "straggler_to", Type: probe.Text, May: true, Texts: o.Hosts, Doc: "host that it was sent to"},

@@ -14,7 +14,7 @@ import (
 // extract reads the metrics and counts of an experiment from the results of a run.
 func (e *Experiment) extract(row *sweep.Row, folder string) (map[string]float64, map[string]*Distribution, error) {
 	numbers := make(map[string]float64)
-	for _, m := range sweep.Measures(row.Summary) {
+	for _, m := range metrics.Measures(row.Summary) {
 		if m.Known {
 			numbers[m.Name] = m.Value
 		}

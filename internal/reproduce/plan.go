@@ -204,7 +204,7 @@ func (e *Experiment) checkMeasures(r *sweep.Runner, points []wanted, known []str
 	}
 	check := func(summary, table string, columns ...string) error {
 		if summary != "" {
-			return sweep.CheckNames([]string{summary}, known)
+			return metrics.CheckNames([]string{summary}, known)
 		}
 		if tables[table] == nil {
 			return registry.Unknown("table", table, slices.Sorted(maps.Keys(tables)))

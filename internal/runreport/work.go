@@ -18,7 +18,7 @@ type operation struct {
 	Completion int64  `parquet:"completion_ps,optional"`
 	Steps      int64  `parquet:"steps,optional"`
 	Step       int64  `parquet:"slowest_step,optional"`
-	StepTime   int64  `parquet:"slowest_step_ps,optional"`
+	StepTime   int64  `parquet:"slowest_took_ps,optional"`
 	StepIdeal  int64  `parquet:"slowest_ideal_ps,optional"`
 	Straggler  string `parquet:"straggler,optional"`
 	To         string `parquet:"straggler_to,optional"`

@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+
+	"github.com/xoff-net/xoff/metrics"
 )
 
 // Variant is one column of a comparison: runs that differ in their seed only.
@@ -58,7 +60,7 @@ type Compared struct {
 }
 
 // Compare sets variants against each other; no metrics means the usual ones.
-func Compare(variants []*Variant, metrics []string) (*Comparison, error) {
+func Compare(variants []*Variant, chosen []string) (*Comparison, error) {
 	if len(variants) < 2 {
 		return nil, fmt.Errorf("there is only %d variant; allowed: 2 or more to compare", len(variants))
 	}
@@ -67,15 +69,15 @@ func Compare(variants []*Variant, metrics []string) (*Comparison, error) {
 		lists = append(lists, v.names)
 	}
 	names := union(lists)
-	metrics, err := fullNames(metrics, names)
+	chosen, err := metrics.FullNames(chosen, names)
 	if err != nil {
 		return nil, err
 	}
-	if len(metrics) == 0 {
-		metrics = withoutTwins(usual(names), variants)
+	if len(chosen) == 0 {
+		chosen = withoutTwins(usual(names), variants)
 	}
 	c := &Comparison{Schema: SchemaVersion, Variants: variants, Differ: differing(variants), Metrics: []Compared{}}
-	for _, m := range metrics {
+	for _, m := range chosen {
 		if r, ok := compare(variants, m); ok {
 			c.Metrics = append(c.Metrics, r)
 		}

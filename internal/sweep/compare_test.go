@@ -24,11 +24,11 @@ func summary(seed, pauses uint64, p99 float64) *metrics.Summary {
 }
 
 func TestMeasures(t *testing.T) {
-	got := make(map[string]Measure)
-	for _, m := range Measures(summary(3, 7, 2.5)) {
+	got := make(map[string]metrics.Measure)
+	for _, m := range metrics.Measures(summary(3, 7, 2.5)) {
 		got[m.Name] = m
 	}
-	for name, want := range map[string]Measure{
+	for name, want := range map[string]metrics.Measure{
 		"pauses.pauses": {"pauses.pauses", "", 7, true}, "slowdown.p99": {"slowdown.p99", "", 2.5, true}, "fct_ps.p99": {"fct_ps.p99", "", 0, false},
 		"workloads.web.slowdown.p99_9": {"workloads.web.slowdown.p99_9", "workloads.web", 0, false},
 		"workloads.web.measured":       {"workloads.web.measured", "workloads.web", 0, true},

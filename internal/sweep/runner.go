@@ -8,6 +8,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/xoff-net/xoff/metrics"
 	"github.com/xoff-net/xoff/run"
 	"github.com/xoff-net/xoff/scenario"
 	"github.com/xoff-net/xoff/scenario/build"
@@ -55,7 +56,7 @@ type Progress struct {
 // Prepare builds every point once, so that every mistake in a value shows before
 // anything runs, and gives it its key and folder. Metrics are names that the
 // results of some point must have.
-func (r *Runner) Prepare(ctx context.Context, g *Grid, options string, metrics []string) ([]*Point, error) {
+func (r *Runner) Prepare(ctx context.Context, g *Grid, options string, chosen []string) ([]*Point, error) {
 	points, err := g.Points()
 	if err != nil {
 		return nil, err
@@ -64,7 +65,7 @@ func (r *Runner) Prepare(ctx context.Context, g *Grid, options string, metrics [
 	if err != nil {
 		return nil, err
 	}
-	if _, err := fullNames(metrics, names); err != nil {
+	if _, err := metrics.FullNames(chosen, names); err != nil {
 		return nil, err
 	}
 	assign(g.Axes, points)

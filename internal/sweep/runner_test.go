@@ -241,7 +241,7 @@ func TestFailingPointsDoNotStopOthers(t *testing.T) {
 	for _, r := range rows {
 		got = append(got, fmt.Sprint(r.Summary != nil, r.Verdict))
 	}
-	if s, want := strings.Join(got, " "), "true {0 } false {1 no way} true {3 dropped} true {0 }"; s != want {
+	if s, want := strings.Join(got, " "), "true {0  0} false {1 no way 0} true {3 dropped 0} true {0  0}"; s != want {
 		t.Errorf("got %s, want %s", s, want)
 	}
 	table := NewTable(tinyGrid(1, 2), rows)

@@ -7,6 +7,8 @@ import (
 
 	"gonum.org/v1/gonum/stat"
 	"gonum.org/v1/gonum/stat/distuv"
+
+	"github.com/xoff-net/xoff/metrics"
 )
 
 // Confidence of every interval.
@@ -83,9 +85,9 @@ func (s seeded) same(o seeded) bool {
 // text prints a sample for people.
 func (s *Sample) text(metric string) string {
 	if s.Half == 0 {
-		return Format(metric, s.Mean)
+		return metrics.Format(metric, s.Mean)
 	}
-	return Format(metric, s.Mean) + " ± " + Format(metric, s.Half)
+	return metrics.Format(metric, s.Mean) + " ± " + metrics.Format(metric, s.Half)
 }
 
 // differenceOf compares two samples: seed by seed when they have the same seeds,

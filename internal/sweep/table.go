@@ -4,6 +4,7 @@ import (
 	"encoding/csv"
 	"errors"
 	"fmt"
+	"github.com/xoff-net/xoff/metrics"
 	"github.com/xoff-net/xoff/run"
 	"io"
 	"reflect"
@@ -33,8 +34,8 @@ func NewTable(g *Grid, rows []Row) *Table {
 		t.Scenario = r.Point.Config.Name
 		known := make(map[string]float64)
 		if r.Summary != nil {
-			list := Measures(r.Summary)
-			lists = append(lists, namesOf(list))
+			list := metrics.Measures(r.Summary)
+			lists = append(lists, metrics.MeasureNames(list))
 			for _, m := range list {
 				if m.Known {
 					known[m.Name] = m.Value
@@ -104,9 +105,9 @@ type Sheet struct {
 // Cells returns a line per combination of values, with the mean over its seeds and
 // half its 95 % interval. No metrics means the usual ones; those that no point has are
 // left out.
-func (t *Table) Cells(metrics []string) *Sheet {
-	if len(metrics) == 0 {
-		metrics = DefaultMetrics
+func (t *Table) Cells(chosen []string) *Sheet {
+	if len(chosen) == 0 {
+		chosen = DefaultMetrics
 	}
 	s := &Sheet{}
 	var keys []string
@@ -132,14 +133,14 @@ func (t *Table) Cells(metrics []string) *Sheet {
 		}
 		s.Lines = append(s.Lines, line)
 	}
-	for _, m := range t.known(metrics) {
+	for _, m := range t.known(chosen) {
 		first := t.over(&groups[0], m)
 		differs := func(g Group) bool { return !t.over(&g, m).same(first) }
 		if len(groups) > 1 && !slices.ContainsFunc(groups, differs) {
-			s.Same = append(s.Same, Title(m)+" "+cell(m, first.values))
+			s.Same = append(s.Same, metrics.Title(m)+" "+cell(m, first.values))
 			continue
 		}
-		s.Head = append(s.Head, Title(m))
+		s.Head = append(s.Head, metrics.Title(m))
 		for i := range groups {
 			s.Lines[i] = append(s.Lines[i], cell(m, t.over(&groups[i], m).values))
 		}
@@ -151,7 +152,7 @@ func (t *Table) Cells(metrics []string) *Sheet {
 func (t *Table) known(names []string) []string {
 	var list []string
 	for _, n := range names {
-		if full, err := fullNames([]string{n}, t.names); err == nil {
+		if full, err := metrics.FullNames([]string{n}, t.names); err == nil {
 			list = append(list, full...)
 		}
 	}
@@ -357,7 +358,7 @@ func (t *Table) Statistics() *Sheet {
 		if !ok {
 			continue
 		}
-		line := []string{"", s.text(m), Format(m, s.Min), Format(m, s.Max)}
+		line := []string{"", s.text(m), metrics.Format(m, s.Min), metrics.Format(m, s.Max)}
 		if s.Min == s.Max {
 			line[2], line[3] = "=", "="
 		}
@@ -377,9 +378,9 @@ func (s *Sheet) add(last *string, group, metric string, line []string) {
 	}
 	*last = group
 	if group == "" {
-		line[0] = Title(metric)
+		line[0] = metrics.Title(metric)
 	} else {
-		line[0] = "  " + Title(strings.TrimPrefix(metric, group))
+		line[0] = "  " + metrics.Title(strings.TrimPrefix(metric, group))
 	}
 	s.Lines = append(s.Lines, line)
 }

@@ -58,8 +58,8 @@ func (v *Variant) varied(axes []Axis, values []string) {
 func (v *Variant) add(s *metrics.Summary) {
 	v.Seeds = append(v.Seeds, s.Seed)
 	v.Partial = v.Partial || s.Partial
-	list := Measures(s)
-	v.names = union([][]string{v.names, namesOf(list)})
+	list := metrics.Measures(s)
+	v.names = union([][]string{v.names, metrics.MeasureNames(list)})
 	for _, m := range list {
 		v.groups[m.Name] = m.Group
 		if m.Known {
@@ -207,4 +207,12 @@ func flatten(data []byte) (map[string]string, error) {
 	walk("", doc)
 	delete(keys, "seed")
 	return keys, nil
+}
+
+// join makes a path of a path and a step.
+func join(path, name string) string {
+	if path == "" {
+		return name
+	}
+	return path + "." + name
 }

@@ -14,6 +14,7 @@ import (
 	"github.com/xoff-net/xoff/internal/report"
 	"github.com/xoff-net/xoff/internal/runreport"
 	"github.com/xoff-net/xoff/internal/sweep"
+	"github.com/xoff-net/xoff/metrics"
 )
 
 // maxColumns is up to how many variants stand side by side; more are rows.
@@ -157,7 +158,7 @@ func metricSections(c *sweep.Comparison, names []string) []report.Section {
 	if len(names) > maxColumns {
 		t := &report.Table{Columns: report.Heads("variant")}
 		for _, m := range whole {
-			t.Columns = append(t.Columns, report.Column{Name: sweep.Title(m.Name), Align: report.Right})
+			t.Columns = append(t.Columns, report.Column{Name: metrics.Title(m.Name), Align: report.Right})
 		}
 		for k, n := range names {
 			row := []report.Cell{{Text: n}}
@@ -184,7 +185,7 @@ func metricTable(list []*sweep.Compared, names []string) *report.Table {
 		t.Columns = append(t.Columns, report.Column{Name: n, Align: report.Right})
 	}
 	for _, m := range list {
-		row := []report.Cell{{Text: sweep.Title(m.Name)}}
+		row := []report.Cell{{Text: metrics.Title(m.Name)}}
 		for k := range names {
 			row = append(row, metricCell(m, k))
 		}

@@ -1,25 +1,23 @@
-package sweep
+package metrics
 
 import (
 	"slices"
 	"strings"
 	"testing"
-
-	"github.com/xoff-net/xoff/metrics"
 )
 
 // Whatever a table prints is accepted, and means that number and no other.
 func TestPrintedNamesAreUnique(t *testing.T) {
-	s := &metrics.Summary{Workloads: []metrics.Part{{Name: "web"}}, Sizes: []metrics.Part{{Name: "up to 1KB"}}}
-	names := namesOf(Measures(s))
+	s := &Summary{Workloads: []Part{{Name: "web"}}, Sizes: []Part{{Name: "up to 1KB"}}}
+	names := MeasureNames(Measures(s))
 	if len(names) < 50 {
 		t.Fatalf("only %d metrics", len(names))
 	}
-	full, err := fullNames(Titles(names), names)
+	full, err := FullNames(Titles(names), names)
 	if err != nil || !slices.Equal(full, names) {
 		t.Errorf("got %v, %v; want %v", full, err, names)
 	}
-	if full, err = fullNames(names, names); err != nil || !slices.Equal(full, names) {
+	if full, err = FullNames(names, names); err != nil || !slices.Equal(full, names) {
 		t.Errorf("got %v, %v; want %v", full, err, names)
 	}
 }
@@ -32,7 +30,7 @@ func TestUnknownMetrics(t *testing.T) {
 		"fct":         "such as fct.p50, fct.p99",
 		"nothing.of.": "such as fct.p50, fct.p99, buffer.peak",
 	} {
-		_, err := fullNames([]string{name}, known)
+		_, err := FullNames([]string{name}, known)
 		if err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: got %v, want %q", name, err, want)
 		}
