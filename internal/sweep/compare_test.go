@@ -29,9 +29,9 @@ func TestMeasures(t *testing.T) {
 		got[m.Name] = m
 	}
 	for name, want := range map[string]metrics.Measure{
-		"pauses.pauses": {"pauses.pauses", "", 7, true}, "slowdown.p99": {"slowdown.p99", "", 2.5, true}, "fct_ps.p99": {"fct_ps.p99", "", 0, false},
-		"workloads.web.slowdown.p99_9": {"workloads.web.slowdown.p99_9", "workloads.web", 0, false},
-		"workloads.web.measured":       {"workloads.web.measured", "workloads.web", 0, true},
+		"pauses.pauses": {Name: "pauses.pauses", Group: "", Value: 7, Known: true}, "slowdown.p99": {Name: "slowdown.p99", Group: "", Value: 2.5, Known: true}, "fct_ps.p99": {Name: "fct_ps.p99", Group: "", Value: 0, Known: false},
+		"workloads.web.slowdown.p99_9": {Name: "workloads.web.slowdown.p99_9", Group: "workloads.web", Value: 0, Known: false},
+		"workloads.web.measured":       {Name: "workloads.web.measured", Group: "workloads.web", Value: 0, Known: true},
 	} {
 		if got[name] != want {
 			t.Errorf("%s: %+v, want %+v", name, got[name], want)
