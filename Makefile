@@ -1,8 +1,12 @@
 LINT = go run github.com/golangci/golangci-lint/v2/cmd/golangci-lint@v2.14.0
 
-.PHONY: build test test-deep test-all race lint bench instructions instructions-record profile figures fidelity ci docs
+VERSION ?= $(shell git describe --tags --always --dirty)
+
+.PHONY: build release test test-deep test-all race lint bench instructions instructions-record profile figures fidelity ci docs
 
 build: ; go build -o xoff ./cmd/xoff
+# Archives for all systems, with completions, man pages and checksums, in dist.
+release: ; go run ./internal/release -version $(VERSION)
 test: ; go test ./...
 # A tenth of the deep cases, by the number of commits; test-all has all of them.
 test-deep: ; XOFF_TURN=$${XOFF_TURN-$$(( $$(git rev-list --count HEAD) % 10 ))} go test -tags deep -run Deep -timeout 20m ./...

@@ -11,7 +11,6 @@ import (
 	"os"
 	"os/signal"
 	"runtime"
-	"runtime/debug"
 	"syscall"
 
 	"github.com/fatih/color"
@@ -86,6 +85,10 @@ func Run(args []string, stdout, stderr io.Writer) int {
 	return exitInput
 }
 
+// Command is the tree of commands, for those who write about it: man pages,
+// completions.
+func Command() *cobra.Command { return (&app{out: os.Stdout, err: os.Stderr}).root() }
+
 func (a *app) root() *cobra.Command {
 	root := &cobra.Command{
 		Use:           "xoff",
@@ -109,40 +112,6 @@ func (a *app) root() *cobra.Command {
 	)
 	a.usage(root)
 	return root
-}
-
-// version is what was built, of what and for what.
-type version struct {
-	Version string `json:"version"`
-	Go      string `json:"go"`
-	OS      string `json:"os"`
-	Arch    string `json:"arch"`
-}
-
-func (a *app) version() version {
-	v := version{"(devel)", runtime.Version(), runtime.GOOS, runtime.GOARCH}
-	if info, ok := debug.ReadBuildInfo(); ok && info.Main.Version != "" {
-		v.Version = info.Main.Version
-	}
-	return v
-}
-
-func (v version) line() string { return fmt.Sprintf("xoff %s %s %s/%s", v.Version, v.Go, v.OS, v.Arch) }
-
-func (a *app) versionCommand() *cobra.Command {
-	return &cobra.Command{
-		Use:   "version",
-		Short: "Print the version",
-		Args:  cobra.NoArgs,
-		RunE: func(*cobra.Command, []string) error {
-			v := a.version()
-			if a.json {
-				return wrap(exitFailure, a.printJSON(v))
-			}
-			_, err := fmt.Fprintln(a.out, v.line())
-			return wrap(exitFailure, err)
-		},
-	}
 }
 
 // printJSON prints the one document of a command.

@@ -31,7 +31,7 @@ var floors = [][]string{
 	{"internal/sweep"},
 	{"internal/reproduce", "internal/sweepreport"},
 	{"cli"},
-	{"cmd/xoff", "internal/archtest", "internal/demofig", "internal/pgo"},
+	{"cmd/xoff", "internal/archtest", "internal/demofig", "internal/pgo", "internal/release"},
 }
 
 // layers is the floor of each package.

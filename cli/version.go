@@ -1,0 +1,91 @@
+package cli
+
+import (
+	"fmt"
+	"runtime"
+	"runtime/debug"
+	"strings"
+
+	"github.com/spf13/cobra"
+)
+
+// number is the last version of CHANGELOG.md; what is built between versions has it
+// with an addition.
+const number = "v0.1.0"
+
+// release is the version of a released program, set by the linker.
+var release string
+
+const modulePath = "github.com/xoff-net/xoff"
+
+// version is what was built, of what and for what.
+type version struct {
+	Version  string `json:"version"`
+	Revision string `json:"revision,omitempty"` // of the sources, if known
+	Go       string `json:"go"`
+	OS       string `json:"os"`
+	Arch     string `json:"arch"`
+}
+
+func (a *app) version() version {
+	info, ok := debug.ReadBuildInfo()
+	if !ok {
+		info = &debug.BuildInfo{}
+	}
+	name, revision := versionOf(release, info)
+	return version{name, revision, runtime.Version(), runtime.GOOS, runtime.GOARCH}
+}
+
+// versionOf names a version: that of a release, of the module that `go install` took,
+// or the last one with the revision of the sources. In a program of others it is that
+// of the module.
+func versionOf(release string, info *debug.BuildInfo) (name, revision string) {
+	module, dirty := info.Main.Version, ""
+	if info.Main.Path != modulePath {
+		module = ""
+		for _, d := range info.Deps {
+			if d.Path == modulePath && d.Replace == nil {
+				module = d.Version
+			}
+		}
+	} else {
+		for _, s := range info.Settings {
+			switch {
+			case s.Key == "vcs.revision":
+				revision = s.Value
+			case s.Key == "vcs.modified" && s.Value == "true":
+				dirty = ".dirty"
+			}
+		}
+	}
+	tagged := module != "" && module != "(devel)" && !strings.HasPrefix(module, "v0.0.0-") && dirty == ""
+	switch {
+	case release != "":
+		return release, revision
+	case tagged:
+		return module, revision
+	case revision != "":
+		return number + "+" + revision[:min(12, len(revision))] + dirty, revision
+	case module != "" && module != "(devel)":
+		return module, revision
+	}
+	return number + "+devel", revision
+}
+
+func (v version) line() string { return fmt.Sprintf("xoff %s %s %s/%s", v.Version, v.Go, v.OS, v.Arch) }
+
+func (a *app) versionCommand() *cobra.Command {
+	return &cobra.Command{
+		Use:   "version",
+		Short: "Print the version",
+		Args:  cobra.NoArgs,
+		RunE: func(*cobra.Command, []string) error {
+			v := a.version()
+			if a.json {
+				return wrap(exitFailure, a.printJSON(v))
+			}
+			_, err := fmt.Fprintln(a.out, v.line())
+			return wrap(exitFailure, err)
+		},
+	}
+}
