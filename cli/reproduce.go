@@ -289,9 +289,9 @@ func (a *app) printJudged(list []*reproduce.Experiment, results []*reproduce.Res
 		w.line("")
 		w.table(e.Cells(results[i]))
 		w.line("")
-		w.line("claim\tpaper\there\tverdict\t")
+		w.line("claim\tkind\tpaper\there\tgrade\t")
 		for _, j := range e.Judge(results[i]) {
-			w.line("%s\t%s\t%s\t%s\t%s", j.ID, e.PaperNumber(j.Claim), j.Number(), verdictText(j), j.Claim.Text)
+			w.line("%s\t%s\t%s\t%s\t%s\t%s", j.ID, j.Kind, e.PaperNumber(j.Claim), j.Number(), verdictText(j), j.Claim.Text)
 		}
 		w.line("")
 		w.line("report  %s", reportFile(folder, results[i]))
@@ -309,7 +309,7 @@ func verdictText(j *reproduce.Judged) string {
 		return "not run"
 	}
 	switch j.Verdict {
-	case reproduce.Reproduced:
+	case reproduce.Close:
 		text = color.GreenString(text)
 	case reproduce.NotReproduced:
 		text = color.RedString(text)

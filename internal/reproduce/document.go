@@ -41,7 +41,7 @@ func Report(r *Results) (*report.Document, error) {
 	d := &report.Document{Title: fmt.Sprintf("%s: %s", e.ID, e.Title), Subtitle: e.Paper.Title + ", " + e.Figure}
 	for _, j := range e.Judge(r.largest()) {
 		if j.Verdict != "" {
-			d.Badges = append(d.Badges, report.Badge{Text: j.ID + " " + string(j.Verdict), Mark: mark(j)})
+			d.Badges = append(d.Badges, report.Badge{Text: j.ID + " " + string(j.Verdict), Mark: mark(j.Verdict)})
 		}
 	}
 	s := report.Section{Heading: e.Figure}
@@ -102,9 +102,12 @@ func decisions(p *Paper, level int) report.Section {
 	return report.Section{Heading: "Decisions", Level: level, Blocks: []report.Block{t}}
 }
 
+// claimColumns are those of tables of claims.
+var claimColumns = report.Heads("claim", "kind", "paper", Quick, "grade", "paper scale", "grade")
+
 // overview has a line per claim.
 func overview(list []*Results) *report.Table {
-	t := &report.Table{Columns: []report.Column{{Name: "experiment"}, {Name: "claim"}, {Name: "paper"}, {Name: Quick}, {Name: "verdict"}, {Name: "paper scale"}, {Name: "verdict"}}}
+	t := &report.Table{Columns: append([]report.Column{{Name: "experiment"}}, claimColumns...)}
 	for _, r := range list {
 		for _, line := range r.claims() {
 			t.Rows = append(t.Rows, append([]report.Cell{{Text: r.Experiment.ID}}, line...))
@@ -123,14 +126,14 @@ func (r *Results) claims() [][]report.Cell {
 	var lines [][]report.Cell
 	for i := range e.Claims {
 		c := &e.Claims[i]
-		line := []report.Cell{{Text: c.ID + ": " + c.Text}, {Text: e.PaperNumber(c)}}
+		line := []report.Cell{{Text: c.ID + ": " + c.Text}, {Text: c.Kind}, {Text: e.PaperNumber(c)}}
 		for _, scale := range []string{Quick, Full} {
 			if judged[scale] == nil || judged[scale][i].Verdict == "" {
 				line = append(line, report.Cell{Text: "-", Mark: report.Muted}, report.Cell{Text: "not run", Mark: report.Muted})
 				continue
 			}
 			j := judged[scale][i]
-			line = append(line, report.Cell{Text: j.Number()}, report.Cell{Text: string(j.Verdict), Mark: mark(j), Badge: true})
+			line = append(line, report.Cell{Text: j.Number()}, report.Cell{Text: string(j.Verdict), Mark: mark(j.Verdict), Badge: true})
 		}
 		lines = append(lines, line)
 	}
@@ -166,17 +169,18 @@ func (e *Experiment) PaperNumber(c *Claim) string {
 		if c.Paper != "" {
 			return "within " + c.Paper + " %"
 		}
+		return fmt.Sprintf("about (read as: within %g %%)", c.Within)
 	case opOrder:
 		return strings.Join(c.Order, " < ")
 	}
 	return c.Operator
 }
 
-func mark(j *Judged) report.Mark {
-	switch {
-	case j.Verdict == Reproduced:
+func mark(v Verdict) report.Mark {
+	switch v {
+	case Close:
 		return report.Good
-	case j.Verdict == NotReproduced:
+	case NotReproduced:
 		return report.Bad
 	}
 	return report.Warn
@@ -188,7 +192,7 @@ func (e *Experiment) describe(s *report.Section, r *Results) {
 	if f := e.Draw(r.largest()); f != nil {
 		s.Add(&report.Figure{Name: strings.ReplaceAll(e.ID, "/", "-"), Plot: f, Caption: e.figureCaption(r.largest())})
 	}
-	t := &report.Table{Columns: []report.Column{{Name: "claim"}, {Name: "paper"}, {Name: Quick}, {Name: "verdict"}, {Name: "paper scale"}, {Name: "verdict"}}, Rows: r.claims()}
+	t := &report.Table{Columns: claimColumns, Rows: r.claims()}
 	s.Add(t)
 	var said []string
 	for _, d := range e.Deviations {
@@ -253,7 +257,11 @@ func (e *Experiment) caption(r *Result) string {
 	if !e.Simulated() {
 		return "Computed"
 	}
-	return fmt.Sprintf("Scale %s, %d seeds: mean over seeds with its 95 %% interval; counts are the least over seeds, unfinished flows the most. Program %s", r.Scale, e.seeds(r), r.Executable[:12])
+	text := fmt.Sprintf("Scale %s, %d seeds: mean over seeds with its 95 %% interval; counts are the least over seeds, unfinished flows the most. ", r.Scale, e.seeds(r))
+	if slices.ContainsFunc(r.places(), r.once) {
+		text += "Where seeds change nothing there is one run, and no interval. "
+	}
+	return text + "Program " + r.Executable[:12]
 }
 
 func (e *Experiment) seeds(r *Result) int {
@@ -357,7 +365,10 @@ func (e *Experiment) cell(r *Result, at Place, metric, stat string) string {
 	}
 	s := sample(values)
 	text := digits(s.Mean)
-	if s.N > 1 {
+	switch {
+	case r.once(at):
+		text += oneRun
+	case s.N > 1:
 		text = plusMinus(s.Mean, s.Half)
 	}
 	if !all { // such as the onset of a deadlock where some runs have none

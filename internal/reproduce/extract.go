@@ -1,14 +1,11 @@
 package reproduce
 
 import (
-	"fmt"
 	"maps"
 	"math"
-	"path/filepath"
 	"slices"
 
 	"github.com/xoff-net/xoff/internal/sweep"
-	"github.com/xoff-net/xoff/metrics"
 )
 
 // extract reads the metrics and counts of an experiment from the results of a run.
@@ -28,7 +25,7 @@ func (e *Experiment) extract(row *sweep.Row, folder string) (map[string]float64,
 			}
 			continue
 		}
-		values, times, err := m.read(folder)
+		values, times, err := m.read(folder, float64(row.Summary.End))
 		if err != nil {
 			return nil, nil, err
 		}
@@ -46,7 +43,7 @@ func (e *Experiment) extract(row *sweep.Row, folder string) (map[string]float64,
 			continue
 		}
 		m := Metric{Table: c.Table, Value: c.Distinct, Rows: c.Rows}
-		rows, _, err := m.read(folder)
+		rows, _, err := m.read(folder, 0)
 		if err != nil {
 			return nil, nil, err
 		}
@@ -62,12 +59,13 @@ func (m *Metric) factor() float64 {
 	return m.Times
 }
 
-// rowColumns are the columns that choose rows, in a fixed order.
-func (m *Metric) rowColumns() []string { return slices.Sorted(maps.Keys(m.Rows)) }
+// sortedKeys are those of a map of rows, in a fixed order.
+func sortedKeys(rows map[string]string) []string { return slices.Sorted(maps.Keys(rows)) }
 
-// read returns the values of the metric and, with Along, when they were.
-func (m *Metric) read(folder string) (values, times []float64, err error) {
-	names := append([]string{m.Value}, m.rowColumns()...)
+// read returns the values of the metric and, with Along, when they were. The run ended
+// at end.
+func (m *Metric) read(folder string, end float64) (values, times []float64, err error) {
+	names := []string{m.Value}
 	if m.Over != "" {
 		names = append(names, m.Over)
 	}
@@ -78,31 +76,31 @@ func (m *Metric) read(folder string) (values, times []float64, err error) {
 	if err != nil {
 		return nil, nil, err
 	}
-	values, times = m.ratios(list)
+	keep, err := choose(folder, m.Table, m.Rows)
+	if err != nil {
+		return nil, nil, err
+	}
+	if m.Unfinished == unfinishedEnd {
+		if err := m.fillUnfinished(folder, list[0], end); err != nil {
+			return nil, nil, err
+		}
+	}
+	values, times = m.ratios(keep, list)
 	return values, times, nil
 }
 
-// ratios turns columns (the value, those that choose rows, over, along) into the
-// values of the metric. Rows that are not chosen, have no value, or would be divided
-// by nothing, do not count.
-func (m *Metric) ratios(columns [][]float64) (values, times []float64) {
+// ratios turns columns (the value, over, along) into the values of the metric. Rows that
+// are not kept, have no value, or would be divided by nothing, do not count.
+func (m *Metric) ratios(keep []bool, columns [][]float64) (values, times []float64) {
 	value, rest := columns[0], columns[1:]
-	var wanted []float64
-	for _, name := range m.rowColumns() {
-		wanted = append(wanted, m.Rows[name])
-	}
-	chosen, rest := rest[:len(wanted)], rest[len(wanted):]
 	var over []float64
 	if m.Over != "" {
 		over, rest = rest[0], rest[1:]
 	}
 	values = make([]float64, 0, len(value))
-row:
 	for i, v := range value {
-		for k, w := range wanted {
-			if chosen[k][i] != w {
-				continue row
-			}
+		if keep != nil && !keep[i] {
+			continue
 		}
 		if over != nil {
 			if over[i] == 0 {
@@ -162,13 +160,4 @@ func (e *Experiment) statistics(metric string) []string {
 	}
 	slices.Sort(names)
 	return names
-}
-
-// columns reads columns of a table of a run.
-func columns(folder, table string, names ...string) ([][]float64, error) {
-	list, err := metrics.ReadColumns(filepath.Join(folder, table+".parquet"), names...)
-	if err != nil {
-		return nil, fmt.Errorf("table %s: %w", table, err)
-	}
-	return list, nil
 }

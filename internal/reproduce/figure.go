@@ -206,7 +206,7 @@ func (e *Experiment) series(r *Result, p *Panel, scheme, metric, title string) [
 		v, half := math.NaN(), math.NaN()
 		if ok && len(values) > 0 {
 			m := sample(values)
-			if v = m.Mean; m.N > 1 {
+			if v = m.Mean; m.N > 1 && !r.once(Place{p.Case, scheme, x}) {
 				half = m.Half
 			}
 		}

@@ -17,6 +17,16 @@ type PaperSpec struct {
 	Source    string     `yaml:"source"`    // where
 	About     string     `yaml:"about"`     // a paragraph
 	Decisions []Decision `yaml:"decisions"` // about what the paper leaves open
+	Rows      []Row      `yaml:"rows"`      // headline claims; none: each claim of that kind is one
+}
+
+// Row is a claim of the paper as its authors would state it. It is made of the atomic
+// claims that name it, and counts once.
+type Row struct {
+	ID   string `yaml:"id"`
+	Text string `yaml:"text"` // what the paper says
+	Says string `yaml:"says"` // a sentence about what we see
+	Open string `yaml:"open"` // why it has no verdict, if it has none
 }
 
 // Decision is the one value that something has in all figures of a paper which
@@ -117,8 +127,10 @@ type Metric struct {
 	Over    string  `yaml:"over"`    // column that it is divided by
 	Times   float64 `yaml:"times"`   // factor; 0: 1
 
-	Rows  map[string]float64 `yaml:"rows"`  // columns and what they must be: other rows do not count
-	Along string             `yaml:"along"` // column of times (ps): values are also kept in its order, for panels of kind trace
+	Rows  map[string]string `yaml:"rows"`  // columns and what they must be, a number or a word: other rows do not count
+	Along string            `yaml:"along"` // column of times (ps): values are also kept in its order, for panels of kind trace
+
+	Unfinished string `yaml:"unfinished"` // end of run: that is the lower bound of unfinished flows; empty: they are left out
 }
 
 // Distribution reports whether the metric has many values per run.
@@ -126,13 +138,16 @@ func (m *Metric) Distribution() bool { return m.Table != "" }
 
 // Count says how much there was to measure.
 type Count struct {
-	Name     string             `yaml:"name"`
-	Summary  string             `yaml:"summary"`  // path in summary.json
-	Table    string             `yaml:"table"`    // or a table,
-	Distinct string             `yaml:"distinct"` // with a column whose values from 0 on are counted
-	Rows     map[string]float64 `yaml:"rows"`     // as of a metric
-	Least    int                `yaml:"least"`    // a point with less is flagged
-	Scheme   string             `yaml:"scheme"`   // only this scheme needs as much
+	Name     string            `yaml:"name"`
+	Summary  string            `yaml:"summary"`  // path in summary.json
+	Table    string            `yaml:"table"`    // or a table,
+	Distinct string            `yaml:"distinct"` // with a column whose values from 0 on are counted
+	Rows     map[string]string `yaml:"rows"`     // as of a metric
+	Least    int               `yaml:"least"`    // a point with less is flagged
+	Scheme   string            `yaml:"scheme"`   // only this scheme needs as much
+	// Of is the count of finished flows if this one counts unfinished flows of the same
+	// group, which must be few.
+	Of string `yaml:"of"`
 }
 
 // Panel is one coordinate system of the figure.
@@ -159,9 +174,26 @@ type Claim struct {
 	X         string   `yaml:"x"` // a value, or most, least, mean, all; empty: there is one
 	Baseline  Baseline `yaml:"baseline"`
 	Operator  string   `yaml:"operator"`
-	Paper     string   `yaml:"paper"` // the number, with the digits of the paper
-	Order     []string `yaml:"order"` // schemes, the one with the least first
+	Paper     string   `yaml:"paper"`  // the number, with the digits of the paper
+	Order     []string `yaml:"order"`  // schemes, the one with the least first
+	Within    float64  `yaml:"within"` // bound of about, in per cent, where the paper gives none
+	Breaks    string   `yaml:"breaks"` // scheme that must break the bound of about somewhere, or the claim says nothing
+
+	Kind string `yaml:"kind"` // headline, reading, sanity
+	Row  string `yaml:"row"`  // headline claim that it is a part of; empty: itself
 }
+
+// Kinds of claims.
+const (
+	kindHeadline = "headline" // counts, by its row
+	kindReading  = "reading"  // another reading of the same sentence: shown, never counted
+	kindSanity   = "sanity"   // arithmetic, and what only a bug could fail: counted apart
+)
+
+var kinds = []string{kindHeadline, kindReading, kindSanity}
+
+// row is the headline claim that a claim belongs to.
+func (c *Claim) row() string { return or(c.Row, c.ID) }
 
 // Baseline is what a claim compares with; what is empty is as in the claim.
 type Baseline struct {
@@ -174,7 +206,7 @@ type Baseline struct {
 const (
 	opChange  = "change"  // per cent against the baseline
 	opRatio   = "ratio"   // times the baseline
-	opAbout   = "about"   // as the baseline, within 15 or the given number of percentage points
+	opAbout   = "about"   // as the baseline, within a bound in percentage points
 	opValue   = "value"   // a number
 	opAbove   = "above"   // more than a number
 	opBelow   = "below"   // less than a number
@@ -201,27 +233,6 @@ type Deviation struct {
 	Scale   string `yaml:"scale"` // quick, paper; empty: both
 	Verdict string `yaml:"verdict"`
 	Why     string `yaml:"why"` // what the run shows, which decision may be the cause, what was tried
-}
-
-// Verdict is how a claim came out.
-type Verdict string
-
-// Verdicts.
-const (
-	Reproduced    Verdict = "reproduced"
-	DirectionOnly Verdict = "direction only"
-	Inconclusive  Verdict = "inconclusive"
-	NotReproduced Verdict = "not reproduced"
-)
-
-// Expected is the verdict that a claim should have at a scale.
-func (e *Experiment) Expected(claim, scale string) (Verdict, *Deviation) {
-	for i := range e.Deviations {
-		if d := &e.Deviations[i]; d.Claim == claim && (d.Scale == "" || d.Scale == scale) {
-			return Verdict(d.Verdict), d
-		}
-	}
-	return Reproduced, nil
 }
 
 // Scale returns the size of that name.

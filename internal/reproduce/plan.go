@@ -202,34 +202,51 @@ func (e *Experiment) checkMeasures(r *sweep.Runner, points []wanted, known []str
 	for _, s := range built.Probes {
 		tables[s.Name] = s.Columns()
 	}
-	check := func(summary, table string, columns ...string) error {
+	check := func(summary, table string, rows map[string]string, columns ...string) error {
 		if summary != "" {
 			return metrics.CheckNames([]string{summary}, known)
 		}
-		if tables[table] == nil {
-			return registry.Unknown("table", table, slices.Sorted(maps.Keys(tables)))
-		}
-		var numbers []string
-		for _, c := range tables[table] {
-			if c.Type != probe.Text {
-				numbers = append(numbers, c.Name)
-			}
-		}
-		for _, c := range columns {
-			if c != "" && !slices.Contains(numbers, c) {
-				return registry.Unknown("column of numbers", c, numbers)
-			}
-		}
-		return nil
+		return checkColumns(tables, table, rows, columns)
 	}
 	for _, m := range e.Metrics {
-		if err := check(m.Summary, m.Table, append(m.rowColumns(), m.Value, m.Over, m.Along)...); err != nil {
+		if err := check(m.Summary, m.Table, m.Rows, m.Value, m.Over, m.Along); err != nil {
 			return fmt.Errorf("metric %s: %w", m.Name, err)
 		}
 	}
 	for _, c := range e.Counts {
-		if err := check(c.Summary, c.Table, append(slices.Sorted(maps.Keys(c.Rows)), c.Distinct)...); err != nil {
+		if err := check(c.Summary, c.Table, c.Rows, c.Distinct); err != nil {
 			return fmt.Errorf("count %s: %w", c.Name, err)
+		}
+	}
+	return nil
+}
+
+// checkColumns finds columns that a table does not have: of numbers where values are
+// read, of any kind where rows are chosen.
+func checkColumns(tables map[string][]probe.Column, table string, rows map[string]string, columns []string) error {
+	if tables[table] == nil {
+		return registry.Unknown("table", table, slices.Sorted(maps.Keys(tables)))
+	}
+	var all, numbers []string
+	for _, c := range tables[table] {
+		all = append(all, c.Name)
+		if c.Type != probe.Text {
+			numbers = append(numbers, c.Name)
+		}
+	}
+	for _, name := range sortedKeys(rows) {
+		if !slices.Contains(all, name) {
+			return registry.Unknown("column", name, all)
+		}
+		if slices.Contains(numbers, name) {
+			if _, err := rowNumber(rows[name]); err != nil {
+				return fmt.Errorf("rows.%s: %w", name, err)
+			}
+		}
+	}
+	for _, c := range columns {
+		if c != "" && !slices.Contains(numbers, c) {
+			return registry.Unknown("column of numbers", c, numbers)
 		}
 	}
 	return nil

@@ -152,10 +152,11 @@ scales:
 metrics:
   - {name: fct, summary: fct_ps.mean}
   - {name: peaks, table: probe-headroom_peaks, value: bytes}
+counts: [{name: flows, summary: flows.finished}, {name: unfinished, summary: flows.unfinished, of: flows}]
 panels:
   - {kind: lines, metrics: [fct]}
 claims:
-  - {id: T-1, text: less, metric: fct, scheme: DSH, x: 1/8, baseline: {scheme: SIH}, operator: change, paper: "-10"}
+  - {id: T-1, kind: headline, text: less, metric: fct, scheme: DSH, x: 1/8, baseline: {scheme: SIH}, operator: change, paper: "-10"}
 deviations:
   - {claim: T-1, verdict: inconclusive, why: it is a toy}
 `
@@ -184,12 +185,12 @@ func TestMistakes(t *testing.T) {
 		{"x: [1/8], ", "", `experiments/toy/1.yaml:7:3: scales.quick: x is missing; allowed: the values of the axis`},
 		{"set: [switch.policy.alpha=$x]", "set: []", `experiments/toy/1.yaml:7:11: scales.quick.x: the values change nothing`},
 		{"summary: fct_ps.mean", "title: FCT", `experiments/toy/1.yaml:10:6: metrics[0]: allowed: either summary (a number), or table and value (a distribution)`},
-		{"metrics: [fct]", "metrics: [fcts]", `experiments/toy/1.yaml:13:19: panels[0].metrics: unknown metric "fcts" (did you mean "fct"?); allowed: fct, peaks`},
-		{"metrics: [fct]", "metrics: [peaks]", `experiments/toy/1.yaml:13:6: panels[0].statistic: "" is no statistic; allowed: mean, min, max, p50`},
-		{"paper: {x: [1/8, 1/4]", "paper: {x: [1/8, dt]", `experiments/toy/1.yaml:13:12: panels[0].kind: lines are drawn over numbers, and "dt" of x is none; allowed: bars`},
-		{"kind: lines", "kind: pie", `experiments/toy/1.yaml:13:12: panels[0].kind: unknown kind "pie"; allowed: lines, bars, cdf, trace`},
-		{"metric: fct, scheme: DSH", "metric: fct, scheme: ADH", `experiments/toy/1.yaml:15:48: claims[0].scheme: unknown scheme "ADH"; allowed: SIH, DSH`},
-		{"operator: change", "operator: changes", `experiments/toy/1.yaml:15:96: claims[0].operator: unknown operator "changes" (did you mean "change"?)`},
+		{"metrics: [fct]", "metrics: [fcts]", `experiments/toy/1.yaml:14:19: panels[0].metrics: unknown metric "fcts" (did you mean "fct"?); allowed: fct, peaks`},
+		{"metrics: [fct]", "metrics: [peaks]", `experiments/toy/1.yaml:14:6: panels[0].statistic: "" is no statistic; allowed: mean, min, max, p50`},
+		{"paper: {x: [1/8, 1/4]", "paper: {x: [1/8, dt]", `experiments/toy/1.yaml:14:12: panels[0].kind: lines are drawn over numbers, and "dt" of x is none; allowed: bars`},
+		{"kind: lines", "kind: pie", `experiments/toy/1.yaml:14:12: panels[0].kind: unknown kind "pie"; allowed: lines, bars, cdf, trace`},
+		{"metric: fct, scheme: DSH", "metric: fct, scheme: ADH", `experiments/toy/1.yaml:16:64: claims[0].scheme: unknown scheme "ADH"; allowed: SIH, DSH`},
+		{"operator: change", "operator: changes", `experiments/toy/1.yaml:16:112: claims[0].operator: unknown operator "changes" (did you mean "change"?)`},
 		{"operator: change", "operator: value", `claims[0].baseline: value; allowed: a baseline with change, ratio, about, and only there`},
 		{`paper: "-10"`, `paper: about ten`, `claims[0].paper: "about ten"; allowed: the number of the paper, with its digits`},
 		{"x: 1/8, base", "x: 1/16, base", `claims[0].x: unknown value "1/16"`},
@@ -203,10 +204,20 @@ func TestMistakes(t *testing.T) {
 		{"kind: lines, metrics: [fct]", "kind: cdf, metrics: [peaks], statistic: p50", `panels[0].statistic: cdf shows all values; allowed: none`},
 		{"x: 1/8, base", "x: all, base", `claims[0].x: change has one number; allowed: one value, or most, least, mean of a change`},
 		{"x: 1/8, baseline: {scheme: SIH}, operator: change, paper: \"-10\"", "x: most, operator: zero", `claims[0].x: "most" chooses among changes; allowed: one value, or all`},
-		{"panels:", "counts: [{name: fct, summary: flows.finished}]\npanels:", `experiments/toy/1.yaml:12:17: counts[0].name: "fct" is the name of a metric, too; allowed: each name once`},
-		{", operator: change", "", `experiments/toy/1.yaml:15:10: claims[0].id: metric or operator is missing; allowed: both`},
+		{"counts: [{name: flows,", "counts: [{name: fct,", `experiments/toy/1.yaml:12:17: counts[0].name: "fct" is the name of a metric, too; allowed: each name once`},
+		{", operator: change", "", `experiments/toy/1.yaml:16:10: claims[0].id: metric or operator is missing; allowed: both`},
 		{`paper: "-10"`, "paper: nan", `claims[0].paper: "nan"; allowed: the number of the paper`},
 		{"base: incast", "like: toy/0", `experiments/toy/1.yaml:3:7: like: there is no experiment before this one; allowed: without like`},
+		{"kind: headline, ", "", `experiments/toy/1.yaml:16:10: claims[0].id: kind is missing; allowed: kind: headline, reading, sanity`},
+		{"kind: headline", "kind: main", `claims[0].kind: unknown kind "main"; allowed: headline, reading, sanity`},
+		{", {name: unfinished, summary: flows.unfinished, of: flows}", "", `experiments/toy/1.yaml:12:1: counts: nothing counts unfinished flows, which can make T-1 inconclusive; allowed: a count such as`},
+		{"of: flows", "of: flow", `counts[1].of: unknown count "flow" (did you mean "flows"?)`},
+		{`operator: change, paper: "-10"`, "operator: about, breaks: DSH", `claims[0].within: about the same needs one bound; allowed: paper, or within, in percentage points above 0`},
+		{`operator: change, paper: "-10"`, "operator: about, within: 15", `claims[0].breaks: there is none; allowed: a scheme that breaks the bound: SIH, DSH`},
+		{`operator: change, paper: "-10"`, "operator: about, within: 15, breaks: XSH", `claims[0].breaks: unknown scheme "XSH"`},
+		{`paper: "-10"`, `paper: "-10", within: 5`, `claims[0].within: change; allowed: within and breaks only with about`},
+		{"value: bytes", "value: bytes, unfinished: end of run", `metrics[1].unfinished: only completion times have a bound; allowed: with table: flows and value: fct_ps or slowdown`},
+		{"summary: fct_ps.mean", "table: flows, value: fct_ps, unfinished: never", `metrics[0].unfinished: unknown word "never"; allowed: end of run`},
 		{"title: Toy", "title: [Toy", `experiments/toy/1.yaml:`},
 	} {
 		text := strings.Replace(sound, c.old, c.new, 1)
@@ -226,6 +237,30 @@ func TestMistakes(t *testing.T) {
 	_, err = NewPlan(list, Quick)
 	if want := `experiments/toy/1.yaml: switch.policy.alfa=1/8: `; err == nil || !strings.HasPrefix(err.Error(), want) {
 		t.Errorf("got %v, want %s", err, want)
+	}
+}
+
+// Headline claims are parts of rows of the paper, and each row has claims or a reason to
+// have none.
+func TestRows(t *testing.T) {
+	const row = "rows: [{id: T, text: it gains, says: it does}]\n"
+	named := strings.Replace(sound, "kind: headline,", "kind: headline, row: T,", 1)
+	for _, c := range []struct{ paper, figure, want string }{
+		{row, named, ""},
+		{row, strings.Replace(sound, "kind: headline,", "kind: sanity, row: T,", 1), ""},
+		{row, sound, `experiments/toy/1.yaml:16:10: claims[0].id: row is missing; allowed: T, the rows of paper.yaml`},
+		{row, strings.Replace(named, "row: T", "row: U", 1), `claims[0].row: unknown row "U"; allowed: T`},
+		{row, strings.Replace(named, "headline", "reading", 1), `experiments/toy/paper.yaml:2:9: rows[0]: T; allowed: claims that name the row, or open`},
+		{"rows: [{id: T, text: it gains, open: no such switch}]\n", strings.Replace(sound, "headline", "reading", 1), ""},
+		{"rows: [{id: T, text: it gains, open: no such switch}]\n", named, `rows[0]: T; allowed: claims that name the row, or open`},
+		{"rows: [{id: T, text: it gains}]\n", named, `rows[0]: allowed: text (what the paper says), and either says`},
+		{"rows: [{id: T, text: a, says: b}, {id: T, text: a, says: b}]\n", named, `rows[1]: "T" is there twice`},
+	} {
+		files := toy(c.figure)
+		files["toy/paper.yaml"].Data = []byte("title: A toy\n" + c.paper)
+		if _, err := Read(files, "experiments"); (err == nil) != (c.want == "") || err != nil && !strings.Contains(err.Error(), c.want) {
+			t.Errorf("%s: got\n%v\nwant\n%s", c.paper, err, c.want)
+		}
 	}
 }
 

@@ -164,21 +164,6 @@ func (r *Result) runs(at Place) int {
 	return n
 }
 
-// failed says how many runs of a place failed, if any: what is measured in a run that
-// broke a promise says nothing about the paper.
-func (r *Result) failed(at Place) []string {
-	n := 0
-	for i := range r.Points {
-		if p := &r.Points[i]; p.Place == at && p.Code != 0 {
-			n++
-		}
-	}
-	if n == 0 {
-		return nil
-	}
-	return []string{fmt.Sprintf("%d of %d runs failed", n, r.runs(at))}
-}
-
 // Trouble lists points that failed.
 func (r *Result) Trouble() (code int, lines []string) {
 	for i := range r.Points {
@@ -188,26 +173,6 @@ func (r *Result) Trouble() (code int, lines []string) {
 		}
 	}
 	return code, lines
-}
-
-// Flags are the counts of a place that are too low, in words.
-func (e *Experiment) flags(r *Result, at Place) []string {
-	var list []string
-	for _, c := range e.Counts {
-		if c.Least == 0 || c.Scheme != "" && c.Scheme != at.Scheme {
-			continue
-		}
-		least := -1.0
-		for i := range r.Points {
-			if p := &r.Points[i]; p.Place == at && (least < 0 || p.Values[c.Name] < least) {
-				least = p.Values[c.Name]
-			}
-		}
-		if least < float64(c.Least) {
-			list = append(list, fmt.Sprintf("%s: %.0f, %d are needed", c.Name, max(0, least), c.Least))
-		}
-	}
-	return list
 }
 
 // sample is the mean over seeds with its interval.

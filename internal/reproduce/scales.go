@@ -7,8 +7,8 @@ import (
 	"github.com/xoff-net/xoff/internal/report"
 )
 
-// apart shows how far the quick scale is from the paper's: every change that a claim
-// is about, at each point that both scales have. Claims about the most or the least
+// apart shows how far the quick scale is from the paper's: every change and number that a
+// claim is about, at each point that both scales have. Claims about the most or the least
 // of a sweep compare different points when the sweeps differ; this does not. Nil when
 // there is nothing to compare.
 func (r *Results) apart() *report.Table {
@@ -17,8 +17,8 @@ func (r *Results) apart() *report.Table {
 		return nil
 	}
 	t := &report.Table{
-		Caption: "How far quick is from the paper scale, at the points that both have, in percentage points",
-		Columns: []report.Column{{Name: "change of"}, {Name: "at"}, {Name: "against"}, {Name: Quick, Align: report.Right}, {Name: "paper scale", Align: report.Right}, {Name: "apart", Align: report.Right}},
+		Caption: "How far quick is from the paper scale, at the points that both have: changes in percentage points, numbers in per cent of that of the paper scale",
+		Columns: []report.Column{{Name: "of"}, {Name: "at"}, {Name: "against"}, {Name: Quick, Align: report.Right}, {Name: "paper scale", Align: report.Right}, {Name: "apart", Align: report.Right}},
 	}
 	var seen [][]string // several claims are about the same change
 	for i := range e.Claims {
@@ -35,10 +35,11 @@ func (r *Results) apart() *report.Table {
 	return t
 }
 
-// changes has a line per point of a claim with a baseline.
+// changes has a line per point of a claim about a change or a number.
 func (r *Results) changes(c *Claim) [][]string {
 	e := r.Experiment
-	if (c.Operator != opChange && c.Operator != opRatio && c.Operator != opAbout) || c.Baseline == (Baseline{}) {
+	switch c.Operator {
+	case opOrder, opZero, opNonzero, opEqual:
 		return nil
 	}
 	values := []string{c.X}
@@ -53,29 +54,36 @@ func (r *Results) changes(c *Claim) [][]string {
 	for _, x := range values {
 		one := *c
 		one.X = x
-		quick, at, known := e.changeAt(r.Quick, &one)
-		paper, _, there := e.changeAt(r.Paper, &one)
+		quick, at, known := e.numberAt(r.Quick, &one)
+		paper, _, there := e.numberAt(r.Paper, &one)
 		if !known || !there {
 			continue
 		}
-		lines = append(lines, []string{what, at.at.String(), at.against[0].String(), quick.Ours, paper.Ours, fmt.Sprintf("%+.1f", quick.Value-paper.Value)})
+		against, apart := "", "-"
+		if at.against != nil {
+			against, apart = at.against[0].String(), fmt.Sprintf("%+.1f", quick.Value-paper.Value)
+		} else if paper.Value != 0 {
+			apart = fmt.Sprintf("%+.1f %%", 100*(quick.Value-paper.Value)/paper.Value)
+		}
+		lines = append(lines, []string{what, at.at.String(), against, quick.Ours, paper.Ours, apart})
 	}
 	return lines
 }
 
-// changeAt is the change at the only point of a claim; false when the scale does not
-// have it.
-func (e *Experiment) changeAt(r *Result, c *Claim) (*Judged, pair, bool) {
+// numberAt is the change, or without a baseline the number, at the only point of a claim;
+// false when the scale does not have it.
+func (e *Experiment) numberAt(r *Result, c *Claim) (*Judged, pair, bool) {
 	places, there := e.placesOf(r, c)
 	if !there {
 		return nil, pair{}, false
 	}
-	p := places[0]
-	own, ok := r.series(e, p.at, c.Metric, c.Statistic)
-	base, known := r.series(e, p.against[0], c.Metric, c.Statistic)
-	if !ok || !known || len(own) != len(base) {
+	s, ok := e.read(r, c, places)
+	if !ok {
 		return nil, pair{}, false
 	}
-	j, ok := changeOf(own, base)
-	return j, p, ok
+	if s.other == nil {
+		return s.sample(s.own[0]), places[0], true
+	}
+	j, ok := s.change(0)
+	return j, places[0], ok
 }

@@ -6,12 +6,13 @@ import (
 )
 
 // Changes of both scales at the points that both have, each once: claims about the most
-// and the least of a sweep name the same ones, and a claim without a baseline none.
+// and the least of a sweep name the same ones, numbers in per cent.
 func TestApart(t *testing.T) {
 	change := func(x string) Claim {
 		return Claim{ID: x, Metric: "fct", Scheme: "DSH", X: x, Baseline: Baseline{Scheme: "SIH"}, Operator: opChange, Paper: "-50"}
 	}
-	e := tiny(change(xMost), change(xLeast), change("2"), change("3"), Claim{ID: "zero", Metric: "fct", Scheme: "DSH", X: "2", Operator: opZero})
+	e := tiny(change(xMost), change(xLeast), change("2"), change("3"), Claim{ID: "zero", Metric: "fct", Scheme: "DSH", X: "2", Operator: opZero},
+		Claim{ID: "above", Metric: "fct", Scheme: "DSH", X: "2", Operator: opAbove, Paper: "1"})
 	e.Scales.Quick.Set = []string{"a=1"}
 	e.Scales.Paper.X = []string{"2", "3"}
 	r := &Results{
@@ -27,7 +28,9 @@ func TestApart(t *testing.T) {
 		}
 	}
 	// (6-10 + 22-30) / 2 is -6 of 20; (90-100 + 70-100) / 2 is -20 of 100. Two seeds: t is 12.706.
-	want := []string{"mean FCT", "DSH, 2", "SIH, 2", "-30.0 (-157.1 .. +97.1) %", "-20.0 (-147.1 .. +107.1) %", "-10.0"}
+	want := []string{"mean FCT", "DSH, 2", "SIH, 2", "-30.0 (-157.1 .. +97.1) %", "-20.0 (-147.1 .. +107.1) %", "-10.0",
+		// (6 + 22) / 2 is 14, (90 + 70) / 2 is 80; half of the interval 12.706 x 8 and x 10.
+		"mean FCT", "DSH, 2", "", "14 ± 102 us", "80 ± 127 us", "-82.5 %"}
 	if !slices.Equal(got, want) {
 		t.Errorf("%q, want %q", got, want)
 	}

@@ -35,13 +35,13 @@ func TestStatistics(t *testing.T) {
 // Rows without a value do not count, nor do those that nothing can be divided by.
 func TestRatios(t *testing.T) {
 	m := &Metric{Value: "a", Over: "b", Times: 100}
-	got, _ := m.ratios([][]float64{{1, math.NaN(), 3, 4, 5}, {2, 2, 0, math.NaN(), 4}})
+	got, _ := m.ratios(nil, [][]float64{{1, math.NaN(), 3, 4, 5}, {2, 2, 0, math.NaN(), 4}})
 	if !reflect.DeepEqual(got, []float64{50, 125}) {
 		t.Errorf("%v", got)
 	}
-	// Rows that are chosen: where c is 1 and d is -1, in the order of the names.
-	m = &Metric{Value: "a", Rows: map[string]float64{"d": -1, "c": 1}, Over: "b", Along: "t"}
-	got, times := m.ratios([][]float64{{10, 20, 30, 40}, {1, 1, 0, 1}, {-1, -1, -1, 7}, {10, 5, 1, 1}, {1e6, 2e6, 3e6, 4e6}})
+	// Rows that are chosen.
+	m = &Metric{Value: "a", Over: "b", Along: "t"}
+	got, times := m.ratios([]bool{true, true, false, false}, [][]float64{{10, 20, 30, 40}, {10, 5, 1, 1}, {1e6, 2e6, 3e6, 4e6}})
 	if !reflect.DeepEqual(got, []float64{1, 4}) || !reflect.DeepEqual(times, []float64{1e6, 2e6}) {
 		t.Errorf("%v at %v", got, times)
 	}
