@@ -15,6 +15,7 @@ import (
 
 	"github.com/xoff-net/xoff/base/registry"
 	"github.com/xoff-net/xoff/internal/disk"
+	"github.com/xoff-net/xoff/internal/report"
 	"github.com/xoff-net/xoff/internal/reproduce"
 	"github.com/xoff-net/xoff/internal/sweep"
 	"github.com/xoff-net/xoff/run"
@@ -49,7 +50,8 @@ what the paper says. IDs are figures (dsh/5) or papers (dsh); none means all.
   xoff reproduce --list
   xoff reproduce dsh/5 dsh/6 --scale quick
   xoff reproduce dsh --scale paper --save     stores results for the documents
-  xoff reproduce dsh --render                 docs/reproduction/dsh.md from stored results
+  xoff reproduce dsh --render                 docs/reproduction/dsh.md from stored results,
+                                              and README.md, the scoreboard of all papers
 
 Points that are finished are never computed twice: the same command goes on where it
 was interrupted or killed. A rebuilt xoff starts anew. With --save an interrupted run
@@ -349,7 +351,8 @@ func judgedError(list []*reproduce.Experiment, results []*reproduce.Result) erro
 }
 
 // renderExperiments writes the documents of the papers of some experiments. A
-// document is of its whole paper, whichever figures were named.
+// document is of its whole paper, whichever figures were named, and the scoreboard of
+// all papers.
 func (a *app) renderExperiments(all, chosen []*reproduce.Experiment, f *reproduceFlags) error {
 	folder := reproductionFolder
 	if a.folder != "" {
@@ -366,21 +369,33 @@ func (a *app) renderExperiments(all, chosen []*reproduce.Experiment, f *reproduc
 		if err != nil {
 			return wrap(exitInput, err)
 		}
-		if err := disk.Prepare(folder); err != nil {
-			return wrap(exitFailure, err)
+		if err := a.writeMarkdown(d, folder, name+".md"); err != nil {
+			return err
 		}
-		path := filepath.Join(folder, name+".md")
-		err = disk.WriteFile(path, func(w io.Writer) error {
-			return d.Markdown(w, func(file string, write func(io.Writer) error) error {
-				return disk.WriteFile(filepath.Join(folder, file), write)
-			})
+	}
+	d, err := reproduce.StoredOverview(all, f.data)
+	if err != nil {
+		return wrap(exitInput, err)
+	}
+	return a.writeMarkdown(d, folder, "README.md")
+}
+
+// writeMarkdown writes a document with its figures into a folder.
+func (a *app) writeMarkdown(d *report.Document, folder, name string) error {
+	if err := disk.Prepare(folder); err != nil {
+		return wrap(exitFailure, err)
+	}
+	path := filepath.Join(folder, name)
+	err := disk.WriteFile(path, func(w io.Writer) error {
+		return d.Markdown(w, func(file string, write func(io.Writer) error) error {
+			return disk.WriteFile(filepath.Join(folder, file), write)
 		})
-		if err != nil {
-			return wrap(exitFailure, err)
-		}
-		if !a.quiet {
-			fmt.Fprintln(a.out, path)
-		}
+	})
+	if err != nil {
+		return wrap(exitFailure, err)
+	}
+	if !a.quiet {
+		fmt.Fprintln(a.out, path)
 	}
 	return nil
 }

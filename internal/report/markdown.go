@@ -104,6 +104,9 @@ func (m *markdown) table(t *Table) {
 			if c.Badge {
 				cells[i] = mdBadge(Badge{c.Text, c.Mark})
 			}
+			if c.Link != "" {
+				cells[i] = "[" + cells[i] + "](" + c.Link + ")"
+			}
 		}
 		line(cells)
 	}

@@ -88,11 +88,12 @@ type Column struct {
 	Align Align
 }
 
-// Cell is a cell; Badge shows it as one.
+// Cell is a cell; Badge shows it as one, Link makes it one to a file beside the document.
 type Cell struct {
 	Text  string
 	Mark  Mark
 	Badge bool
+	Link  string
 }
 
 // Row appends a row of cells without marks.

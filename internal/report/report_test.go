@@ -23,7 +23,7 @@ func example() *Document {
 	t := &Table{Caption: "Claims of Fig. 4", Columns: []Column{{Name: "claim"}, {"paper", Right}, {"here", Right}, {"verdict", Centre}}}
 	t.Row("pauses | per link", "1.5", "1.4", "-")
 	t.Rows = append(t.Rows, []Cell{{Text: "`phi` <of> a port & more"}, {Text: "10", Mark: Muted}, {Text: "11 *", Mark: Best}, {Text: "reproduced", Mark: Good, Badge: true}})
-	t.Rows = append(t.Rows, []Cell{{Text: "drops"}, {Text: "0"}, {Text: "7", Mark: Bad}, {Text: "not reproduced", Mark: Bad, Badge: true}})
+	t.Rows = append(t.Rows, []Cell{{Text: "drops", Link: "drops.md"}, {Text: "0"}, {Text: "7", Mark: Bad}, {Text: "not reproduced", Mark: Bad, Badge: true}})
 	fig := &plot.Figure{Title: "One line", Panels: []plot.Panel{{Series: []plot.Series{{Name: "DSH", X: []float64{1, 2}, Y: []float64{3, 4}}}}}}
 	return &Document{
 		Title: "An example <of> it", Subtitle: "every block once", Badges: []Badge{{"all is well", Good}},

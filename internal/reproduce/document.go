@@ -75,11 +75,14 @@ func (e *Experiment) resolved(r *Result) (string, error) {
 // PaperDocument is the document of all experiments of a paper that have results.
 func PaperDocument(p *Paper, list []*Results) *report.Document {
 	d := &report.Document{Title: "Reproduction: " + p.Title, Subtitle: p.Source}
-	intro := report.Section{Heading: "Summary"}
+	b := newScoreboard(p, list)
+	board := report.Section{Heading: "Scoreboard"}
+	board.Add(report.Paragraph(b.summary()), b.table())
+	intro := report.Section{Heading: "All claims"}
 	intro.Add(report.Paragraph(p.About))
 	intro.Add(report.Paragraph("This page is rendered by `xoff reproduce " + p.Name + " --render` from the stored results in `data`, which carry the hash of each point's scenario and of the program that ran it. How claims are judged is described in docs/reproduce.md."))
 	intro.Add(overview(list))
-	d.Sections = append(d.Sections, intro, decisions(p, 1))
+	d.Sections = append(d.Sections, board, intro, decisions(p, 1))
 	for _, r := range list {
 		s := report.Section{Heading: r.Experiment.Figure + ": " + r.Experiment.Title}
 		r.Experiment.describe(&s, r)
@@ -169,7 +172,7 @@ func (e *Experiment) PaperNumber(c *Claim) string {
 		if c.Paper != "" {
 			return "within " + c.Paper + " %"
 		}
-		return fmt.Sprintf("about (read as: within %g %%)", c.Within)
+		return fmt.Sprintf("about (%g %%)", c.Within)
 	case opOrder:
 		return strings.Join(c.Order, " < ")
 	}

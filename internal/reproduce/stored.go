@@ -19,9 +19,41 @@ func Single(e *Experiment, r *Result) *Results {
 // Stored makes the document of a paper from stored results. Experiments without
 // any are left out; what is computed needs none.
 func Stored(list []*Experiment, paper, folder string) (*report.Document, error) {
+	p, all, err := storedResults(list, paper, folder)
+	if err != nil {
+		return nil, err
+	}
+	if all == nil {
+		return nil, fmt.Errorf("%s has no results of %s; allowed: a folder that `xoff reproduce %s --save` filled", folder, paper, paper)
+	}
+	return PaperDocument(p, all), nil
+}
+
+// StoredOverview makes the scoreboard of all papers that have stored results.
+func StoredOverview(list []*Experiment, folder string) (*report.Document, error) {
+	var papers []*Paper
+	var results [][]*Results
+	for i, e := range list {
+		if i > 0 && list[i-1].Paper == e.Paper {
+			continue
+		}
+		p, all, err := storedResults(list, e.Paper.Name, folder)
+		if err != nil {
+			return nil, err
+		}
+		if all != nil {
+			papers, results = append(papers, p), append(results, all)
+		}
+	}
+	return Overview(papers, results), nil
+}
+
+// storedResults are those of a paper; none unless some of a simulated experiment are
+// stored.
+func storedResults(list []*Experiment, paper, folder string) (*Paper, []*Results, error) {
 	var all []*Results
 	var p *Paper
-	some := false // results are stored
+	some := false
 	for _, e := range list {
 		if e.Paper.Name != paper {
 			continue
@@ -31,7 +63,7 @@ func Stored(list []*Experiment, paper, folder string) (*report.Document, error) 
 		for _, scale := range []string{Quick, Full} {
 			x, err := e.stored(folder, scale)
 			if err != nil {
-				return nil, err
+				return nil, nil, err
 			}
 			if scale == Quick {
 				r.Quick = x
@@ -45,9 +77,9 @@ func Stored(list []*Experiment, paper, folder string) (*report.Document, error) 
 		}
 	}
 	if !some {
-		return nil, fmt.Errorf("%s has no results of %s; allowed: a folder that `xoff reproduce %s --save` filled", folder, paper, paper)
+		return p, nil, nil
 	}
-	return PaperDocument(p, all), nil
+	return p, all, nil
 }
 
 // stored is a result of the folder, or one that is computed.
