@@ -21,6 +21,9 @@ func (e *Experiment) check(at *strict.Places) error {
 		c.scale("scales.quick", &e.Scales.Quick)
 	}
 	c.scale("scales.paper", &e.Scales.Paper)
+	if !e.Simulated() {
+		c.compute()
+	}
 	c.measured()
 	for i := range e.Panels {
 		c.panel(fmt.Sprintf("panels[%d].", i), &e.Panels[i])
@@ -76,8 +79,6 @@ func (c *checker) source() {
 	switch {
 	case e.Simulated() == (e.Base == ""):
 		c.fail("base", "allowed: either base (an example), or compute.function")
-	case !e.Simulated():
-		c.known("compute.function", "function", e.Compute.Function, []string{"chips"})
 	}
 	c.unique("schemes", len(e.Schemes), func(i int) string { return e.Schemes[i].Name })
 	if len(e.Schemes) == 0 {
@@ -97,7 +98,7 @@ func (c *checker) scale(path string, s *Scale) {
 	case c.e.Simulated() && (s.Seeds < 1 || s.Seeds > maxSeeds):
 		c.fail(path+".seeds", "%d seeds; allowed: 1 to %d", s.Seeds, maxSeeds)
 	case !c.e.Simulated() && (s.Seeds != 0 || len(s.Set) > 0 || len(s.X) == 0):
-		c.fail(path, "nothing is run; allowed: only x, with the names of chips")
+		c.fail(path, "nothing is run; allowed: only x, which the function takes")
 	case len(s.X) == 0 && len(c.e.X.Set) > 0:
 		c.fail(path, "x is missing; allowed: the values of the axis")
 	case len(s.X) > 0 && c.e.Simulated() && len(c.e.X.Set) == 0 && len(c.e.X.Also) == 0:
@@ -122,9 +123,9 @@ func (c *checker) measured() {
 		case m.Table != "" && m.Value == "" || m.Table == "" && (m.Value+m.Over+m.Along != "" || len(m.Rows) > 0):
 			c.fail(path, "allowed: value, and perhaps over, along and rows, are columns of a table")
 		case !e.Simulated() && m.Table != "":
-			c.fail(path+".table", "nothing is run; allowed: summary: %s", strings.Join(chipMeasures, ", "))
-		case !e.Simulated():
-			c.known(path+".summary", "number", m.Summary, chipMeasures)
+			c.fail(path+".table", "nothing is run; allowed: summary, with a number of the function")
+		case !e.Simulated() && e.function() != nil:
+			c.known(path+".summary", "number", m.Summary, e.function().measures)
 		}
 		c.known(path+".unfinished", "word", m.Unfinished, []string{unfinishedEnd})
 		if m.Unfinished != unfinishedOut && (m.Table != "flows" || m.Value != "fct_ps" && m.Value != "slowdown" || m.Over != "") {
@@ -215,13 +216,9 @@ func (c *checker) claim(path string, k *Claim) {
 	if k.Case == "" && len(e.Cases) > 0 {
 		c.fail(path+"case", "there is none; allowed: %s", strings.Join(e.caseNames(), ", "))
 	}
+	values := e.xValues()
 	if k.Operator == opOrder {
-		if len(k.Order) < 2 || k.Scheme != "" {
-			c.fail(path+"order", "allowed: two schemes or more, the one with the least first, and no scheme beside it")
-		}
-		for _, s := range k.Order {
-			c.known(path+"order", "scheme", s, e.schemeNames())
-		}
+		c.order(path, k, values)
 	} else {
 		if k.Scheme == "" || len(k.Order) > 0 {
 			c.fail(path+"scheme", "there is none; allowed: %s", strings.Join(e.schemeNames(), ", "))
@@ -230,10 +227,9 @@ func (c *checker) claim(path string, k *Claim) {
 	}
 	c.known(path+"baseline.scheme", "scheme", k.Baseline.Scheme, e.schemeNames())
 	c.kind(path, k)
-	values := e.xValues()
 	c.known(path+"baseline.x", "value", k.Baseline.X, values)
 	c.known(path+"x", "value", k.X, append([]string{xMost, xLeast, xMean, xAll}, values...))
-	if k.X == "" && len(values) > 0 {
+	if k.X == "" && len(values) > 0 && !k.alongX() {
 		c.fail(path+"x", "there is none; allowed: %s, %s, %s, %s, %s", strings.Join(values, ", "), xMost, xLeast, xMean, xAll)
 	}
 	against := k.Operator == opChange || k.Operator == opRatio || k.Operator == opAbout
@@ -275,6 +271,21 @@ func (c *checker) deviation(path string, d *Deviation) {
 	c.known(path+"claim", "claim", d.Claim, ids)
 	c.known(path+"scale", "scale", d.Scale, []string{Quick, Full})
 	c.known(path+"verdict", "verdict", d.Verdict, []string{string(Roughly), string(DirectionOnly), string(Inconclusive), string(NotReproduced)})
+}
+
+// order checks what is put in order: schemes at x, or values of x of one scheme.
+func (c *checker) order(path string, k *Claim, values []string) {
+	what, names := "scheme", c.e.schemeNames()
+	if k.alongX() {
+		what, names = "value", values
+	}
+	if len(k.Order) < 2 || k.alongX() && k.X != "" {
+		c.fail(path+"order", "allowed: two schemes or more, the one with the least first; or, with scheme and without x, two values of x or more")
+	}
+	c.known(path+"scheme", "scheme", k.Scheme, c.e.schemeNames())
+	for _, s := range k.Order {
+		c.known(path+"order", what, s, names)
+	}
 }
 
 // kind checks what a claim counts as.

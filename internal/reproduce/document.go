@@ -310,7 +310,11 @@ func (e *Experiment) Cells(r *Result) (head []string, lines [][]string) {
 		}
 		for _, s := range e.statistics(m.Name) {
 			columns = append(columns, column{m.Name, s})
-			head = append(head, fmt.Sprintf("%s, %s%s", or(m.Title, m.Name), s, m.statUnit(s)))
+			text := fmt.Sprintf("%s, %s%s", or(m.Title, m.Name), s, m.statUnit(s))
+			if m.Unfinished == unfinishedEnd {
+				text += ", unfinished: end of run as lower bound"
+			}
+			head = append(head, text)
 		}
 		columns = append(columns, column{m.Name, "n"})
 		head = append(head, "values")
@@ -344,8 +348,11 @@ func (m *Metric) unitInHead() string {
 }
 
 func (m *Metric) statUnit(stat string) string {
-	if strings.HasPrefix(stat, "below ") {
+	switch {
+	case strings.HasPrefix(stat, "below "):
 		return " (% of values)"
+	case stat == "count":
+		return ""
 	}
 	if m.Unit == "" {
 		return ""

@@ -72,12 +72,13 @@ type Spec struct {
 	Deviations []Deviation `yaml:"deviations"`
 }
 
-// Compute is a function of package headroom over chips: x names the chips.
+// Compute is a function of case, scheme and x.
 type Compute struct {
-	Function string      `yaml:"function"` // chips; empty: the experiment is simulated
-	MTU      units.Bytes `yaml:"mtu"`
-	Delay    units.Time  `yaml:"delay"`
-	Classes  int         `yaml:"classes"`
+	Function string             `yaml:"function"` // an entry of functions; empty: the experiment is simulated
+	MTU      units.Bytes        `yaml:"mtu"`
+	Delay    units.Time         `yaml:"delay"`
+	Classes  int                `yaml:"classes"`
+	Values   map[string]float64 `yaml:"values"` // further numbers, which the function names
 }
 
 // Variant is a named set of changes.
@@ -168,14 +169,14 @@ type Claim struct {
 	ID        string   `yaml:"id"`
 	Text      string   `yaml:"text"`
 	Metric    string   `yaml:"metric"`
-	Statistic string   `yaml:"statistic"` // of a distribution: p50, p99, mean, max, below V (per cent of the values)
+	Statistic string   `yaml:"statistic"` // of a distribution: p50, p99, mean, max, sum, count, below V (per cent of the values)
 	Case      string   `yaml:"case"`
 	Scheme    string   `yaml:"scheme"`
 	X         string   `yaml:"x"` // a value, or most, least, mean, all; empty: there is one
 	Baseline  Baseline `yaml:"baseline"`
 	Operator  string   `yaml:"operator"`
 	Paper     string   `yaml:"paper"`  // the number, with the digits of the paper
-	Order     []string `yaml:"order"`  // schemes, the one with the least first
+	Order     []string `yaml:"order"`  // schemes, the one with the least first; with a scheme: values of x
 	Within    float64  `yaml:"within"` // bound of about, in per cent, where the paper gives none
 	Breaks    string   `yaml:"breaks"` // scheme that must break the bound of about somewhere, or the claim says nothing
 
@@ -191,6 +192,9 @@ const (
 )
 
 var kinds = []string{kindHeadline, kindReading, kindSanity}
+
+// alongX reports whether the claim puts values of x in order, of one scheme.
+func (c *Claim) alongX() bool { return c.Operator == opOrder && c.Scheme != "" }
 
 // row is the headline claim that a claim belongs to.
 func (c *Claim) row() string { return or(c.Row, c.ID) }
@@ -211,7 +215,7 @@ const (
 	opAbove   = "above"   // more than a number
 	opBelow   = "below"   // less than a number
 	opEqual   = "equal"   // the digits of the paper
-	opOrder   = "order"   // of schemes
+	opOrder   = "order"   // of schemes, or of values of x
 	opZero    = "zero"    // in every seed
 	opNonzero = "nonzero" // in every seed; with most: at one value of the sweep
 )

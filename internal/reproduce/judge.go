@@ -74,8 +74,11 @@ func (e *Experiment) compute(r *Result, c *Claim, places []pair) *Judged {
 }
 
 func (e *Experiment) unitOf(c *Claim) string {
-	if strings.HasPrefix(c.Statistic, "below ") {
+	switch {
+	case strings.HasPrefix(c.Statistic, "below "):
 		return "%"
+	case c.Statistic == "count":
+		return ""
 	}
 	return e.metric(c.Metric).Unit
 }
@@ -277,9 +280,13 @@ func (s *runs) judgeOrder() *Judged {
 				j.Verdict, j.Reason = Inconclusive, "an interval includes zero"
 			}
 		}
-		text := fmt.Sprintf("%s %s %s", s.places[i].at.Scheme, sign, s.places[i].against[0].Scheme)
-		if x := s.places[i].at.X; x != "" {
-			text += " at " + x
+		a, b := s.places[i].at, s.places[i].against[0]
+		text := fmt.Sprintf("%s %s %s", a.Scheme, sign, b.Scheme)
+		switch {
+		case a.Scheme == b.Scheme:
+			text = fmt.Sprintf("%s %s %s", a.X, sign, b.X)
+		case a.X != "":
+			text += " at " + a.X
 		}
 		parts = append(parts, text)
 	}

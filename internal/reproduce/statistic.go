@@ -12,12 +12,19 @@ import (
 // statistic is a number of a distribution.
 type statistic func(sorted []float64) float64
 
-// parseStatistic reads mean, min, max, p50 to p99.9, or `below V`: how many values are
-// below V, in per cent.
+// ofNothing are the statistics that no values have, too: 0.
+var ofNothing = []string{"sum", "count"}
+
+// parseStatistic reads mean, min, max, sum, count, p50 to p99.9, or `below V`: how many
+// values are below V, in per cent.
 func parseStatistic(text string) (statistic, error) {
 	switch {
 	case text == "mean":
 		return mean, nil
+	case text == "sum":
+		return sum, nil
+	case text == "count":
+		return func(v []float64) float64 { return float64(len(v)) }, nil
 	case text == "min":
 		return func(v []float64) float64 { return v[0] }, nil
 	case text == "max":
@@ -36,16 +43,18 @@ func parseStatistic(text string) (statistic, error) {
 			}, nil
 		}
 	}
-	return nil, fmt.Errorf("%q is no statistic; allowed: mean, min, max, p50 or another percentile with at most one decimal, below V", text)
+	return nil, fmt.Errorf("%q is no statistic; allowed: mean, min, max, sum, count, p50 or another percentile with at most one decimal, below V", text)
 }
 
-func mean(v []float64) float64 {
-	sum := 0.0
+func sum(v []float64) float64 {
+	s := 0.0
 	for _, x := range v {
-		sum += x
+		s += x
 	}
-	return sum / float64(len(v))
+	return s
 }
+
+func mean(v []float64) float64 { return sum(v) / float64(len(v)) }
 
 // Distribution is what is kept of many values.
 type Distribution struct {
@@ -69,6 +78,11 @@ const quantiles = 200
 func describe(values []float64, names []string) (*Distribution, error) {
 	d := &Distribution{N: len(values), Statistics: make(map[string]float64), Quantiles: []float64{}}
 	if len(values) == 0 {
+		for _, name := range ofNothing {
+			if slices.Contains(names, name) {
+				d.Statistics[name] = 0
+			}
+		}
 		return d, nil
 	}
 	slices.Sort(values)

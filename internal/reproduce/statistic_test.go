@@ -8,13 +8,13 @@ import (
 
 func TestStatistics(t *testing.T) {
 	values := []float64{4, 1, 3, 2, 10}
-	d, err := describe(values, []string{"mean", "max", "p50", "p99", "p99.9", "below 3", "below 100", "below 1"})
+	d, err := describe(values, []string{"mean", "max", "p50", "p99", "p99.9", "below 3", "below 100", "below 1", "sum", "count"})
 	if err != nil {
 		t.Fatal(err)
 	}
 	// Sorted 1 2 3 4 10: mean 20 / 5; rank ceil(2.5) = 3; ceil(4.95) = 5; 2 of 5 are
 	// below 3.
-	want := map[string]float64{"mean": 4, "max": 10, "p50": 3, "p99": 10, "p99.9": 10, "below 3": 40, "below 100": 100, "below 1": 0}
+	want := map[string]float64{"mean": 4, "max": 10, "p50": 3, "p99": 10, "p99.9": 10, "below 3": 40, "below 100": 100, "below 1": 0, "sum": 20, "count": 5}
 	if !reflect.DeepEqual(d.Statistics, want) || d.N != 5 {
 		t.Errorf("%d values: %v, want %v", d.N, d.Statistics, want)
 	}
@@ -23,6 +23,10 @@ func TestStatistics(t *testing.T) {
 		t.Errorf("%v", d.Quantiles)
 	}
 	if d, err = describe(nil, []string{"p50"}); err != nil || d.N != 0 || len(d.Statistics) != 0 {
+		t.Errorf("of nothing: %+v, %v", d, err)
+	}
+	// Nothing adds up to 0 and is counted, but has no mean.
+	if d, err = describe(nil, []string{"sum", "mean", "count"}); err != nil || !reflect.DeepEqual(d.Statistics, map[string]float64{"sum": 0, "count": 0}) {
 		t.Errorf("of nothing: %+v, %v", d, err)
 	}
 	for _, bad := range []string{"", "p0", "p100", "p", "px", "p33.33", "below", "below x", "median"} {

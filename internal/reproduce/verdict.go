@@ -83,6 +83,9 @@ type pair struct {
 // have them.
 func (e *Experiment) placesOf(r *Result, c *Claim) ([]pair, bool) {
 	have := r.places()
+	if c.alongX() {
+		return c.steps(have)
+	}
 	values := []string{c.X}
 	if c.isSweep() {
 		values = e.Scale(r.Scale).X
@@ -113,6 +116,22 @@ func (e *Experiment) placesOf(r *Result, c *Claim) ([]pair, bool) {
 		}
 	}
 	return list, true
+}
+
+// steps are the neighbours of an order along x.
+func (c *Claim) steps(have []Place) ([]pair, bool) {
+	var list []pair
+	for i, x := range c.Order {
+		p := Place{c.Case, c.Scheme, x}
+		if !contains(have, p) {
+			return nil, false
+		}
+		if i > 0 {
+			list[i-1].against = []Place{p}
+		}
+		list = append(list, pair{at: p})
+	}
+	return list[:len(list)-1], true
 }
 
 func or(a, b string) string {

@@ -45,6 +45,9 @@ func TestVerdicts(t *testing.T) {
 	about := func(bound float64, breaks string) Claim {
 		return Claim{ID: "c", Metric: "fct", Scheme: "DSH", X: "1", Baseline: Baseline{Scheme: "SIH"}, Operator: opAbout, Within: bound, Breaks: breaks}
 	}
+	along := func(x ...string) Claim {
+		return Claim{ID: "c", Metric: "fct", Scheme: "DSH", Operator: opOrder, Order: x}
+	}
 	within := func(paper string) Claim { c := about(0, ""); c.Paper = paper; return c }
 	at := func(c Claim, x string) Claim { c.X = x; return c }
 	for _, c := range []struct {
@@ -143,6 +146,12 @@ func TestVerdicts(t *testing.T) {
 		{"no order of one run", Claim{ID: "c", Metric: "fct", X: "1", Operator: opOrder, Order: []string{"DSH", "SIH"}}, []string{"DSH 1: 1 1", "SIH 1: 1 1"}, NotReproduced, "DSH = SIH at 1 (one run)"},
 
 		{"order everywhere", Claim{ID: "c", Metric: "fct", X: xAll, Operator: opOrder, Order: []string{"DSH", "SIH"}}, []string{"DSH 1: 1 2", "SIH 1: 2 3", "DSH 2: 3 4", "SIH 2: 1 2"}, NotReproduced, "DSH < SIH at 1, DSH > SIH at 2"},
+		// Along x: the differences between neighbours are -1 each.
+		{"order along x", along("1", "2"), []string{"DSH 1: 1 2", "DSH 2: 2 3"}, Close, "1 < 2"},
+		{"order along x, unclear", along("1", "2"), []string{"DSH 1: 1 2", "DSH 2: 2 1"}, Inconclusive, "1 ~ 2"},
+		{"another order along x", along("1", "2", "4"), []string{"DSH 1: 1 2", "DSH 2: 2 3", "DSH 4: 1 2"}, NotReproduced, "1 < 2, 2 > 4"},
+		{"no such point along x", along("1", "2"), []string{"DSH 1: 1 2"}, "", ""},
+
 		{"zero everywhere", at(of(opZero, ""), xAll), []string{"DSH 1: 0 0", "DSH 2: 0 4"}, NotReproduced, "1 ± 3.2 us"},
 
 		{"no such point", at(change("-50"), "3"), []string{"SIH 1: 1", "DSH 1: 1"}, "", ""},
