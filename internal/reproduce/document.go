@@ -86,6 +86,9 @@ func PaperDocument(p *Paper, list []*Results) *report.Document {
 	for _, r := range list {
 		s := report.Section{Heading: r.Experiment.Figure + ": " + r.Experiment.Title}
 		r.Experiment.describe(&s, r)
+		if text := r.notRun(); text != "" {
+			s.Add(report.Paragraph(text))
+		}
 		for _, x := range r.both() {
 			if x.Seconds > 0 {
 				s.Add(report.Paragraph(fmt.Sprintf("Scale %s: %d runs. The times from start to end of each, on one core that may have had other work, add up to %s (runs that several figures show are counted in each).",

@@ -107,7 +107,7 @@ func settingsOf(list []Variant, name string) []string {
 func (e *Experiment) points(scale string, known map[string]*sweep.Point) ([]wanted, error) {
 	var all []wanted
 	for _, at := range e.places(scale) {
-		made := strings.Join(append([]string{e.base, e.scenario}, e.settings(scale, at)...), "\x00")
+		made := e.made(scale, at)
 		for i := range e.Scale(scale).Seeds {
 			seed := firstSeed + uint64(i)
 			key := fmt.Sprintf("%s\x00%d", made, seed)
