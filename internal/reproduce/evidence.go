@@ -21,7 +21,8 @@ func (r *Result) once(at Place) bool {
 		if n++; first == nil {
 			first = p
 		}
-		if p.Code != first.Code || !reflect.DeepEqual(p.Values, first.Values) || !reflect.DeepEqual(p.Distributions, first.Distributions) {
+		same := p.Code == first.Code && reflect.DeepEqual(p.Values, first.Values)
+		if !same || !reflect.DeepEqual(p.Distributions, first.Distributions) {
 			return false
 		}
 	}
@@ -41,7 +42,8 @@ const (
 // for deadlock watch queues while flows are on their way; it is all the same to them which
 // of these end.
 func (m *Metric) ofFlows() bool {
-	return m.Unfinished == unfinishedOut && !strings.HasPrefix(m.Table, "probe-") && m.Table != "deadlocks" && !strings.HasPrefix(m.Summary, "deadlock.")
+	watched := strings.HasPrefix(m.Table, "probe-") || m.Table == "deadlocks" || strings.HasPrefix(m.Summary, "deadlock.")
+	return m.Unfinished == unfinishedOut && !watched
 }
 
 // group is the group of flows that a path of a summary or the rows of a table name:

@@ -147,8 +147,12 @@ func (s *runs) judgeChange(c *Claim) *Judged {
 		if len(s.own) > 1 {
 			j.At = s.places[i].at.X
 		}
-		toward := math.Copysign(1, paper) * j.Value
-		if best == nil || c.X == xMost && toward > math.Copysign(1, paper)*best.Value || c.X == xLeast && toward < math.Copysign(1, paper)*best.Value {
+		if best == nil {
+			best = j
+			continue
+		}
+		further := math.Copysign(1, paper) * (j.Value - best.Value)
+		if c.X == xMost && further > 0 || c.X == xLeast && further < 0 {
 			best = j
 		}
 	}
@@ -359,26 +363,18 @@ func (s *runs) sample(values []float64) *Judged {
 
 // judgeBound wants every place beyond a number; the worst one counts.
 func (s *runs) judgeBound(operator string, paper float64) *Judged {
+	low, high, sign := math.Nextafter(paper, math.Inf(1)), math.Inf(1), 1.0
+	if operator == opBelow {
+		low, high, sign = math.Inf(-1), math.Nextafter(paper, math.Inf(-1)), -1.0
+	}
 	var worst *Judged
 	for i, values := range s.own {
 		j := s.sample(values)
-		low, high, margin := math.Nextafter(paper, math.Inf(1)), math.Inf(1), j.Value-paper
-		if operator == opBelow {
-			low, high, margin = math.Inf(-1), math.Nextafter(paper, math.Inf(-1)), paper-j.Value
-		}
 		j.beyond(low, high)
 		if len(s.own) > 1 {
 			j.At = s.places[i].at.X
 		}
-		least := worst == nil
-		if !least {
-			before := worst.Value - paper
-			if operator == opBelow {
-				before = -before
-			}
-			least = j.Verdict.rank() > worst.Verdict.rank() || j.Verdict == worst.Verdict && margin < before
-		}
-		if least {
+		if worst == nil || j.Verdict.rank() > worst.Verdict.rank() || j.Verdict == worst.Verdict && sign*(j.Value-worst.Value) < 0 {
 			worst = j
 		}
 	}

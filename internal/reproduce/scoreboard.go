@@ -181,18 +181,15 @@ func (s *score) scales() string {
 func (b *scoreboard) table() *report.Table {
 	t := &report.Table{Columns: report.Heads("claim", "figure", "scale", "paper", "here", "grade", "in a sentence")}
 	for _, s := range b.rows {
-		line := []report.Cell{{Text: s.ID + ": " + s.Text}}
-		if len(s.parts) == 0 {
-			t.Rows = append(t.Rows, append(line, report.Cell{}, report.Cell{}, report.Cell{}, report.Cell{}, report.Cell{Text: noVerdict, Mark: report.Muted}, report.Cell{Text: s.Open}))
-			continue
-		}
 		grade := report.Cell{Text: noVerdict, Mark: report.Muted}
 		if v := s.grade(); v != "" {
 			grade = report.Cell{Text: string(v), Mark: mark(v), Badge: true}
 		}
-		t.Rows = append(t.Rows, append(line, report.Cell{Text: s.figures()}, report.Cell{Text: s.scales()},
-			report.Cell{Text: s.each(func(p part) string { return p.e.PaperNumber(p.j.Claim) })},
-			report.Cell{Text: s.each(s.ours)}, grade, report.Cell{Text: s.Says}))
+		paper := s.each(func(p part) string { return p.e.PaperNumber(p.j.Claim) })
+		t.Rows = append(t.Rows, []report.Cell{
+			{Text: s.ID + ": " + s.Text}, {Text: s.figures()}, {Text: s.scales()}, {Text: paper}, {Text: s.each(s.ours)},
+			grade, {Text: or(s.Says, s.Open)},
+		})
 	}
 	return t
 }
