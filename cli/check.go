@@ -199,6 +199,9 @@ func (w *sheet) cycles(indent string, list []check.Cycle, more bool, hops int) {
 			if h.Valley {
 				extra += ", down and up again"
 			}
+			if h.Cause.Classes != nil {
+				extra += ", " + check.ClassNames(h.Cause.Classes)
+			}
 			w.line("%s  %s: frames from %s wait for %s (%s to %s%s)", indent, h.In, h.From, h.To, h.Cause.From, h.Cause.To, extra)
 		}
 	}

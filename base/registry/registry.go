@@ -44,9 +44,10 @@ type Trait uint8
 
 // Traits.
 const (
-	NeedsMarks Trait = 1 << iota // congestion control: without congestion marks it never slows down
-	NeverHolds                   // flow control: it never makes its upstream wait
-	FirstPath                    // router: always the first of the equal-cost ports
+	NeedsMarks  Trait = 1 << iota // congestion control: without congestion marks it never slows down
+	NeverHolds                    // flow control: it never makes its upstream wait
+	FirstPath                     // router: always the first of the equal-cost ports
+	PausesPorts                   // flow control: it can pause a whole port, all lossless classes together
 )
 
 // Shown is a number that a scheme shows of itself, or an event that it reports.

@@ -18,6 +18,7 @@ func TestDeadlocksAreCyclesThatWereFound(t *testing.T) {
 		"deadlock":        nil,
 		"roundabout-ring": {"run.arrivals=10us", "run.stop.at_most=300us"},
 		"dsh-fig16":       {"run.arrivals=370us", "run.stop.at_most=370us"},
+		"dsh-ring":        {"run.arrivals=100us", "run.stop.at_most=100us"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

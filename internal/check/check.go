@@ -116,19 +116,25 @@ func (c *checker) add(f Finding) { c.report.Findings = append(c.report.Findings,
 func (c *checker) cycles(ctx context.Context, o Options) error {
 	r := c.report
 	f := NewFabric(c.Graph, func(node, port int) bool { return c.Switches[node-c.Graph.Hosts].Ports[port].Holds }, c.First)
+	f.join(func(node, port int) bool { return c.Switches[node-c.Graph.Hosts].Ports[port].Joins })
 	r.fabric = f
 	kinds, err := c.traffic(f, o.Flows)
 	if err != nil {
 		return err
 	}
+	kinds = f.coupled(kinds)
 	most := -1
 	for _, t := range kinds {
-		n := f.Dependencies(t, nil).Count()
+		n := 0
+		for _, part := range t.parts() {
+			k := f.Dependencies(part, nil).Count()
+			n += k
+			r.Dependencies += k * len(part.Classes)
+		}
 		if n > most { // classes without flows would be an empty picture
 			r.draw(t, nil, nil)
 			most = n
 		}
-		r.Dependencies += n * len(t.Classes)
 		if list, more := f.Cycles(t, nil); len(list) > 0 {
 			c.found(t, list, more, nil, Finding{What: fmt.Sprintf("%s: pauses can close a loop: %s", classes(t.Classes), howMany(list, more))})
 			continue
@@ -149,7 +155,8 @@ func (c *checker) cycles(ctx context.Context, o Options) error {
 // found adds a finding about cycles.
 func (c *checker) found(t *Traffic, list []Cycle, more bool, down []bool, f Finding) {
 	f.Level, f.Kind, f.Classes, f.Cycles, f.More = Problem, OfCycles, numbers(t.Classes), list, more
-	f.Fix = c.escape(list)
+	f.Fix = c.escape(t, down, list)
+	f.What += joint(t, list)
 	c.add(f)
 	c.report.draw(t, down, list)
 }
@@ -183,8 +190,8 @@ func (c *checker) failures(ctx context.Context, f *Fabric, kinds []*Traffic, fir
 			all = append(all, b.Cycles...)
 		}
 		c.add(Finding{
-			Level: Problem, Kind: OfFailures, Classes: numbers(t.Classes), Failures: found.listed, Fix: c.escape(all),
-			What: fmt.Sprintf("%s: once routes go around failed links, pauses can close a loop: %s", classes(t.Classes), found.summary()),
+			Level: Problem, Kind: OfFailures, Classes: numbers(t.Classes), Failures: found.listed, Fix: c.escape(t, found.listed[0].down, all),
+			What: fmt.Sprintf("%s: once routes go around failed links, pauses can close a loop: %s", classes(t.Classes), found.summary()) + joint(t, all),
 		})
 		r.draw(t, found.listed[0].down, found.listed[0].Cycles)
 	}
@@ -199,6 +206,15 @@ func (f *Failures) summary() string {
 	return fmt.Sprintf("after %s of up to %d failures", count(f.Cyclic, "set", "sets"), f.AtMost)
 }
 
+// joint says that cycles go through several classes.
+func joint(t *Traffic, list []Cycle) string {
+	through := func(c Cycle) bool { return slices.ContainsFunc(c.Hops, func(h Hop) bool { return h.Joined }) }
+	if len(t.layers) == 0 || !slices.ContainsFunc(list, through) {
+		return ""
+	}
+	return ", through ports that pause all lossless classes together, so that one class can hold up another"
+}
+
 func howMany(list []Cycle, more bool) string {
 	if more {
 		return fmt.Sprintf("more than %d cyclic buffer dependencies", len(list))
@@ -206,11 +222,13 @@ func howMany(list []Cycle, more bool) string {
 	return count(len(list), "cyclic buffer dependency", "cyclic buffer dependencies")
 }
 
-// escape says how to get rid of cycles.
-func (c *checker) escape(cycles []Cycle) string {
+// escape says how to get rid of cycles of traffic.
+func (c *checker) escape(t *Traffic, down []bool, cycles []Cycle) string {
 	var at, who, pins, flows []string
+	joined := false
 	for _, cycle := range cycles {
 		for _, h := range cycle.Hops {
+			joined = joined || h.Joined
 			way := h.Cause.From + " to " + h.Cause.To
 			switch {
 			case h.Cause.Flow:
@@ -223,7 +241,10 @@ func (c *checker) escape(cycles []Cycle) string {
 			}
 		}
 	}
-	fix := "restrict routes to turns that cannot close a loop (one dimension after the other, or up and then down a tree), put traffic that has passed such a turn into another lossless class"
+	fix := "restrict routes to turns that cannot close a loop (one dimension after the other, or up and then down a tree)"
+	if !joined {
+		fix += ", put traffic that has passed such a turn into another lossless class"
+	}
 	if len(at) > 0 {
 		fix = fmt.Sprintf("keep routes up-down: at %s frames go down and up again (such as %s); withdraw such routes even if destinations become unreachable, or repair the links that make them the shortest",
 			brief(unique(at)), brief(unique(who)))
@@ -233,6 +254,9 @@ func (c *checker) escape(cycles []Cycle) string {
 	}
 	if len(flows) > 0 {
 		fix += fmt.Sprintf(", change via and back of flows (%s)", brief(unique(flows)))
+	}
+	if joined && c.report.fabric.apart(t, down) {
+		fix += ", use flow control that pauses single classes, such as pfc: none of them closes a loop of its own"
 	}
 	for i := range c.Switches {
 		if n := c.Switches[i].Deadlock; n != "none" {

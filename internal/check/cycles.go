@@ -15,7 +15,9 @@ type Hop struct {
 	From   string `json:"from"` // the neighbour there
 	To     string `json:"to"`   // the neighbour that they wait for
 	// Valley: down and up again, which no route of a tree does while nothing fails.
-	Valley bool  `json:"valley,omitempty"`
+	Valley bool `json:"valley,omitempty"`
+	// Joined: all lossless classes are paused together there.
+	Joined bool  `json:"pauses_port,omitempty"`
 	Cause  Cause `json:"traffic"` // an example
 }
 
@@ -24,13 +26,13 @@ type Hop struct {
 type Cycle struct {
 	Hops []Hop `json:"hops"`
 
-	channels []int32
+	queues []int32
 }
 
 // Bounds of what is listed.
 const (
-	MaxCycles = 10  // of a group of channels that all depend on each other
-	maxStarts = 256 // channels of a group through which cycles are looked for
+	MaxCycles = 10  // of a group of queues that all depend on each other
+	maxStarts = 256 // queues of a group through which cycles are looked for
 )
 
 // Cycles returns the cyclic buffer dependencies of traffic without the links that
@@ -42,7 +44,7 @@ func (f *Fabric) Cycles(t *Traffic, down []bool) (list []Cycle, more bool) {
 	return w.cycles()
 }
 
-// cycles returns, for each strongly connected group of channels, the shortest
+// cycles returns, for each strongly connected group of queues, the shortest
 // elementary cycles through its members, the shortest first and at most MaxCycles
 // of them; more says that there are others. The order depends on nothing but the
 // graph.
@@ -51,10 +53,10 @@ func (w *walker) cycles() (list []Cycle, more bool) {
 	for _, group := range w.deps.groups() {
 		found, others := w.deps.shortest(group)
 		more = more || others
-		for _, channels := range found {
-			list = append(list, Cycle{channels: channels})
-			for i, c := range channels {
-				turns = append(turns, turn{c, channels[(i+1)%len(channels)]})
+		for _, queues := range found {
+			list = append(list, Cycle{queues: queues})
+			for i, q := range queues {
+				turns = append(turns, turn{q, queues[(i+1)%len(queues)]})
 			}
 		}
 	}
@@ -63,12 +65,12 @@ func (w *walker) cycles() (list []Cycle, more bool) {
 	}
 	causes := w.causes(turns)
 	for i := range list {
-		list[i].Hops = w.f.hops(list[i].channels, causes)
+		list[i].Hops = w.deps.hops(list[i].queues, causes)
 	}
 	return list, more
 }
 
-// groups returns the strongly connected groups of channels.
+// groups returns the strongly connected groups of queues.
 func (d *Dependencies) groups() [][]int32 {
 	g := simple.NewDirectedGraph()
 	knot := d.knot()
@@ -98,10 +100,10 @@ func (d *Dependencies) groups() [][]int32 {
 	return groups
 }
 
-// shortest returns the shortest cycle through each channel of a group, without
+// shortest returns the shortest cycle through each queue of a group, without
 // repetitions.
 func (d *Dependencies) shortest(group []int32) (cycles [][]int32, more bool) {
-	inside := make([]bool, len(d.fabric.ends))
+	inside := make([]bool, d.queues())
 	for _, c := range group {
 		inside[c] = true
 	}
@@ -119,8 +121,8 @@ func (d *Dependencies) shortest(group []int32) (cycles [][]int32, more bool) {
 	return cycles, len(starts) < len(group)
 }
 
-// through finds the shortest cycle through a channel, turned so that its smallest
-// channel comes first.
+// through finds the shortest cycle through a queue, turned so that its smallest
+// comes first.
 func (d *Dependencies) through(start int32, inside []bool) []int32 {
 	parent := make(map[int32]int32)
 	queue := []int32{start}
@@ -145,14 +147,16 @@ func (d *Dependencies) through(start int32, inside []bool) []int32 {
 			}
 		}
 	}
-	panic("check: a channel of a strongly connected group is on no cycle")
+	panic("check: a queue of a strongly connected group is on no cycle")
 }
 
 // hops describes a cycle.
-func (f *Fabric) hops(channels []int32, causes map[turn]Cause) []Hop {
+func (d *Dependencies) hops(queues []int32, causes map[turn]Cause) []Hop {
 	var hops []Hop
-	for i, c := range channels {
-		n := channels[(i+1)%len(channels)]
+	f := d.fabric
+	for i, q := range queues {
+		next := queues[(i+1)%len(queues)]
+		c, n := d.channel(q), d.channel(next)
 		from, here, to := f.ends[c].from, f.ends[c].to, f.ends[n].to
 		l := &f.graph.Links[c/2]
 		port, node := l.PortB, l.B
@@ -162,7 +166,7 @@ func (f *Fabric) hops(channels []int32, causes map[turn]Cause) []Hop {
 		in, _ := f.graph.PortNames(node, port, -1)
 		hops = append(hops, Hop{
 			Switch: f.switchName(here), In: in, From: f.switchName(from), To: f.switchName(to),
-			Valley: f.level[here] < f.level[from] && f.level[here] < f.level[to], Cause: causes[turn{c, n}],
+			Valley: f.level[here] < f.level[from] && f.level[here] < f.level[to], Joined: f.joined(c), Cause: causes[turn{q, next}],
 		})
 	}
 	return hops

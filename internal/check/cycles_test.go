@@ -117,7 +117,7 @@ func TestFig16(t *testing.T) {
 		}
 		// leaf1 has two hosts at ports 0 and 1, then spine0 and spine1.
 		want := Hop{Switch: "leaf1", In: "leaf1.port2", From: "spine0", To: "spine1", Valley: true, Cause: Cause{From: "leaf0", To: "leaf3"}}
-		if h != want {
+		if !reflect.DeepEqual(h, want) {
 			t.Errorf("hop %+v, want %+v", h, want)
 		}
 	}

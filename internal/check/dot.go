@@ -32,20 +32,24 @@ func (r *Report) WriteDot(w io.Writer) error {
 	red := make(map[turn]bool)
 	in := make(map[int32]bool)
 	for _, c := range d.cycles {
-		for i, ch := range c.channels {
-			red[turn{ch, c.channels[(i+1)%len(c.channels)]}] = true
+		for i, ch := range c.queues {
+			red[turn{ch, c.queues[(i+1)%len(c.queues)]}] = true
 			in[ch] = true
 		}
 	}
 	var b strings.Builder
 	fmt.Fprintf(&b, "digraph dependencies {\n  label=%q;\n  node [shape=box, fontname=\"sans-serif\"];\n", r.title(d))
-	name := func(c int32) string {
-		e := r.fabric.ends[c]
-		return fmt.Sprintf("%s > %s%s", r.fabric.switchName(e.from), r.fabric.switchName(e.to), r.fabric.lane(c))
+	name := func(q int32) string {
+		c := deps.channel(q)
+		e, of := r.fabric.ends[c], ""
+		if deps.layers > 1 && !r.fabric.joined(c) {
+			of = ", " + classes(d.traffic.layers[deps.layer(q)].Classes)
+		}
+		return fmt.Sprintf("%s > %s%s%s", r.fabric.switchName(e.from), r.fabric.switchName(e.to), r.fabric.lane(c), of)
 	}
 	const mark = " [color=red, penwidth=2]"
 	var list []int32
-	for c := range int32(len(r.fabric.ends)) {
+	for c := range int32(deps.queues()) {
 		list = deps.waits(list[:0], c)
 		if in[c] {
 			fmt.Fprintf(&b, "  %q%s;\n", name(c), mark)

@@ -24,6 +24,7 @@ type Fabric struct {
 	homes []int32   // switches with hosts
 	hosts []int32   // by host: place of its switch among homes
 	holds []bool    // by channel: the ingress at its end pauses
+	joins []bool    // by channel: it can pause all lossless classes together; nil: none does
 	level []int32   // by switch: links to the nearest one with hosts
 	first bool      // routes are the first of the equal-cost paths only
 }
@@ -70,6 +71,20 @@ func NewFabric(g *topo.Graph, pauses func(node, port int) bool, first bool) *Fab
 	return f
 }
 
+// join says which ports of switches pause all lossless classes together. What waits
+// there in one class waits for what the others wait for.
+func (f *Fabric) join(is func(node, port int) bool) {
+	f.joins = make([]bool, len(f.ends))
+	for i, l := range f.graph.Links {
+		if f.between(i) {
+			f.joins[2*i], f.joins[2*i+1] = is(l.B, l.PortB), is(l.A, l.PortA)
+		}
+	}
+}
+
+// joined tells whether the classes of a channel are paused together.
+func (f *Fabric) joined(c int32) bool { return f.joins != nil && f.joins[c] }
+
 // tiers finds how far switches are from hosts: the levels of a tree.
 func (f *Fabric) tiers() {
 	f.level = make([]int32, len(f.out))
@@ -95,38 +110,70 @@ func (f *Fabric) switchName(s int32) string { return f.graph.Names[f.graph.Hosts
 // between tells whether a link joins two switches.
 func (f *Fabric) between(link int) bool { return f.graph.Links[link].A >= f.graph.Hosts }
 
-// Dependencies is a graph of channels. Of each it has the set of channels for which
-// frames that come by it wait, as bits by slot.
+// Dependencies is a graph of queues: of channels, once for each layer of traffic. The
+// number of a queue is that of its channel, plus that of all channels for each layer
+// before its own; a channel whose classes are joined has one queue, in layer 0. Of each
+// queue the graph has the set of queues for which frames that come by it wait, as bits
+// by layer and slot.
 type Dependencies struct {
 	fabric *Fabric
+	layers int
 	next   []uint64
 }
 
-func newDependencies(f *Fabric) Dependencies {
-	return Dependencies{f, make([]uint64, len(f.ends)*f.words)}
+func newDependencies(f *Fabric, layers int) Dependencies {
+	return Dependencies{f, layers, make([]uint64, len(f.ends)*layers*f.words*layers)}
 }
 
-// of returns the set of a channel.
-func (d *Dependencies) of(c int32) []uint64 {
-	at := int(c) * d.fabric.words
-	return d.next[at : at+d.fabric.words]
+// queues counts them.
+func (d *Dependencies) queues() int { return len(d.fabric.ends) * d.layers }
+
+// queue returns that of a channel in a layer.
+func (d *Dependencies) queue(c int32, layer int) int32 {
+	if d.fabric.joined(c) {
+		layer = 0
+	}
+	return c + int32(layer*len(d.fabric.ends))
 }
 
-// waits appends the channels that a channel waits for.
-func (d *Dependencies) waits(list []int32, c int32) []int32 {
-	out := d.fabric.out[d.fabric.ends[c].to]
-	for w, word := range d.of(c) {
+// channel returns that of a queue.
+func (d *Dependencies) channel(q int32) int32 { return q % int32(len(d.fabric.ends)) }
+
+// layer returns that of a queue; of one whose classes are joined, 0.
+func (d *Dependencies) layer(q int32) int { return int(q) / len(d.fabric.ends) }
+
+// of returns the set of a queue.
+func (d *Dependencies) of(q int32) []uint64 {
+	words := d.fabric.words * d.layers
+	return d.next[int(q)*words : (int(q)+1)*words]
+}
+
+// bit returns where a queue is in sets.
+func (d *Dependencies) bit(q int32) (word int, mask uint64) {
+	s := d.fabric.slot[d.channel(q)]
+	return d.layer(q)*d.fabric.words + int(s/64), 1 << (s % 64)
+}
+
+// at returns the queue at a place in sets, of those at the end of another's.
+func (d *Dependencies) at(q int32, word, bit int) int32 {
+	layer, words := word/d.fabric.words, word%d.fabric.words
+	return d.fabric.out[d.fabric.ends[d.channel(q)].to][words*64+bit] + int32(layer*len(d.fabric.ends))
+}
+
+// waits appends the queues that a queue waits for.
+func (d *Dependencies) waits(list []int32, q int32) []int32 {
+	for w, word := range d.of(q) {
 		for ; word != 0; word &= word - 1 {
-			list = append(list, out[w*64+bits.TrailingZeros64(word)])
+			list = append(list, d.at(q, w, bits.TrailingZeros64(word)))
 		}
 	}
 	return list
 }
 
-// has tells whether a channel waits for another.
-func (d *Dependencies) has(c, n int32) bool {
-	s := d.fabric.slot[n]
-	return d.fabric.ends[c].to == d.fabric.ends[n].from && d.of(c)[s/64]>>(s%64)&1 != 0
+// has tells whether a queue waits for another.
+func (d *Dependencies) has(q, n int32) bool {
+	word, mask := d.bit(n)
+	return d.fabric.ends[d.channel(q)].to == d.fabric.ends[d.channel(n)].from && d.of(q)[word]&mask != 0
 }
 
 // Count returns the number of dependencies.
@@ -138,18 +185,18 @@ func (d *Dependencies) Count() int {
 	return n
 }
 
-// sorter puts channels in an order in which each comes before those it waits for.
+// sorter puts queues in an order in which each comes before those it waits for.
 type sorter struct {
-	before  []int32 // by channel: how many wait for it and are not in order yet
+	before  []int32 // by queue: how many wait for it and are not in order yet
 	order   []int32
 	waiting []int32
 }
 
-// sort returns as many channels as can be put in order: all of them unless there
+// sort returns as many queues as can be put in order: all of them unless there
 // is a cycle.
 func (s *sorter) sort(d *Dependencies) []int32 {
 	if s.before == nil {
-		s.before = make([]int32, len(d.fabric.ends))
+		s.before = make([]int32, d.queues())
 	}
 	clear(s.before)
 	s.order = s.order[:0]
@@ -175,11 +222,11 @@ func (s *sorter) sort(d *Dependencies) []int32 {
 	return s.order
 }
 
-// knot returns the channels that cannot be put in order: those on cycles, and those
+// knot returns the queues that cannot be put in order: those on cycles, and those
 // that cycles wait for. It is empty when there is no cycle.
 func (d *Dependencies) knot() []int32 {
 	var s sorter
-	if len(s.sort(d)) == len(d.fabric.ends) {
+	if len(s.sort(d)) == d.queues() {
 		return nil
 	}
 	var left []int32

@@ -109,7 +109,7 @@ type healthy struct {
 	t     *Traffic
 	down  []bool
 	deps  Dependencies
-	place []int32   // of each channel in an order that dependencies keep
+	place []int32   // of each queue in an order that dependencies keep
 	dist  [][]int32 // by destination and switch; nil: too many to keep
 	ways  [][]int32 // the same: how many next hops there are
 }
@@ -121,7 +121,7 @@ func newHealthy(f *Fabric, t *Traffic, down []bool) *healthy {
 	w := newWalker(f, t)
 	copy(w.down, down)
 	w.all()
-	h := &healthy{f: f, t: t, down: w.down, deps: w.deps, place: make([]int32, len(f.ends))}
+	h := &healthy{f: f, t: t, down: w.down, deps: w.deps, place: make([]int32, w.deps.queues())}
 	var s sorter
 	for i, c := range s.sort(&h.deps) {
 		h.place[c] = int32(i)
@@ -191,8 +191,10 @@ func (h *healthy) cyclic(w *walker, s *sorter, set []int32) bool {
 	}()
 	copy(w.deps.next, h.deps.next)
 	for _, l := range set {
-		clear(w.deps.of(2 * l))
-		clear(w.deps.of(2*l + 1))
+		for layer := range w.deps.layers {
+			clear(w.deps.of(w.deps.queue(2*l, layer)))
+			clear(w.deps.of(w.deps.queue(2*l+1, layer)))
+		}
 	}
 	w.place, w.turned = h.place, false
 	for home := range h.f.homes {
@@ -200,12 +202,12 @@ func (h *healthy) cyclic(w *walker, s *sorter, set []int32) bool {
 			w.towards(home)
 		}
 	}
-	if !w.turned || len(s.sort(&w.deps)) == len(h.f.ends) {
+	if !w.turned || len(s.sort(&w.deps)) == w.deps.queues() {
 		return false
 	}
 	w.place = nil
 	w.all()
-	return len(s.sort(&w.deps)) < len(h.f.ends)
+	return len(s.sort(&w.deps)) < w.deps.queues()
 }
 
 // search returns the sets of a size that give cycles, in order.

@@ -1,6 +1,7 @@
 package check
 
 import (
+	"math/bits"
 	"slices"
 
 	"github.com/xoff-net/xoff/workload"
@@ -13,6 +14,41 @@ type Traffic struct {
 	// whether there is traffic on the usual routes; nil: everyone sends to everyone.
 	from [][]bool
 	pins []pinned
+	// layers, if not empty, are what it consists of instead: traffic of different classes,
+	// to which the same happens where classes are paused together.
+	layers []*Traffic
+}
+
+// parts returns its layers; one without is its own.
+func (t *Traffic) parts() []*Traffic {
+	if len(t.layers) > 0 {
+		return t.layers
+	}
+	return []*Traffic{t}
+}
+
+// coupled makes one of traffic in different classes where ports pause them together.
+func (f *Fabric) coupled(kinds []*Traffic) []*Traffic {
+	if len(kinds) < 2 || !slices.Contains(f.joins, true) {
+		return kinds
+	}
+	all := &Traffic{layers: kinds}
+	for _, t := range kinds {
+		all.Classes = append(all.Classes, t.Classes...)
+	}
+	slices.Sort(all.Classes)
+	return []*Traffic{all}
+}
+
+// apart tells whether the classes of traffic have no cycle if ports pause them one by
+// one.
+func (f *Fabric) apart(t *Traffic, down []bool) bool {
+	for _, part := range t.parts() {
+		if list, _ := f.Cycles(part, down); len(list) > 0 {
+			return false
+		}
+	}
+	return true
 }
 
 // pinned is a route of its own, through channels.
@@ -25,25 +61,25 @@ type pinned struct {
 // and again.
 type walker struct {
 	f     *Fabric
-	t     *Traffic
-	down  []bool // by link
+	t     []*Traffic // by layer
+	down  []bool     // by link
 	dist  []int32
 	queue []int32
 	in    [][]int32 // by switch: channels by which traffic to the destination comes
 	seen  []bool    // by switch: there is such traffic
 	mask  []uint64
 	deps  Dependencies
-	// place is that of each channel in an order that dependencies should keep; nil:
+	// place is that of each queue in an order that dependencies should keep; nil:
 	// no matter. Turned tells that one did not.
 	place  []int32
 	turned bool
 }
 
 func newWalker(f *Fabric, t *Traffic) *walker {
-	n := len(f.out)
+	n, parts := len(f.out), t.parts()
 	return &walker{
-		f: f, t: t, down: make([]bool, len(f.graph.Links)), dist: make([]int32, n), in: make([][]int32, n), seen: make([]bool, n),
-		mask: make([]uint64, f.words), deps: newDependencies(f),
+		f: f, t: parts, down: make([]bool, len(f.graph.Links)), dist: make([]int32, n), in: make([][]int32, n), seen: make([]bool, n),
+		mask: make([]uint64, f.words*len(parts)), deps: newDependencies(f, len(parts)),
 	}
 }
 
@@ -62,8 +98,10 @@ func (w *walker) all() {
 	for home := range w.f.homes {
 		w.towards(home)
 	}
-	for _, p := range w.t.pins {
-		w.pin(p.channels)
+	for layer, t := range w.t {
+		for _, p := range t.pins {
+			w.pin(layer, p.channels)
+		}
 	}
 }
 
@@ -90,14 +128,20 @@ func (w *walker) gone(c int32) bool { return w.down[c/2] && !w.f.first }
 
 // towards adds the dependencies of traffic to the hosts of a switch.
 func (w *walker) towards(home int) {
-	to := w.f.homes[home]
-	w.distances(to)
+	w.distances(w.f.homes[home])
+	for layer := range w.t {
+		w.flood(layer, home)
+	}
+}
+
+// flood adds those of a layer; distances are known.
+func (w *walker) flood(layer, home int) {
 	for i := range w.in {
 		w.in[i] = w.in[i][:0]
 		w.seen[i] = false
 	}
 	for from, s := range w.f.homes {
-		w.seen[s] = w.t.sends(from, home)
+		w.seen[s] = w.t[layer].sends(from, home)
 	}
 	// From the farthest switch to the nearest, so that all that comes into one is
 	// known when it is looked at.
@@ -115,7 +159,7 @@ func (w *walker) towards(home int) {
 			w.seen[next] = true
 			w.in[next] = append(w.in[next], c)
 			if w.f.holds[c] {
-				w.mask[w.f.slot[c]/64] |= 1 << (w.f.slot[c] % 64)
+				w.let(layer, c)
 			}
 			if w.f.first {
 				break
@@ -123,16 +167,22 @@ func (w *walker) towards(home int) {
 		}
 		for _, c := range w.in[n] {
 			if w.f.holds[c] {
-				w.add(c, w.mask)
+				w.add(w.deps.queue(c, layer))
 			}
 		}
 	}
 }
 
-// add lets a channel wait for a set of others.
-func (w *walker) add(c int32, mask []uint64) {
-	have := w.deps.of(c)
-	for k, m := range mask {
+// let puts the queue of a channel into the mask.
+func (w *walker) let(layer int, c int32) {
+	word, bit := w.deps.bit(w.deps.queue(c, layer))
+	w.mask[word] |= bit
+}
+
+// add lets a queue wait for those in the mask.
+func (w *walker) add(q int32) {
+	have := w.deps.of(q)
+	for k, m := range w.mask {
 		if m &^= have[k]; m == 0 {
 			continue
 		}
@@ -140,9 +190,8 @@ func (w *walker) add(c int32, mask []uint64) {
 		if w.place == nil || w.turned {
 			continue
 		}
-		out := w.f.out[w.f.ends[c].to]
-		for s := range out[k*64 : min(len(out), k*64+64)] {
-			if m>>s&1 != 0 && w.place[out[k*64+s]] <= w.place[c] {
+		for ; m != 0; m &= m - 1 {
+			if w.place[w.deps.at(q, k, bits.TrailingZeros64(m))] <= w.place[q] {
 				w.turned = true
 			}
 		}
@@ -150,15 +199,15 @@ func (w *walker) add(c int32, mask []uint64) {
 }
 
 // pin adds the dependencies of a route, up to the first link that is down.
-func (w *walker) pin(channels []int32) {
+func (w *walker) pin(layer int, channels []int32) {
 	for i, c := range channels {
 		if w.down[c/2] {
 			return
 		}
 		if i > 0 && w.f.holds[channels[i-1]] && w.f.holds[c] {
 			clear(w.mask)
-			w.mask[w.f.slot[c]/64] |= 1 << (w.f.slot[c] % 64)
-			w.add(channels[i-1], w.mask)
+			w.let(layer, c)
+			w.add(w.deps.queue(channels[i-1], layer))
 		}
 	}
 }
@@ -174,6 +223,8 @@ type Cause struct {
 	To     string `json:"to"`
 	Pinned bool   `json:"pinned,omitempty"`
 	Flow   bool   `json:"flow,omitempty"` // pinned for this flow alone, by a list of flows
+	// Classes of this traffic, where others are part of the cycle.
+	Classes []int `json:"classes,omitempty"`
 }
 
 // turn is a dependency.
@@ -182,35 +233,51 @@ type turn struct{ in, out int32 }
 // causes finds traffic that makes each of the turns.
 func (w *walker) causes(turns []turn) map[turn]Cause {
 	found := make(map[turn]Cause)
-	for _, p := range w.t.pins {
-		for i := 1; i < len(p.channels); i++ {
-			t := turn{p.channels[i-1], p.channels[i]}
-			if w.down[t.in/2] || w.down[t.out/2] {
-				break
-			}
-			if _, known := found[t]; !known {
-				found[t] = p.cause
+	add := func(t turn, layer int, c Cause) {
+		if _, known := found[t]; known {
+			return
+		}
+		if len(w.t) > 1 {
+			c.Classes = numbers(w.t[layer].Classes)
+		}
+		found[t] = c
+	}
+	for layer, part := range w.t {
+		for _, p := range part.pins {
+			for i := 1; i < len(p.channels); i++ {
+				in, out := p.channels[i-1], p.channels[i]
+				if w.down[in/2] || w.down[out/2] {
+					break
+				}
+				add(turn{w.deps.queue(in, layer), w.deps.queue(out, layer)}, layer, p.cause)
 			}
 		}
 	}
 	for home := range w.f.homes {
-		w.towards(home)
-		for _, t := range turns {
-			if _, known := found[t]; known || !slices.Contains(w.in[w.f.ends[t.in].to], t.in) || !slices.Contains(w.in[w.f.ends[t.out].to], t.out) {
-				continue
+		w.distances(w.f.homes[home])
+		for layer := range w.t {
+			w.flood(layer, home)
+			for _, t := range turns {
+				in, out := w.deps.channel(t.in), w.deps.channel(t.out)
+				if t != (turn{w.deps.queue(in, layer), w.deps.queue(out, layer)}) || !w.comes(in) || !w.comes(out) {
+					continue
+				}
+				add(t, layer, Cause{From: w.f.switchName(w.origin(in, layer, home)), To: w.f.switchName(w.f.homes[home])})
 			}
-			found[t] = Cause{From: w.f.switchName(w.origin(t.in, home)), To: w.f.switchName(w.f.homes[home])}
 		}
 	}
 	return found
 }
 
+// comes tells whether traffic that was walked last comes by a channel.
+func (w *walker) comes(c int32) bool { return slices.Contains(w.in[w.f.ends[c].to], c) }
+
 // origin returns the nearest switch whose hosts send by a channel to the home that
 // was walked last.
-func (w *walker) origin(c int32, home int) int32 {
+func (w *walker) origin(c int32, layer, home int) int32 {
 	for {
 		s := w.f.ends[c].from
-		if from := slices.Index(w.f.homes, s); from >= 0 && w.t.sends(from, home) || len(w.in[s]) == 0 {
+		if from := slices.Index(w.f.homes, s); from >= 0 && w.t[layer].sends(from, home) || len(w.in[s]) == 0 {
 			return s
 		}
 		c = w.in[s][0]

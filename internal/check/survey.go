@@ -57,6 +57,7 @@ type surveyedPort struct {
 	Scheme      flowctl.Scheme
 	Promises    registry.Promise // of the flow control
 	Holds       bool             // it makes its upstream wait
+	Joins       bool             // it can pause all lossless classes together
 	ECN         uint8            // mask of classes that are marked
 	MTU         units.Bytes      // as configured; 0: what hosts send
 }
@@ -149,9 +150,10 @@ func (s *Survey) port(node, port int) surveyedPort {
 	if err != nil {
 		panic(err) // validate has looked
 	}
+	traits := layout.Traits(flowctl.Schemes, set.FlowControl.Name)
 	p := surveyedPort{
 		Node: node, Port: port, Peer: e.To, PeerPort: e.Port, Spec: l.PortSpec(node, port), FlowControl: set.FlowControl.Name, Scheme: scheme,
-		Promises: layout.PromisesOf(set.FlowControl), Holds: layout.Traits(flowctl.Schemes, set.FlowControl.Name)&registry.NeverHolds == 0, MTU: set.MTU,
+		Promises: layout.PromisesOf(set.FlowControl), Holds: traits&registry.NeverHolds == 0, Joins: traits&registry.PausesPorts != 0, MTU: set.MTU,
 	}
 	if set.ECN.Name != "none" {
 		p.ECN = l.Marked(&set.ECN)

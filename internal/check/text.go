@@ -65,6 +65,15 @@ func classes(ids []uint8) string {
 	return word + strings.Join(parts, ", ")
 }
 
+// ClassNames names classes as findings do.
+func ClassNames(ids []int) string {
+	var list []uint8
+	for _, id := range ids {
+		list = append(list, uint8(id))
+	}
+	return classes(list)
+}
+
 // count says how many there are.
 func count(n int, one, many string) string {
 	if n == 1 {

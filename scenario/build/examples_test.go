@@ -45,6 +45,7 @@ var shortened = map[string]short{
 	"dsh-fig25":          {arrivals: 20 * units.Microsecond, flows: 20},
 	"dsh-leaf-spine":     {arrivals: 20 * units.Microsecond, flows: 100},
 	"dsh-motivation":     {arrivals: 20 * units.Microsecond, flows: 20},
+	"dsh-ring":           {flow: 2 * units.KB, flows: 64},
 	"fanin":              {arrivals: 100 * units.Microsecond, flows: 50},
 	"hybrid":             {arrivals: 500 * units.Microsecond, flows: 50},
 	"incast":             {flows: 100},
@@ -75,6 +76,10 @@ func (s *short) apply(t *testing.T, c *scenario.Config) {
 			p.Size = 16 * s.flow
 		case *workload.Request:
 			p.Count = 20
+		case *workload.Incast:
+			if s.flow > 0 {
+				p.Size = s.flow
+			}
 		}
 	}
 	c.Run.Stop.When = "all_flows_done"
@@ -115,13 +120,13 @@ func TestExamples(t *testing.T) {
 	}
 }
 
-// The examples of loops are what they say: with plain PFC and no handler of
-// deadlocks everything stands still from the first milliseconds on.
+// The examples of loops are what they say: with plain PFC (one of them: DSH) and no
+// handler of deadlocks everything stands still from the first milliseconds on.
 func TestLoopsDeadlock(t *testing.T) {
 	for _, e := range []struct {
 		name  string
 		stuck int // flows, at least
-	}{{"deadlock", 3}, {"dsh-fig16", 8}, {"roundabout-ring", 8}, {"roundabout-mesh", 8}} {
+	}{{"deadlock", 3}, {"dsh-fig16", 8}, {"dsh-ring", 64}, {"roundabout-ring", 8}, {"roundabout-mesh", 8}} {
 		name := e.name
 		c, err := ReadFile("../../examples/" + name + ".yaml")
 		if err != nil {

@@ -232,7 +232,7 @@ var Schemes = registry.NewTable("flow_control",
 	},
 	registry.Entry[New]{
 		Name: "dsh", Colour: "blue", Gauges: dshGauges, Doc: "Dynamic and Shared Headroom: an insurance per port, pauses of queues and of ports",
-		Paper: "DSH section IV", Promises: registry.Lossless | registry.InOrder | registry.Bounded,
+		Paper: "DSH section IV", Promises: registry.Lossless | registry.InOrder | registry.Bounded, Traits: registry.PausesPorts,
 		Params: defaultDSH, New: newDSH,
 	},
 	registry.Entry[New]{

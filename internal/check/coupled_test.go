@@ -1,0 +1,165 @@
+package check
+
+import (
+	"context"
+	"reflect"
+	"strings"
+	"testing"
+
+	"github.com/xoff-net/xoff/base/units"
+	"github.com/xoff-net/xoff/examples"
+	"github.com/xoff-net/xoff/scenario"
+	"github.com/xoff-net/xoff/scenario/build"
+	"github.com/xoff-net/xoff/sim"
+	"github.com/xoff-net/xoff/topo"
+)
+
+// coupling is the example in which two classes share a ring.
+func coupling(t *testing.T, flowControl string) string {
+	t.Helper()
+	e, err := examples.Get("dsh-ring")
+	if err != nil {
+		t.Fatal(err)
+	}
+	text := strings.Replace(e.Text, "flow_control: {name: dsh}", "flow_control: "+flowControl, 1)
+	if !strings.Contains(text, "flow_control: "+flowControl) {
+		t.Fatal("the example is not as it was")
+	}
+	return text
+}
+
+// Each class has two of the four turns of the ring. DSH pauses ports, and the ring
+// stands still; SIH pauses classes, and all 64 flows finish. The check says the same.
+func TestPortPausesCoupleClasses(t *testing.T) {
+	for _, c := range []struct {
+		flowControl    string
+		finished, deep int
+		cycles         int
+	}{
+		{"{name: dsh}", 0, 1, 1},
+		{"{name: pfc}", 64, 0, 0},
+	} {
+		text := coupling(t, c.flowControl)
+		cfg, err := scenario.Parse("ring.yaml", []byte(text))
+		if err != nil {
+			t.Fatal(err)
+		}
+		built, err := build.New(cfg, build.Options{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		fast, err := sim.NewFast(built.Spec, sim.Options{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := fast.Run(context.Background()); err != nil {
+			t.Fatal(err)
+		}
+		finished := 0
+		for i := range built.Flows.Flow {
+			if built.Flows.Done(i) {
+				finished++
+			}
+		}
+		dead := fast.Fabric().Deadlocks
+		if finished != c.finished || len(dead) != c.deep {
+			t.Errorf("%s: %d flows finish, %d deadlocks; want %d, %d", c.flowControl, finished, len(dead), c.finished, c.deep)
+		}
+		for _, d := range dead {
+			if d.Onset < 10*units.Microsecond || d.Onset > 20*units.Microsecond {
+				t.Errorf("%s: stands still since %s", c.flowControl, d.Onset)
+			}
+		}
+		var found []Cycle
+		for _, f := range about(read(t, text, Options{Flows: true}), OfCycles) {
+			found = append(found, f.Cycles...)
+			if strings.Contains(f.Fix, "another lossless class") || !strings.Contains(f.Fix, "pauses single classes") {
+				t.Errorf("%s: advice %q", c.flowControl, f.Fix)
+			}
+		}
+		if len(found) != c.cycles {
+			t.Errorf("%s: cycles %+v, want %d", c.flowControl, found, c.cycles)
+		}
+	}
+}
+
+// Where everyone may send to everyone in every class, DSH has the same cycles as SIH,
+// but another class is no way out.
+func TestAdviceWherePortsPause(t *testing.T) {
+	for flowControl, advised := range map[string]bool{"{name: dsh}": false, "{name: pfc}": true} {
+		f := about(read(t, coupling(t, flowControl), Options{}), OfCycles)
+		if len(f) != 1 || strings.Contains(f[0].Fix, "another lossless class") != advised || strings.Contains(f[0].Fix, "pauses single classes") {
+			t.Errorf("%s: %+v", flowControl, f)
+		}
+	}
+}
+
+// The ring by hand, with ports of some switches that join classes. Class 1 turns at
+// switches 1 and 2, class 2 at switches 3 and 0. A circle changes from class 1 to 2
+// where frames come to switch 3 (from 2), and back where they come to switch 1: these
+// two must join, and that is enough.
+func TestJoinedPorts(t *testing.T) {
+	g := graph(t, "ring", &topo.RingParams{Switches: 4, HostsPerSwitch: 1, HostLink: cable, FabricLink: cable})
+	for _, c := range []struct {
+		joins string
+		want  int
+	}{{"", 0}, {"1", 0}, {"3", 0}, {"0 2", 0}, {"0 1 2", 0}, {"1 3", 1}, {"0 1 3", 1}, {"0 1 2 3", 1}} {
+		f := NewFabric(g, nil, false)
+		f.join(func(node, _ int) bool { return strings.Contains(c.joins, strings.TrimPrefix(g.Names[node], "switch")) })
+		way := func(via ...string) pinned {
+			return pinned{Cause{From: via[0], To: via[2], Pinned: true}, f.route(hops(g, via...))}
+		}
+		one := &Traffic{Classes: []uint8{1}, from: matrix(4), pins: []pinned{way("switch0", "switch1", "switch2"), way("switch1", "switch2", "switch3")}}
+		two := &Traffic{Classes: []uint8{2}, from: matrix(4), pins: []pinned{way("switch2", "switch3", "switch0"), way("switch3", "switch0", "switch1")}}
+		found := 0
+		for _, t := range f.coupled([]*Traffic{one, two}) {
+			list, _ := f.Cycles(t, nil)
+			found += len(list)
+		}
+		if found != c.want {
+			t.Errorf("switches %q join classes: %d cycles, want %d", c.joins, found, c.want)
+		}
+		if c.want == 0 {
+			continue
+		}
+		list, _ := f.Cycles(f.coupled([]*Traffic{one, two})[0], nil)
+		var classes [][]int
+		for _, h := range list[0].Hops {
+			classes = append(classes, h.Cause.Classes)
+		}
+		if want := [][]int{{1}, {1}, {2}, {2}}; !reflect.DeepEqual(classes, want) || ring(list[0], "switch1") != "switch1 switch2 switch3 switch0" {
+			t.Errorf("switches %q join classes: %+v", c.joins, list[0].Hops)
+		}
+		if list, _ := f.Cycles(f.coupled([]*Traffic{one, two})[0], down(t, g, "switch0-switch1")); len(list) != 0 {
+			t.Errorf("without a link: %+v", list)
+		}
+	}
+}
+
+// Failures with classes that are joined: on usual routes, class 1 from 0 to 2 and from 1
+// to 3, class 2 from 2 to 0 and from 3 to 1, go both ways around a ring of four, so that
+// two circles are there at once with joined ports and none without. A ring of three has
+// none in either; when a link fails, nothing is left of the circle.
+func TestJoinedFailures(t *testing.T) {
+	for _, c := range []struct{ switches, healthy, cyclic int }{{4, 2, -1}, {3, 0, 0}} {
+		g := graph(t, "ring", &topo.RingParams{Switches: c.switches, HostsPerSwitch: 1, HostLink: cable, FabricLink: cable})
+		f := NewFabric(g, nil, false)
+		f.join(func(int, int) bool { return true })
+		kinds := []*Traffic{{Classes: []uint8{1}, from: matrix(c.switches)}, {Classes: []uint8{2}, from: matrix(c.switches)}}
+		for from := range c.switches {
+			kinds[2*from/c.switches].from[(from+2)%c.switches][from] = true
+		}
+		both := f.coupled(kinds)[0]
+		list, _ := f.Cycles(both, nil)
+		if len(list) != c.healthy || !f.apart(both, nil) {
+			t.Errorf("%d switches: %d cycles, want %d", c.switches, len(list), c.healthy)
+		}
+		if c.cyclic < 0 {
+			continue
+		}
+		got, err := f.Failures(context.Background(), both, 1, 2, nil, nil)
+		if err != nil || got.Cyclic != c.cyclic {
+			t.Errorf("%d switches: %+v, %v", c.switches, got, err)
+		}
+	}
+}
