@@ -148,7 +148,11 @@ func (w *sheet) finding(f *check.Finding, wrapped bool) {
 	if f.Level == check.Problem {
 		level = color.RedString("PROBLEM")
 	}
-	w.line("%s (%s)", level, f.Kind)
+	head := fmt.Sprintf("%s (%s)", level, f.Kind)
+	if f.At != "" {
+		head += " at " + f.At
+	}
+	w.line("%s", head)
 	w.text("  ", f.What, wrapped)
 	w.cycles("  ", f.Cycles, f.More, detailed)
 	for i, b := range f.Failures {

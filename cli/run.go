@@ -10,6 +10,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/xoff-net/xoff/internal/check"
 	"github.com/xoff-net/xoff/internal/hugepage"
 	"github.com/xoff-net/xoff/metrics"
 	"github.com/xoff-net/xoff/run"
@@ -172,7 +173,19 @@ func (a *app) simulate(cmd *cobra.Command, cfg *scenario.Config, f *runFlags) (*
 	if err != nil {
 		return nil, wrap(exitInput, cfg.Locate(err))
 	}
+	a.warn(cfg)
 	return a.execute(cmd, built, f, o)
+}
+
+// warn prints what a check finds that a run would suffer from.
+func (a *app) warn(cfg *scenario.Config) {
+	for _, f := range check.Warnings(cfg) {
+		at := ""
+		if f.At != "" {
+			at = f.At + ": "
+		}
+		fmt.Fprintf(a.err, "xoff: warning: %s%s; mend: %s\n", at, f.What, f.Fix)
+	}
 }
 
 // execute runs what was built, writes its results and prints them.

@@ -27,12 +27,14 @@ const (
 	OfClasses  Kind = "classes"
 	OfCycles   Kind = "cycles"
 	OfFailures Kind = "failures"
+	OfPauses   Kind = "pauses"
 )
 
 // Finding is something that a network engineer should mend, or know.
 type Finding struct {
 	Level   Level    `json:"level"`
 	Kind    Kind     `json:"kind"`
+	At      string   `json:"at,omitempty"`      // place in the scenario: file, line, column
 	Where   []string `json:"where,omitempty"`   // switches, ports or cables
 	Classes []int    `json:"classes,omitempty"` // of traffic
 	What    string   `json:"what"`
@@ -84,6 +86,9 @@ func Run(ctx context.Context, s *Survey, o Options) (*Report, error) {
 	c.buffers()
 	c.headroom()
 	c.classes()
+	for _, f := range lostResumes(s.l) {
+		c.add(f)
+	}
 	if err := c.cycles(ctx, o); err != nil {
 		return nil, err
 	}
