@@ -28,6 +28,9 @@ const (
 	OfCycles   Kind = "cycles"
 	OfFailures Kind = "failures"
 	OfPauses   Kind = "pauses"
+	OfFaults   Kind = "faults"
+	OfECN      Kind = "ecn"
+	OfRun      Kind = "run"
 )
 
 // Finding is something that a network engineer should mend, or know.
@@ -42,6 +45,7 @@ type Finding struct {
 
 	Headroom *Gap      `json:"headroom,omitempty"`
 	Buffer   *Budget   `json:"buffer,omitempty"`
+	Late     *Late     `json:"ecn,omitempty"`
 	Links    []string  `json:"links,omitempty"` // that are down or fail
 	Cycles   []Cycle   `json:"cycles,omitempty"`
 	Failures []Failure `json:"failures,omitempty"` // the first sets of links whose failure gives cycles
@@ -86,9 +90,9 @@ func Run(ctx context.Context, s *Survey, o Options) (*Report, error) {
 	c.buffers()
 	c.headroom()
 	c.classes()
-	for _, f := range lostResumes(s.l) {
-		c.add(f)
-	}
+	c.lateMarks()
+	c.faults()
+	c.refused()
 	if err := c.cycles(ctx, o); err != nil {
 		return nil, err
 	}

@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	"github.com/xoff-net/xoff/base/registry"
+	"github.com/xoff-net/xoff/base/units"
 	"github.com/xoff-net/xoff/internal/layout"
 	"github.com/xoff-net/xoff/internal/strict"
 	"github.com/xoff-net/xoff/scenario"
@@ -27,8 +28,15 @@ func Warnings(cfg *scenario.Config) []Finding {
 // place says where a key of a scenario was written.
 func place(cfg *scenario.Config, path string) string {
 	var at *strict.InputError
-	if !errors.As(cfg.Locate(strict.Atf(path, "here")), &at) || at.Line == 0 {
+	if !errors.As(cfg.Locate(strict.Atf(path, "here")), &at) {
 		return ""
+	}
+	return placeOf(at)
+}
+
+func placeOf(at *strict.InputError) string {
+	if at.Line == 0 {
+		return at.File
 	}
 	return fmt.Sprintf("%s:%d:%d", at.File, at.Line, at.Column)
 }
@@ -68,4 +76,35 @@ func holdsForEver(l *layout.Layout, node, port int) bool {
 	spec := l.PortSpec(node, port)
 	holds := layout.Traits(flowctl.Schemes, l.PortAt(node, port).FlowControl.Name)&registry.NeverHolds == 0
 	return holds && spec.PFC.Indefinite && spec.Lossless != 0
+}
+
+// faults looks at what goes wrong, and when.
+func (c *checker) faults() {
+	for _, f := range lostResumes(c.l) {
+		c.add(f)
+	}
+	end := c.Config.Run.Stop.AtMost
+	for i := range c.Config.Faults {
+		f := &c.Config.Faults[i]
+		what := f.Link
+		if what == "" {
+			what = f.Host
+		}
+		last := f.At + units.Time(max(1, f.Times)-1)*f.Every
+		switch at := place(c.Config, fmt.Sprintf("faults[%d].at", i)); {
+		case f.At >= end:
+			c.add(Finding{
+				Level: Problem, Kind: OfFaults, At: at, Where: []string{what},
+				What: fmt.Sprintf("the fault of %s never happens: it begins at %s, and the run ends at %s at the latest", what, f.At, end),
+				Fix:  "an earlier at, or a later run.stop.at_most",
+			})
+		case last >= end:
+			n := int((end - f.At + f.Every - 1) / f.Every)
+			c.add(Finding{
+				Level: Note, Kind: OfFaults, At: at, Where: []string{what},
+				What: fmt.Sprintf("%s fails %d times before the run ends at %s, not %d times", what, n, end, f.Times),
+				Fix:  "fewer times, or a later run.stop.at_most",
+			})
+		}
+	}
 }

@@ -113,3 +113,32 @@ func TestLostResumeByPort(t *testing.T) {
 		}
 	}
 }
+
+// A run of 20 ms: a fault at 20 ms or later never happens; of one every 5 ms from 1 ms
+// on, those at 1, 6, 11 and 16 ms do.
+func TestFaultsAfterTheEnd(t *testing.T) {
+	for _, c := range []struct {
+		fault string
+		level Level
+		what  string
+	}{
+		{"{at: 20ms, link: host0-leaf0, down_for: 1ms}", Problem, "the fault of host0-leaf0 never happens"},
+		{"{at: 1s, host: host3, stuck: true, for: 1ms}", Problem, "the fault of host3 never happens"},
+		{"{at: 1ms, link: host0-leaf0, down_for: 1ms, times: 6, every: 5ms}", Note, "host0-leaf0 fails 4 times before the run ends at 20ms, not 6 times"},
+		{"{at: 1ms, link: host0-leaf0, down_for: 1ms, times: 4, every: 5ms}", "", ""},
+		{"{at: 19ms, link: host0-leaf0, down_for: 10ms}", "", ""},
+	} {
+		from := strings.Index(damaged, "  - {at:")
+		to := strings.Index(damaged, "run: ")
+		f := about(read(t, damaged[:from]+"  - "+c.fault+"\n"+damaged[to:], Options{}), OfFaults)
+		if c.what == "" {
+			if len(f) != 0 {
+				t.Errorf("%s: %+v", c.fault, f)
+			}
+			continue
+		}
+		if len(f) != 1 || f[0].Level != c.level || !strings.Contains(f[0].What, c.what) || f[0].At != "a.yaml:16:10" {
+			t.Errorf("%s: %+v", c.fault, f)
+		}
+	}
+}

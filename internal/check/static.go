@@ -385,10 +385,11 @@ func (c *checker) unmarked(u *use) {
 		return
 	}
 	var ports []*surveyedPort
-	missing := uint8(0)
+	missing, nowhere := uint8(0), u.Classes
 	for i := range c.Switches {
 		for k := range c.Switches[i].Ports {
 			p := &c.Switches[i].Ports[k]
+			nowhere &^= p.ECN
 			if lacks := u.Classes &^ p.ECN; lacks != 0 {
 				ports, missing = append(ports, p), missing|lacks
 			}
@@ -397,8 +398,16 @@ func (c *checker) unmarked(u *use) {
 	if missing == 0 {
 		return
 	}
+	if nowhere &= losslessOf(c.Survey); nowhere != 0 { // a lossy class drops instead
+		c.add(Finding{
+			Level: Problem, Kind: OfECN, Where: []string{u.Workload}, Classes: numbers(idsOf(nowhere)),
+			What: fmt.Sprintf("workload %s: %s slows down by congestion marks, but no port marks frames of %s: it never does", u.Workload, u.NeedMarks[0], classes(idsOf(nowhere))),
+			Fix:  "switch.ecn with a marker, and these classes in switch.ecn.classes; or congestion control that needs no marks, or none",
+		})
+		return
+	}
 	c.add(Finding{
-		Level: Note, Kind: OfClasses, Where: c.where(ports), Classes: numbers(idsOf(missing)),
+		Level: Note, Kind: OfECN, Where: c.where(ports), Classes: numbers(idsOf(missing)),
 		What: fmt.Sprintf("workload %s: %s waits for congestion marks, but %s no frames of %s", u.Workload, u.NeedMarks[0], count(len(ports), "port marks", "ports mark"), classes(idsOf(missing))),
 		Fix:  "switch.ecn with a marker, and these classes in switch.ecn.classes",
 	})

@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/xoff-net/xoff/internal/sweep"
+	"github.com/xoff-net/xoff/metrics"
 )
 
 // extract reads the metrics and counts of an experiment from the results of a run.

@@ -79,6 +79,27 @@ type builder struct {
 
 // New makes a run of a scenario that Validate accepts.
 func New(cfg *scenario.Config, opts Options) (*Built, error) {
+	b, err := prepare(cfg, opts)
+	if err != nil {
+		return nil, err
+	}
+	b.out.Ideal, b.out.first = ideal.FCTs(b.Layout, b.Traffic), b.first()
+	b.out.Spec.Done, b.out.Spec.DoneAt = b.done(), b.doneAt()
+	return b.out, nil
+}
+
+// Refuses returns the error of New, or of the engine, for a scenario that cannot run,
+// without what takes New long.
+func Refuses(cfg *scenario.Config) error {
+	b, err := prepare(cfg, Options{})
+	if err == nil {
+		_, err = sim.NewFast(b.out.Spec, sim.Options{})
+	}
+	return err
+}
+
+// prepare makes all but what depends on ideal completion times.
+func prepare(cfg *scenario.Config, opts Options) (*builder, error) {
 	if err := Validate(cfg); err != nil {
 		return nil, err
 	}
@@ -90,7 +111,7 @@ func New(cfg *scenario.Config, opts Options) (*Built, error) {
 	if err := b.build(); err != nil {
 		return nil, cfg.Locate(err)
 	}
-	return b.out, nil
+	return b, nil
 }
 
 func (b *builder) build() error {
@@ -115,13 +136,7 @@ func (b *builder) build() error {
 	if err := b.switches(spec); err != nil {
 		return err
 	}
-	if err := b.hosts(spec); err != nil {
-		return err
-	}
-	out.Ideal = ideal.FCTs(b.Layout, b.Traffic)
-	out.first = b.first()
-	spec.Done, spec.DoneAt = b.done(), b.doneAt()
-	return nil
+	return b.hosts(spec)
 }
 
 // cables wires the links, with their faults.
