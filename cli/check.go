@@ -139,6 +139,7 @@ func (a *app) printCheck(cfg *scenario.Config, r *check.Report) error {
 	w.budgets(r.Budgets)
 	w.line("")
 	w.looked(r)
+	w.storm(r.Storm)
 	return w.flush()
 }
 
@@ -162,6 +163,13 @@ func (w *sheet) finding(f *check.Finding, wrapped bool) {
 		}
 		w.line("  if %s", fails(b.Links))
 		w.cycles("    ", b.Cycles[:1], len(b.Cycles) > 1, 1-min(i, 1))
+	}
+	for i, cut := range f.CutOffs {
+		if i == shown {
+			w.line("  and others (--json lists all)")
+			break
+		}
+		w.line("  if %s: %s", fails(cut.Links), check.Brief(cut.Hosts))
 	}
 	if f.Fix != "" {
 		w.text("  ", "mend: "+f.Fix, wrapped)
@@ -234,6 +242,22 @@ func (w *sheet) looked(r *check.Report) {
 	default:
 		w.line("and at %s sets of up to %d failed links of %d: %d give cycles that no smaller set gives", count(f.Sets), f.AtMost, f.Links, f.Cyclic)
 	}
+}
+
+// storm says how far pauses of one host would spread.
+func (w *sheet) storm(s *check.Storm) {
+	if s == nil {
+		return
+	}
+	flows := ""
+	if s.OfFlows > 0 {
+		flows = fmt.Sprintf(", %d of %d flows", s.Flows, s.OfFlows)
+	}
+	if len(s.Paused) == 0 {
+		w.line("a host that gets stuck pauses no other")
+		return
+	}
+	w.line("a host that gets stuck pauses at worst (%s) %d of %d other hosts, %d of %d ports between switches%s", s.Host, len(s.Paused), s.Hosts, len(s.Ports), s.OfPorts, flows)
 }
 
 // width of text on a terminal.

@@ -27,6 +27,7 @@ const (
 	OfClasses  Kind = "classes"
 	OfCycles   Kind = "cycles"
 	OfFailures Kind = "failures"
+	OfCutOff   Kind = "cut off"
 	OfPauses   Kind = "pauses"
 	OfFaults   Kind = "faults"
 	OfECN      Kind = "ecn"
@@ -50,6 +51,7 @@ type Finding struct {
 	Cycles   []Cycle   `json:"cycles,omitempty"`
 	Failures []Failure `json:"failures,omitempty"` // the first sets of links whose failure gives cycles
 	More     bool      `json:"more_cycles,omitempty"`
+	CutOffs  []CutOff  `json:"cut_off,omitempty"` // hosts that failures of links part from others
 }
 
 // Report is the answer of a check.
@@ -63,6 +65,7 @@ type Report struct {
 	Dependencies int       `json:"dependencies"`
 	Failures     *Failures `json:"failures,omitempty"` // nil: not looked at; see Skipped
 	Skipped      string    `json:"failures_skipped,omitempty"`
+	Storm        *Storm    `json:"storm,omitempty"` // of the host that would do most harm; nil: no lossless class
 
 	fabric *Fabric
 	drawn  *drawing
@@ -157,6 +160,12 @@ func (c *checker) cycles(ctx context.Context, o Options) error {
 				c.found(t, list, more, is, Finding{Links: c.linkNames(out.Links), What: fmt.Sprintf("%s: pauses can close a loop while faults last that begin at %s (%s down): %s", classes(t.Classes), out.At, brief(c.linkNames(out.Links)), howMany(list, more))})
 			}
 		}
+	}
+	if err := c.storm(f, kinds, o); err != nil {
+		return err
+	}
+	if err := c.cutOffs(ctx, f, o); err != nil {
+		return err
 	}
 	return c.failures(ctx, f, kinds, c.First, o)
 }

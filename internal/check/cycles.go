@@ -158,14 +158,8 @@ func (d *Dependencies) hops(queues []int32, causes map[turn]Cause) []Hop {
 		next := queues[(i+1)%len(queues)]
 		c, n := d.channel(q), d.channel(next)
 		from, here, to := f.ends[c].from, f.ends[c].to, f.ends[n].to
-		l := &f.graph.Links[c/2]
-		port, node := l.PortB, l.B
-		if c%2 == 1 {
-			port, node = l.PortA, l.A
-		}
-		in, _ := f.graph.PortNames(node, port, -1)
 		hops = append(hops, Hop{
-			Switch: f.switchName(here), In: in, From: f.switchName(from), To: f.switchName(to),
+			Switch: f.switchName(here), In: f.ingress(c), From: f.switchName(from), To: f.switchName(to),
 			Valley: f.level[here] < f.level[from] && f.level[here] < f.level[to], Joined: f.joined(c), Cause: causes[turn{q, next}],
 		})
 	}

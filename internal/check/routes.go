@@ -136,12 +136,17 @@ func (w *walker) towards(home int) {
 
 // flood adds those of a layer; distances are known.
 func (w *walker) flood(layer, home int) {
+	w.floodFrom(layer, func(from int) bool { return w.t[layer].sends(from, home) })
+}
+
+// floodFrom does so for hosts of some switches, by their places among homes.
+func (w *walker) floodFrom(layer int, sends func(from int) bool) {
 	for i := range w.in {
 		w.in[i] = w.in[i][:0]
 		w.seen[i] = false
 	}
 	for from, s := range w.f.homes {
-		w.seen[s] = w.t[layer].sends(from, home)
+		w.seen[s] = sends(from)
 	}
 	// From the farthest switch to the nearest, so that all that comes into one is
 	// known when it is looked at.

@@ -98,6 +98,9 @@ func brief(names []string) string {
 	return list(names)
 }
 
+// Brief names a few of many, as findings do.
+func Brief(names []string) string { return brief(names) }
+
 func unique(names []string) []string {
 	var out []string
 	for _, n := range names {
