@@ -22,6 +22,7 @@ type checkFlags struct {
 	failures int
 	flows    bool
 	dot      string
+	against  string
 }
 
 func (a *app) checkCommand() *cobra.Command {
@@ -34,21 +35,28 @@ func (a *app) checkCommand() *cobra.Command {
   - headroom that cannot take what is in flight when a queue is paused,
   - buffers of which more is promised than there is,
   - lossless classes that are not lossless on their whole way,
+  - congestion marks that nobody gives, or that come after PFC has paused,
+  - pauses that a lost RESUME would never end,
+  - faults after the end of the run, and all that xoff run would refuse,
   - loops of buffers that can wait for each other (deadlocks), also when links
-    fail and routes go around them.
+    fail and routes go around them,
+  - hosts that failures cut off, and how far the pauses of a stuck host spread.
 
 Every host may send to every other, in every lossless class; --flows looks at the
-flows of the scenario instead. Exit code 1 says that there are problems. See
-docs/check.md.
+flows of the scenario instead. Exit code 1 says that there are problems; with
+--against, which prints what a change made better or worse, that some are new or
+worse. See docs/check.md.
 
   xoff check examples/dsh-fig16.yaml
-  xoff check examples/dsh-leaf-spine.yaml --failures 2`,
+  xoff check examples/dsh-leaf-spine.yaml --failures 2
+  xoff check new.yaml --against old.yaml`,
 		Args: oneFile,
 		RunE: func(cmd *cobra.Command, args []string) error { return a.check(cmd, args[0], f) },
 	}
 	f.registerChanges(cmd)
 	cmd.Flags().IntVar(&f.failures, "failures", 1, "links between switches that may fail at the same time; 0: none")
 	cmd.Flags().BoolVar(&f.flows, "flows", false, "only pairs of hosts, and their classes, of which the scenario has flows")
+	cmd.Flags().StringVar(&f.against, "against", "", "scenario as it was before: print only what is better or worse now; --set and the like change FILE alone")
 	cmd.Flags().StringVar(&f.dot, "dot", "", "write the buffer dependencies to a file for Graphviz, cycles in red; - prints them instead of findings")
 	return cmd
 }
@@ -60,29 +68,19 @@ func (a *app) check(cmd *cobra.Command, file string, f *checkFlags) error {
 	if f.failures < 0 {
 		return failf(exitInput, "--failures is %d; allowed: 0 or more", f.failures)
 	}
-	cfg, err := scenario.ReadFile(file, f.settings()...)
+	if f.against != "" && f.dot != "" {
+		return failf(exitInput, "--dot draws one fabric; allowed: --dot, or --against")
+	}
+	cfg, report, err := a.checked(cmd, file, f.settings(), f)
 	if err != nil {
-		return wrap(exitInput, err)
+		return err
 	}
-	if cmd.Flags().Changed("seed") {
-		cfg.Seed = a.seed
-	}
-	survey, err := check.NewSurvey(cfg)
-	if err != nil {
-		return wrap(exitInput, err)
-	}
-	m := a.newMeter()
-	report, err := check.Run(cmd.Context(), survey, check.Options{Failures: f.failures, Flows: f.flows, Workers: a.workers, Progress: func(done, all uint64) {
-		m.show(func(passed time.Duration) string {
-			return fmt.Sprintf("%s of %s sets of failed links%s", count(done), count(all), timeLeft(float64(done)/float64(all), passed))
-		})
-	}})
-	m.clear()
-	switch {
-	case errors.Is(err, context.Canceled):
-		return failf(exitInterrupted, "interrupted; nothing is said about the links that were not looked at")
-	case err != nil:
-		return wrap(exitInput, err)
+	if f.against != "" {
+		_, before, err := a.checked(cmd, f.against, nil, f)
+		if err != nil {
+			return err
+		}
+		return a.printAgainst(check.Compare(report, before), file, f.against)
 	}
 	switch f.dot {
 	case "":
@@ -101,6 +99,77 @@ func (a *app) check(cmd *cobra.Command, file string, f *checkFlags) error {
 		return failf(exitFailure, "%s in %s", plural(report.Problems, "problem"), file)
 	}
 	return nil
+}
+
+// checked reads a scenario and checks it.
+func (a *app) checked(cmd *cobra.Command, file string, settings []string, f *checkFlags) (*scenario.Config, *check.Report, error) {
+	cfg, err := scenario.ReadFile(file, settings...)
+	if err != nil {
+		return nil, nil, wrap(exitInput, err)
+	}
+	if cmd.Flags().Changed("seed") {
+		cfg.Seed = a.seed
+	}
+	survey, err := check.NewSurvey(cfg)
+	if err != nil {
+		return nil, nil, wrap(exitInput, err)
+	}
+	m := a.newMeter()
+	report, err := check.Run(cmd.Context(), survey, check.Options{Failures: f.failures, Flows: f.flows, Workers: a.workers, Progress: func(done, all uint64) {
+		m.show(func(passed time.Duration) string {
+			return fmt.Sprintf("%s of %s sets of failed links%s", count(done), count(all), timeLeft(float64(done)/float64(all), passed))
+		})
+	}})
+	m.clear()
+	switch {
+	case errors.Is(err, context.Canceled):
+		return nil, nil, failf(exitInterrupted, "interrupted; nothing is said about the links that were not looked at")
+	case err != nil:
+		return nil, nil, wrap(exitInput, err)
+	}
+	return cfg, report, nil
+}
+
+// printAgainst prints what is better or worse than before.
+func (a *app) printAgainst(c *check.Comparison, file, against string) error {
+	var err error
+	switch {
+	case a.json:
+		err = a.printJSON(c)
+	case !a.quiet:
+		w := &sheet{tab: tabwriter.NewWriter(a.out, 0, 0, 2, ' ', 0)}
+		w.line("%s against %s: %d worse, %d better", file, against, len(c.Worse), len(c.Better))
+		w.changes("worse", c.Worse, isTerminal(a.out))
+		w.changes("better", c.Better, isTerminal(a.out))
+		err = w.flush()
+	}
+	if err != nil {
+		return wrap(exitFailure, err)
+	}
+	if c.Problems > 0 {
+		return failf(exitFailure, "%s that %s did not have, or not as bad", plural(c.Problems, "problem"), against)
+	}
+	return nil
+}
+
+// changes prints what has become better, or worse.
+func (w *sheet) changes(word string, list []check.Change, wrapped bool) {
+	for _, c := range list {
+		w.line("")
+		switch {
+		case c.Now == nil && c.Before == nil:
+			w.line("%s", word)
+			w.text("  ", c.What, wrapped)
+		case c.Now == nil:
+			w.line("%s: gone: %s (%s)", word, c.Before.Level, c.Before.Kind)
+			w.text("  ", c.Before.What, wrapped)
+		case c.Before == nil:
+			w.finding(word+": new: ", c.Now, wrapped)
+		default:
+			w.finding(word+": ", c.Now, wrapped)
+			w.text("  ", "was: "+c.Before.What, wrapped)
+		}
+	}
 }
 
 func writeDot(name string, r *check.Report) error {
@@ -133,7 +202,7 @@ func (a *app) printCheck(cfg *scenario.Config, r *check.Report) error {
 	w.line("%s: %s", color.New(color.Bold).Sprint(cfg.Name), verdict)
 	for i := range r.Findings {
 		w.line("")
-		w.finding(&r.Findings[i], isTerminal(a.out))
+		w.finding("", &r.Findings[i], isTerminal(a.out))
 	}
 	w.line("")
 	w.budgets(r.Budgets)
@@ -144,12 +213,12 @@ func (a *app) printCheck(cfg *scenario.Config, r *check.Report) error {
 }
 
 // finding prints one of them.
-func (w *sheet) finding(f *check.Finding, wrapped bool) {
+func (w *sheet) finding(prefix string, f *check.Finding, wrapped bool) {
 	level := color.YellowString("note")
 	if f.Level == check.Problem {
 		level = color.RedString("PROBLEM")
 	}
-	head := fmt.Sprintf("%s (%s)", level, f.Kind)
+	head := fmt.Sprintf("%s%s (%s)", prefix, level, f.Kind)
 	if f.At != "" {
 		head += " at " + f.At
 	}

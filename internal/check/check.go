@@ -52,6 +52,8 @@ type Finding struct {
 	Failures []Failure `json:"failures,omitempty"` // the first sets of links whose failure gives cycles
 	More     bool      `json:"more_cycles,omitempty"`
 	CutOffs  []CutOff  `json:"cut_off,omitempty"` // hosts that failures of links part from others
+
+	cyclic int // sets of links whose failure gives cycles
 }
 
 // Report is the answer of a check.
@@ -208,7 +210,7 @@ func (c *checker) failures(ctx context.Context, f *Fabric, kinds []*Traffic, fir
 			all = append(all, b.Cycles...)
 		}
 		c.add(Finding{
-			Level: Problem, Kind: OfFailures, Classes: numbers(t.Classes), Failures: found.listed, Fix: c.escape(t, found.listed[0].down, all),
+			Level: Problem, Kind: OfFailures, Classes: numbers(t.Classes), Failures: found.listed, cyclic: found.Cyclic, Fix: c.escape(t, found.listed[0].down, all),
 			What: fmt.Sprintf("%s: once routes go around failed links, pauses can close a loop: %s", classes(t.Classes), found.summary()) + joint(t, all),
 		})
 		r.draw(t, found.listed[0].down, found.listed[0].Cycles)
