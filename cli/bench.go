@@ -38,7 +38,7 @@ simulated time, or with another program, in interleaved pairs:
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			var err error
-			if c.LinkDelay, err = units.ParseTime(delay); err != nil {
+			if c.LinkDelay, err = units.ParseDelay(delay); err != nil {
 				return failf(exitInput, "--link-delay: %w", err)
 			}
 			if c.WarmUp, err = units.ParseTime(warmUp); err != nil {

@@ -127,7 +127,7 @@ func (f *headroomFlags) question() (*question, error) {
 	}
 	list, read, flag := f.cable, parseCable, "cable"
 	if f.delaying {
-		list, read, flag = f.delay, parseDelay, "delay"
+		list, read, flag = f.delay, units.ParseDelay, "delay"
 	}
 	for _, word := range strings.Split(list, ",") {
 		d, err := within(flag, word, read, 0, topo.MaxDelay)
@@ -251,8 +251,6 @@ func within[T cmp.Ordered](flag, text string, read func(string) (T, error), lo, 
 	return v, nil
 }
 
-func parseDelay(s string) (units.Time, error) { return units.ParseTime(s) }
-
 // parseSpan reads the delay of a link, or the length of its cable.
 func parseSpan(s string) (units.Time, error) {
 	if strings.HasSuffix(s, "s") {
@@ -267,7 +265,7 @@ func parseSpan(s string) (units.Time, error) {
 
 // parseCable returns the delay of a cable of so many metres.
 func parseCable(s string) (units.Time, error) {
-	number, perUnit := strings.TrimSuffix(s, "m"), int64(headroom.PerMetre)
+	number, perUnit := strings.TrimSuffix(s, "m"), int64(units.PerMetre)
 	if km, ok := strings.CutSuffix(number, "k"); ok {
 		number, perUnit = km, 1000*perUnit
 	}

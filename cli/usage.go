@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -100,6 +101,9 @@ func flagError(cmd *cobra.Command, err error) error {
 	allowed, ok := map[string]string{"int": "a whole number", "uint64": "a whole number, 0 or more", "bool": "true, false"}[invalid.GetFlag().Value.Type()]
 	if !ok {
 		return err
+	}
+	if most := map[string]string{"int": "2^63 - 1", "uint64": "2^64 - 1"}[invalid.GetFlag().Value.Type()]; errors.Is(err, strconv.ErrRange) {
+		return failf(exitInput, "--%s is %.40s, which is too large; allowed: at most %s", invalid.GetFlag().Name, invalid.GetValue(), most)
 	}
 	return failf(exitInput, "--%s is %q; allowed: %s", invalid.GetFlag().Name, invalid.GetValue(), allowed)
 }

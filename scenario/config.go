@@ -41,7 +41,7 @@ type Topology struct {
 type LinkOverride struct {
 	Match string     `yaml:"match" doc:"a pattern of links"`
 	Rate  units.Rate `yaml:"rate,omitempty" doc:"instead of the usual one"`
-	Delay units.Time `yaml:"delay,omitempty" doc:"instead of the usual one"`
+	Delay units.Time `yaml:"delay,omitempty" takes:"length" doc:"instead of the usual one"`
 }
 
 // Fabric returns a topology without exceptions.
@@ -218,11 +218,11 @@ type ClassShare struct {
 type Fault struct {
 	At      units.Time `yaml:"at" doc:"when it begins"`
 	Link    string     `yaml:"link,omitempty" doc:"two node names joined by a dash"`
-	DownFor units.Time `yaml:"down_for,omitempty" doc:"the link fails for so long"`
+	DownFor units.Time `yaml:"down_for,omitempty" takes:"forever" doc:"the link fails for so long"`
 	Times   int        `yaml:"times,omitempty" doc:"flapping: how often"`
 	Every   units.Time `yaml:"every,omitempty" doc:"flapping: from failure to failure"`
 	Corrupt float64    `yaml:"corrupt,omitempty" doc:"share of damaged frames"`
-	For     units.Time `yaml:"for,omitempty" doc:"how long frames are damaged (to the end if it is not given), or the host is stuck"`
+	For     units.Time `yaml:"for,omitempty" takes:"forever" doc:"how long frames are damaged (to the end if it is not given), or the host is stuck"`
 	Host    string     `yaml:"host,omitempty" doc:"instead of a link"`
 	Stuck   bool       `yaml:"stuck,omitempty" doc:"the host takes nothing and pauses everything"`
 }

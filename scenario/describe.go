@@ -62,6 +62,9 @@ func describe(v reflect.Value) []Key {
 		case f.Type == reflect.TypeFor[Choice]():
 			k.Kind, k.Type = k.Name, "scheme"
 			k.Keys = []Key{choiceKey(v.Field(i).Interface().(Choice))}
+		case f.Tag.Get("takes") != "":
+			k.Type = takesName[f.Tag.Get("takes")]
+			k.Default = defaultText(v.Field(i))
 		case f.Type == reflect.TypeFor[Override]() || f.Type == reflect.TypeFor[[]Override]():
 			k.Type = "list of overrides"
 		case f.Type == reflect.TypeFor[map[string]Variant]():
@@ -80,6 +83,9 @@ func describe(v reflect.Value) []Key {
 	}
 	return keys
 }
+
+// takesName says in words what is written where a time can be something else, too.
+var takesName = map[string]string{strict.Length: "time or length", strict.Forever: "time or forever"}
 
 // isKey reports whether a field is written under its own key.
 func isKey(f reflect.StructField) bool {

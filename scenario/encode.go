@@ -9,6 +9,7 @@ import (
 
 	"github.com/goccy/go-yaml"
 
+	"github.com/xoff-net/xoff/base/units"
 	"github.com/xoff-net/xoff/internal/strict"
 	"github.com/xoff-net/xoff/scheme/sched"
 )
@@ -64,6 +65,8 @@ func (e encoder) of(key string, v, usual reflect.Value) (any, error) {
 	case Override:
 		out := yaml.MapSlice{{Key: "match", Value: t.Match}}
 		return append(out, t.Keys.Plain()...), nil
+	case Fault:
+		return e.fault(&t, v)
 	case Variant:
 		return t.Keys.Plain(), nil
 	case ClassChoice:
@@ -220,6 +223,18 @@ func (e encoder) workload(w *Workload) (any, error) {
 		out = append(out, yaml.MapItem{Key: k, Value: item})
 	}
 	return out, nil
+}
+
+// fault writes forever where settle put the end of all time. Canonically that is a
+// time as any other: the word came later.
+func (e encoder) fault(f *Fault, v reflect.Value) (any, error) {
+	out, err := e.fields(v, reflect.Value{})
+	for i := range out {
+		if lasts := map[any]units.Time{"for": f.For, "down_for": f.DownFor}[out[i].Key]; lasts > 0 && f.At+lasts == units.MaxTime && !e.canonical {
+			out[i].Value = strict.Forever
+		}
+	}
+	return out, err
 }
 
 func (e encoder) probe(p *Probe) (any, error) {

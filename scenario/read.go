@@ -6,6 +6,7 @@ import (
 	"os"
 	"slices"
 
+	"github.com/xoff-net/xoff/base/units"
 	"github.com/xoff-net/xoff/internal/strict"
 )
 
@@ -118,6 +119,7 @@ func (c *Config) settle() {
 		c.Switch.Buffer.ReserveFor = "chip"
 	}
 	c.settleOverrides()
+	c.settleFaults()
 	if !c.Written("hosts.reliability.max_timeout") {
 		c.Hosts.Reliability.MaxTimeout = max(c.Hosts.Reliability.MaxTimeout, c.Hosts.Reliability.Timeout)
 	}
@@ -133,6 +135,18 @@ func (c *Config) settleOverrides() {
 		o := &c.Switch.Overrides[i]
 		if o.Keys.Has(strict.Steps("ports")...) && !o.Keys.Has(strict.Steps("buffer", "reserve_for")...) {
 			o.Keys = o.Keys.Set("chip", "buffer", "reserve_for")
+		}
+	}
+}
+
+// settleFaults makes what lasts forever last to the end of the time axis.
+func (c *Config) settleFaults() {
+	for i := range c.Faults {
+		f := &c.Faults[i]
+		for _, lasts := range []*units.Time{&f.For, &f.DownFor} {
+			if *lasts == units.Never {
+				*lasts = units.MaxTime - f.At
+			}
 		}
 	}
 }

@@ -147,6 +147,11 @@ func (w schemaWriter) properties(t reflect.Type, v reflect.Value) []property {
 				continue // of overrides
 			}
 			s = w.variants(t)
+		case f.Tag.Get("takes") == strict.Length:
+			s = quantity0(units.DelayPattern, "a time such as 10us, or the length of a cable such as 3m or 100km")
+		case f.Tag.Get("takes") == strict.Forever:
+			s = quantity0(units.TimePattern, "a time such as 10us, or forever")
+			s.AnyOf = append(s.AnyOf, &jsonschema.Schema{Const: strict.Forever})
 		case kind != "":
 			s = enum(schemeNames(kind))
 		case words != nil && f.Type.Kind() != reflect.Slice:

@@ -22,7 +22,7 @@ type CustomParams struct {
 type CustomLink struct {
 	Ends  []string   `yaml:"ends" doc:"two nodes"`
 	Rate  units.Rate `yaml:"rate,omitempty" doc:"0bps: that of link"`
-	Delay units.Time `yaml:"delay,omitempty" doc:"of one way; 0s: that of link"`
+	Delay units.Time `yaml:"delay,omitempty" takes:"length" doc:"of one way; 0s: that of link"`
 }
 
 func customDefaults() *CustomParams { return &CustomParams{Link: usual} }

@@ -83,7 +83,7 @@ type Group struct {
 // Cable is the rate and delay of a kind of link.
 type Cable struct {
 	Rate  units.Rate `yaml:"rate" doc:"in each direction"`
-	Delay units.Time `yaml:"delay" doc:"of one way"`
+	Delay units.Time `yaml:"delay" takes:"length" doc:"of one way"`
 }
 
 // Nodes returns the number of nodes.

@@ -124,7 +124,10 @@ func ParseCDF(name string, r io.Reader) (*CDF, error) {
 			return fail("there are %d columns; allowed: two, a size in bytes and a share", len(words))
 		}
 		size, err := strconv.ParseFloat(words[0], 64)
-		if err != nil || !(size >= 0 && size <= 1e15) {
+		if size > 1e15 { // also beyond what a number holds
+			return fail("%.40s is too large; allowed: up to 1e15 bytes", words[0])
+		}
+		if err != nil || !(size >= 0) {
 			return fail("%.40q is not a size; allowed: bytes, as a plain number", words[0])
 		}
 		p, err := strconv.ParseFloat(words[1], 64)

@@ -379,6 +379,9 @@ func (t *traceReader) hpccFlow(words []string) error {
 		return fmt.Errorf("priority is %.40q: %w", words[2], err)
 	}
 	size, err := strconv.ParseInt(words[4], 10, 64)
+	if errors.Is(err, strconv.ErrRange) {
+		return fmt.Errorf("%.40s bytes are too many; allowed: up to %d", words[4], t.env.MaxSize)
+	}
 	if err != nil {
 		return fmt.Errorf("%.40q is not a number of bytes; allowed: whole numbers", words[4])
 	}

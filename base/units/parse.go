@@ -13,6 +13,10 @@ type unit struct {
 	size int64
 }
 
+// PerMetre is the delay of a metre of cable: light in fibre is at two thirds of its
+// speed in a vacuum. 300 m make the 1.5 us of DSH section II.
+const PerMetre = 5 * Nanosecond
+
 // Suffixes, largest first, which is the order of preference when printing.
 var (
 	timeUnits = []unit{{"s", int64(Second)}, {"ms", int64(Millisecond)}, {"us", int64(Microsecond)}, {"ns", int64(Nanosecond)}, {"ps", 1}}
@@ -20,36 +24,60 @@ var (
 	rateUnits = []unit{{"Tbps", int64(Tbps)}, {"Gbps", int64(Gbps)}, {"Mbps", int64(Mbps)}, {"Kbps", int64(Kbps)}, {"bps", 1}}
 )
 
-// Regular expressions of quantities, for editors.
+// quantity is something that is written as a number and a unit.
+type quantity struct {
+	name, example string
+	units         []unit // the last is the base unit
+}
+
 var (
-	TimePattern  = pattern(timeUnits)
-	BytesPattern = pattern(byteUnits)
-	RatePattern  = pattern(rateUnits)
+	times  = quantity{"time", "10us", timeUnits}
+	sizes  = quantity{"size", "10MB", byteUnits}
+	rates  = quantity{"rate", "10Mbps", rateUnits}
+	delays = quantity{"delay", "10us or 3m", append([]unit{{"km", 1000 * int64(PerMetre)}, {"m", int64(PerMetre)}}, timeUnits...)}
 )
 
-func pattern(table []unit) string {
+// Regular expressions of quantities, for editors.
+var (
+	TimePattern  = times.pattern()
+	BytesPattern = sizes.pattern()
+	RatePattern  = rates.pattern()
+	DelayPattern = delays.pattern()
+)
+
+func (q *quantity) pattern() string {
 	var names []string
-	for _, u := range table {
+	for _, u := range q.units {
+		if u.name == "us" {
+			names = append(names, "[uµμ]s")
+			continue
+		}
 		names = append(names, u.name)
 	}
 	return `[0-9]+(\.[0-9]*)?([eE][+-]?[0-9]+)? *(` + strings.Join(names, "|") + `)`
 }
 
-// ParseTime reads a time such as "2us" or "1.5ms".
+// ParseTime reads a time such as "2us" or "1.5ms". The u may be a micro sign.
 func ParseTime(s string) (Time, error) {
-	v, err := parse(s, "time", timeUnits)
+	v, err := times.parse(s)
+	return Time(v), err
+}
+
+// ParseDelay reads the delay of a cable: a time, or its length in m or km.
+func ParseDelay(s string) (Time, error) {
+	v, err := delays.parse(s)
 	return Time(v), err
 }
 
 // ParseBytes reads a size such as "64KB" (1000) or "16MiB" (1024).
 func ParseBytes(s string) (Bytes, error) {
-	v, err := parse(s, "size", byteUnits)
+	v, err := sizes.parse(s)
 	return Bytes(v), err
 }
 
 // ParseRate reads a rate such as "100Gbps".
 func ParseRate(s string) (Rate, error) {
-	v, err := parse(s, "rate", rateUnits)
+	v, err := rates.parse(s)
 	return Rate(v), err
 }
 
@@ -68,40 +96,113 @@ func (r Rate) String() string { return format(int64(r), rateUnits) }
 // number of gigabytes.
 const maxDigits = 40
 
-func parse(s, what string, table []unit) (int64, error) {
-	num := strings.TrimRight(s, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ")
-	suffix := s[len(num):]
+// micro replaces the two micro signs of Unicode, which look alike.
+var micro = strings.NewReplacer("µ", "u", "μ", "u")
+
+func (q *quantity) parse(s string) (int64, error) {
+	num := strings.TrimRight(s, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZµμ/")
+	suffix := micro.Replace(s[len(num):])
 	num = strings.TrimSpace(num)
 	if num == "" {
-		return 0, fmt.Errorf("%q is not a %s; allowed: a number and a unit, such as %s", s, what, example(table))
+		return 0, fmt.Errorf("%q is not a %s; allowed: a number and a unit, such as %s", s, q.name, q.example)
 	}
 	var size int64
-	for _, u := range table {
+	for _, u := range q.units {
 		if u.name == suffix {
 			size = u.size
 		}
 	}
 	if size == 0 {
-		if suffix == "" {
-			return 0, fmt.Errorf("%q has no unit; allowed: %s", s, names(table))
-		}
-		return 0, fmt.Errorf("%q is not a unit of %s; allowed: %s", suffix, what, names(table))
+		return 0, q.noUnit(s, num, suffix)
 	}
-	if len(num) > maxDigits || strings.Trim(num, "0123456789+-.eE") != "" {
-		return 0, fmt.Errorf("%q is not a number; allowed: one such as 1.5", num)
-	}
-	v, ok := new(big.Rat).SetString(num)
-	if !ok {
-		return 0, fmt.Errorf("%q is not a number; allowed: one such as 1.5", num)
+	v, err := q.number(s, num)
+	if err != nil {
+		return 0, err
 	}
 	v.Mul(v, new(big.Rat).SetInt64(size))
 	if !v.IsInt() {
-		return 0, fmt.Errorf("%q is finer than one %s; allowed: whole multiples of it", s, table[len(table)-1].name)
+		return 0, q.tooFine(s)
 	}
 	if !v.Num().IsInt64() {
-		return 0, fmt.Errorf("%q is too large; allowed: less than 2^63%s", s, table[len(table)-1].name)
+		return 0, q.tooLarge(s)
 	}
 	return v.Num().Int64(), nil
+}
+
+// number reads the number of a quantity s.
+func (q *quantity) number(s, num string) (*big.Rat, error) {
+	mantissa, exponent, scaled := strings.Cut(strings.ToLower(num), "e")
+	whole, part, _ := strings.Cut(strings.TrimLeft(mantissa, "+-"), ".")
+	digits := func(s string) bool { return strings.Trim(s, "0123456789") == "" }
+	if digits(whole) && digits(part) && whole+part != "" && (!scaled || exponent != "" && digits(strings.TrimLeft(exponent, "+-"))) {
+		switch {
+		case len(strings.TrimLeft(whole, "0")) > maxDigits:
+			return nil, q.tooLarge(s)
+		case len(num) > maxDigits:
+			return nil, fmt.Errorf("%.60q has %d characters before the unit; allowed: at most %d", s, len(num), maxDigits)
+		}
+		if v, ok := new(big.Rat).SetString(num); ok {
+			return v, nil
+		}
+		switch { // an exponent that the library does not take
+		case strings.HasPrefix(exponent, "-"):
+			return nil, q.tooFine(s)
+		case scaled:
+			return nil, q.tooLarge(s)
+		}
+	}
+	return nil, fmt.Errorf("%.60q is not a number; allowed: one such as 1.5", num)
+}
+
+func (q *quantity) base() string { return q.units[len(q.units)-1].name }
+
+func (q *quantity) tooLarge(s string) error {
+	return fmt.Errorf("%.60q is too large; allowed: less than 2^63%s", s, q.base())
+}
+
+func (q *quantity) tooFine(s string) error {
+	return fmt.Errorf("%.60q is finer than one %s; allowed: whole multiples of it", s, q.base())
+}
+
+// noUnit says that a word after a number is no unit, and which one was meant.
+func (q *quantity) noUnit(s, num, suffix string) error {
+	if suffix == "" {
+		return fmt.Errorf("%q has no unit; allowed: %s", s, names(q.units))
+	}
+	hint := ""
+	switch meant := q.meant(suffix); {
+	case meant != "":
+		hint = fmt.Sprintf(" (did you mean %s%s?)", num, meant)
+	case q.name == times.name && suffix == "m":
+		hint = ": it is neither minutes nor milliseconds"
+	}
+	return fmt.Errorf("%q is not a unit of %s%s; allowed: %s", suffix, q.name, hint, names(q.units))
+}
+
+// meant returns the unit that a word stands for elsewhere: G and Gb/s for Gbps, k for
+// KB; nothing where there is doubt. GBps counts bytes and Mb bits, which is something
+// else; m may be minutes, milli or mega.
+func (q *quantity) meant(suffix string) string {
+	lower := strings.ToLower(suffix)
+	switch {
+	case suffix == "m", q.name == times.name && lower == "m":
+		return ""
+	case q.name == rates.name && strings.Contains(suffix, "B"):
+		return ""
+	case q.name == sizes.name && strings.HasSuffix(suffix, "b") && suffix != lower:
+		return ""
+	}
+	word := strings.NewReplacer("bit", "b", "/s", "ps", "sec", "s").Replace(lower)
+	best := ""
+	for _, u := range q.units {
+		switch name := strings.ToLower(u.name); {
+		case name == word:
+			return u.name
+		case strings.HasPrefix(name, word):
+			best = u.name // the last one that begins so: KB rather than KiB
+		}
+	}
+	return best
 }
 
 // format prints v so that it reads back to the same value: in the largest unit
@@ -148,5 +249,3 @@ func names(table []unit) string {
 	}
 	return strings.Join(n, ", ")
 }
-
-func example(table []unit) string { return "10" + table[len(table)/2].name }

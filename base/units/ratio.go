@@ -20,8 +20,15 @@ func (r *Ratio) UnmarshalText(text []byte) error {
 	if ok {
 		v, ok = v.SetString(s)
 	}
-	if !ok || v.Sign() <= 0 || !v.Num().IsInt64() || !v.Denom().IsInt64() || v.Num().Int64() > maxRatio || v.Denom().Int64() > maxRatio {
-		return fmt.Errorf("%q is not a positive ratio; allowed: a fraction such as 1/16 or a number such as 0.5", s)
+	switch {
+	case !ok && len(s) > 32 && strings.Trim(s, "0123456789") == "":
+		return fmt.Errorf("%.60q is too large; allowed: more than 0, at most %d", s, maxRatio)
+	case !ok || v.Sign() <= 0:
+		return fmt.Errorf("%.60q is not a positive ratio; allowed: a fraction such as 1/16 or a number such as 0.5", s)
+	case v.Cmp(new(big.Rat).SetInt64(maxRatio)) > 0:
+		return fmt.Errorf("%.60q is too large; allowed: more than 0, at most %d", s, maxRatio)
+	case v.Num().Cmp(big.NewInt(maxRatio)) > 0 || v.Denom().Cmp(big.NewInt(maxRatio)) > 0:
+		return fmt.Errorf("%.60q is too fine; allowed: fractions of numbers up to %d", s, maxRatio)
 	}
 	r.Num, r.Den = v.Num().Int64(), v.Denom().Int64()
 	return nil

@@ -19,6 +19,21 @@ func TestRatio(t *testing.T) {
 	}
 }
 
+func TestRatioErrors(t *testing.T) {
+	for text, want := range map[string]string{
+		"1048577":                           `"1048577" is too large; allowed: more than 0, at most 1048576`,
+		"1e9":                               `"1e9" is too large; allowed: more than 0, at most 1048576`,
+		"1/1048577":                         `"1/1048577" is too fine; allowed: fractions of numbers up to 1048576`,
+		"-1":                                `"-1" is not a positive ratio; allowed: a fraction such as 1/16 or a number such as 0.5`,
+		"123456789012345678901234567890123": `"123456789012345678901234567890123" is too large; allowed: more than 0, at most 1048576`,
+	} {
+		var r Ratio
+		if err := r.UnmarshalText([]byte(text)); err == nil || err.Error() != want {
+			t.Errorf("got  %v, %v\nwant %s", r, err, want)
+		}
+	}
+}
+
 func TestRatioOf(t *testing.T) {
 	if got := (Ratio{1, 16}).Of(1000); got != 62 {
 		t.Errorf("1/16 of 1000 is %d", got)

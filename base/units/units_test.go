@@ -107,16 +107,90 @@ func TestParseErrors(t *testing.T) {
 		"us":                     `"us" is not a time; allowed: a number and a unit, such as 10us`,
 		"5":                      `"5" has no unit; allowed: ps, ns, us, ms, s`,
 		"5 min":                  `"min" is not a unit of time; allowed: ps, ns, us, ms, s`,
-		"5US":                    `"US" is not a unit of time; allowed: ps, ns, us, ms, s`,
+		"5US":                    `"US" is not a unit of time (did you mean 5us?); allowed: ps, ns, us, ms, s`,
+		"5 msec":                 `"msec" is not a unit of time (did you mean 5ms?); allowed: ps, ns, us, ms, s`,
+		"3m":                     `"m" is not a unit of time: it is neither minutes nor milliseconds; allowed: ps, ns, us, ms, s`,
+		"3km":                    `"km" is not a unit of time; allowed: ps, ns, us, ms, s`,
 		"1.2.3s":                 `"1.2.3" is not a number; allowed: one such as 1.5`,
 		"1/2s":                   `"1/2" is not a number; allowed: one such as 1.5`,
 		"1_0s":                   `"1_0" is not a number; allowed: one such as 1.5`,
 		"0.5ps":                  `"0.5ps" is finer than one ps; allowed: whole multiples of it`,
 		"99999999999999999s":     `"99999999999999999s" is too large; allowed: less than 2^63ps`,
+		"1e99999999s":            `"1e99999999s" is too large; allowed: less than 2^63ps`,
+		"1e-99999999s":           `"1e-99999999s" is finer than one ps; allowed: whole multiples of it`,
 		"1e999999s":              `"1e999999s" is too large; allowed: less than 2^63ps`,
 		"-9223372036854775809ps": `"-9223372036854775809ps" is too large; allowed: less than 2^63ps`,
 	} {
 		if got, err := ParseTime(text); err == nil || err.Error() != want {
+			t.Errorf("got  %v, %v\nwant %s", got, err, want)
+		}
+	}
+}
+
+// A metre of cable is 5 ns, so 3 m are 15 ns and 100 km 500 us. What is no length is
+// a time: neither minutes nor milliseconds are written m.
+func TestParseDelay(t *testing.T) {
+	for text, want := range map[string]Time{
+		"3m": 15 * Nanosecond, "100km": 500 * Microsecond, "1.5 km": 7500 * Nanosecond, "0.2m": Nanosecond, "300m": 1500 * Nanosecond,
+		"3ms": 3 * Millisecond, "2us": 2 * Microsecond, "2µs": 2 * Microsecond, "1s": Second,
+	} {
+		if got, err := ParseDelay(text); err != nil || got != want {
+			t.Errorf("%q: got %d, %v; want %d", text, got, err, want)
+		}
+	}
+	for text, want := range map[string]string{
+		"3":       `"3" has no unit; allowed: ps, ns, us, ms, s, m, km`,
+		"3min":    `"min" is not a unit of delay; allowed: ps, ns, us, ms, s, m, km`,
+		"3M":      `"M" is not a unit of delay (did you mean 3m?); allowed: ps, ns, us, ms, s, m, km`,
+		"0.0001m": `"0.0001m" is finer than one ps; allowed: whole multiples of it`,
+		"long":    `"long" is not a delay; allowed: a number and a unit, such as 10us or 3m`,
+		"1e30km":  `"1e30km" is too large; allowed: less than 2^63ps`,
+	} {
+		if got, err := ParseDelay(text); err == nil || err.Error() != want {
+			t.Errorf("got  %v, %v\nwant %s", got, err, want)
+		}
+	}
+}
+
+// Both micro signs of Unicode are read as u, U+00B5 and U+03BC.
+func TestMicroSigns(t *testing.T) {
+	for _, text := range []string{"1us", "1\u00b5s", "1\u03bcs", "1 \u00b5s"} {
+		if got, err := ParseTime(text); err != nil || got != Microsecond {
+			t.Errorf("%q: got %d, %v", text, got, err)
+		}
+	}
+}
+
+// Units of other places are refused, with the one that is meant where there is no
+// doubt about it.
+func TestMeantUnits(t *testing.T) {
+	const rates, sizes = "; allowed: bps, Kbps, Mbps, Gbps, Tbps", "; allowed: B, KB, KiB, MB, MiB, GB, GiB"
+	for text, want := range map[string]string{
+		"100G":       `"G" is not a unit of rate (did you mean 100Gbps?)` + rates,
+		"100g":       `"g" is not a unit of rate (did you mean 100Gbps?)` + rates,
+		"25Gb/s":     `"Gb/s" is not a unit of rate (did you mean 25Gbps?)` + rates,
+		"25 Gbit/s":  `"Gbit/s" is not a unit of rate (did you mean 25Gbps?)` + rates,
+		"10M":        `"M" is not a unit of rate (did you mean 10Mbps?)` + rates,
+		"10m":        `"m" is not a unit of rate` + rates,
+		"10gbps":     `"gbps" is not a unit of rate (did you mean 10Gbps?)` + rates,
+		"12.5GBps":   `"GBps" is not a unit of rate` + rates, // eight times as much
+		"99999Tbps0": `"99999Tbps0" has no unit` + rates,
+	} {
+		if got, err := ParseRate(text); err == nil || err.Error() != want {
+			t.Errorf("got  %v, %v\nwant %s", got, err, want)
+		}
+	}
+	for text, want := range map[string]string{
+		"64k":  `"k" is not a unit of size (did you mean 64KB?)` + sizes,
+		"64kB": `"kB" is not a unit of size (did you mean 64KB?)` + sizes,
+		"16mb": `"mb" is not a unit of size (did you mean 16MB?)` + sizes,
+		"16Mb": `"Mb" is not a unit of size` + sizes, // of bits
+		"2Gi":  `"Gi" is not a unit of size (did you mean 2GiB?)` + sizes,
+		"1TB":  `"TB" is not a unit of size` + sizes,
+		"123456789012345678901234567890123456789012345B": `"123456789012345678901234567890123456789012345B" is too large; allowed: less than 2^63B`,
+		"0.0000000000000000000000000000000000000000001B": `"0.0000000000000000000000000000000000000000001B" has 45 characters before the unit; allowed: at most 40`,
+	} {
+		if got, err := ParseBytes(text); err == nil || err.Error() != want {
 			t.Errorf("got  %v, %v\nwant %s", got, err, want)
 		}
 	}
@@ -169,6 +243,27 @@ func fuzzUnit[T interface {
 
 func FuzzTime(f *testing.F) {
 	fuzzUnit(f, ParseTime, "2us", "1.5ms", "1e3ps", "0x10s", "-1ns", "1e-12s", "5", "é")
+}
+
+// Every time is a delay, the same one; what is only a delay is a length.
+func FuzzDelay(f *testing.F) {
+	for _, text := range []string{"3m", "100km", "1.5 km", "2us", "1µs", "1μs", "-3m", "3ms", "3min", "1e999999999m", "1e-7m", "m", "3m/s"} {
+		f.Add(text)
+	}
+	f.Fuzz(func(t *testing.T, text string) {
+		delay, err := ParseDelay(text)
+		span, wrong := ParseTime(text)
+		switch {
+		case wrong == nil && (err != nil || delay != span):
+			t.Errorf("%q is the time %s and the delay %s, %v", text, span, delay, err)
+		case err == nil && wrong != nil && text[len(text)-1] != 'm':
+			t.Errorf("%q is the delay %s, but no time: %v", text, delay, wrong)
+		case err == nil && delay != Never:
+			if back, err := ParseDelay(delay.String()); err != nil || back != delay {
+				t.Errorf("%q is printed %s and read %s, %v", text, delay, back, err)
+			}
+		}
+	})
 }
 
 func FuzzBytes(f *testing.F) {

@@ -15,7 +15,7 @@ import (
 var settings = map[string]func(c *Case, value string) error{
 	"hosts":      func(c *Case, v string) (err error) { c.Hosts, err = number(v); return err },
 	"workers":    func(c *Case, v string) (err error) { c.Workers, err = number(v); return err },
-	"link-delay": func(c *Case, v string) (err error) { c.LinkDelay, err = units.ParseTime(v); return err },
+	"link-delay": func(c *Case, v string) (err error) { c.LinkDelay, err = units.ParseDelay(v); return err },
 	"warm-up":    func(c *Case, v string) (err error) { c.WarmUp, err = units.ParseTime(v); return err },
 	"us": func(c *Case, v string) (err error) {
 		us, err := number(v)

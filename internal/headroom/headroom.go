@@ -8,10 +8,6 @@ import (
 	"github.com/xoff-net/xoff/base/units"
 )
 
-// PerMetre is the delay of a metre of cable: light in fibre is at two thirds of
-// its speed in a vacuum. 300 m make the 1.5 us of DSH section II.
-const PerMetre = 5 * units.Nanosecond
-
 // ProcessingCap is the line time that a device may take to act on a PAUSE, in
 // bytes (IEEE 802.1Qbb; DSH section II).
 const ProcessingCap units.Bytes = 3840

@@ -2,6 +2,7 @@ package strict
 
 import (
 	"encoding"
+	"errors"
 	"fmt"
 	"math"
 	"reflect"
@@ -221,21 +222,33 @@ func (d *Decoder) plain(n *Node, path string, v reflect.Value) error {
 		}
 	case reflect.Int:
 		want = "a whole number"
-		if i, err := strconv.ParseInt(s, 10, 64); bare && err == nil {
+		i, err := strconv.ParseInt(s, 10, 64)
+		if bare && err == nil {
 			v.SetInt(i)
 			return nil
 		}
+		if bare && errors.Is(err, strconv.ErrRange) {
+			return d.outOfRange(n, path, "-2^63 to 2^63 - 1")
+		}
 	case reflect.Uint64:
 		want = "a whole number, 0 or more"
-		if i, err := strconv.ParseUint(s, 10, 64); bare && err == nil {
+		i, err := strconv.ParseUint(s, 10, 64)
+		if bare && err == nil {
 			v.SetUint(i)
 			return nil
 		}
+		if bare && errors.Is(err, strconv.ErrRange) {
+			return d.outOfRange(n, path, "0 to 2^64 - 1")
+		}
 	case reflect.Float64:
 		want = "a number"
-		if f, err := strconv.ParseFloat(s, 64); bare && err == nil && !math.IsInf(f, 0) && !math.IsNaN(f) {
+		f, err := strconv.ParseFloat(s, 64)
+		if bare && err == nil && !math.IsInf(f, 0) && !math.IsNaN(f) {
 			v.SetFloat(f)
 			return nil
+		}
+		if bare && errors.Is(err, strconv.ErrRange) {
+			return d.outOfRange(n, path, "-1.8e308 to 1.8e308")
 		}
 	case reflect.Bool:
 		want = "true, false"
@@ -247,6 +260,15 @@ func (d *Decoder) plain(n *Node, path string, v reflect.Value) error {
 		panic(fmt.Sprintf("strict: %s is a %s, which no file can hold", path, v.Type()))
 	}
 	return d.Mismatch(n, path, want)
+}
+
+// outOfRange says that a number is one that nothing here can hold.
+func (d *Decoder) outOfRange(n *Node, path, allowed string) error {
+	size := "large"
+	if strings.HasPrefix(n.Text, "-") {
+		size = "small"
+	}
+	return d.Fail(n.At, path, "%.60s is too %s; allowed: %s", n.Text, size, allowed)
 }
 
 // List decodes a sequence; it replaces what was there.
@@ -308,12 +330,45 @@ func (d *Decoder) Fields(entries []Entry, path string, v reflect.Value, more []s
 		}
 		at := Join(path, e.Key)
 		d.Note(at, e)
-		if err := d.Value(e.Value, at, v.Field(i)); err != nil {
+		if err := d.field(e.Value, at, v.Type().Field(i), v.Field(i)); err != nil {
 			return err
 		}
 	}
 	return nil
 }
+
+// field decodes a field of a struct. Its tag takes names what a time can also be
+// written as: the length of a cable, or forever, which becomes units.Never.
+func (d *Decoder) field(n *Node, path string, f reflect.StructField, v reflect.Value) error {
+	takes := f.Tag.Get("takes")
+	t, ok := v.Addr().Interface().(*units.Time)
+	if takes == "" || !ok || n.Shape != Word || len(n.Text) > d.longest() {
+		return d.Value(n, path, v)
+	}
+	var err error
+	switch {
+	case takes == Length:
+		*t, err = quantity(n.Text, units.ParseDelay)
+	case takes != Forever:
+		panic(fmt.Sprintf("strict: %s takes %q, which no time is written as", path, takes))
+	case n.Text == Forever:
+		*t = units.Never
+	default:
+		if *t, err = quantity(n.Text, units.ParseTime); err != nil {
+			err = fmt.Errorf("%w, or %s", err, Forever)
+		}
+	}
+	if err != nil {
+		return d.Fail(n.At, path, "%w", err)
+	}
+	return nil
+}
+
+// What times can also be written as, by the tag takes of a field.
+const (
+	Length  = "length"  // of a cable, in m or km
+	Forever = "forever" // to the end of the run
+)
 
 func (d *Decoder) unknown(e Entry, path string, known []string) error {
 	if path == "" {

@@ -157,6 +157,10 @@ func (d *Decoder) Assign(v reflect.Value, path string, steps []Step, n *Node) er
 		if !known {
 			return d.unknown(e, path, KeyNames(v.Type()))
 		}
+		if at := Join(path, s.Key); len(steps) == 1 {
+			d.Places.values[at] = here
+			return d.field(n, at, v.Type().Field(i), v.Field(i))
+		}
 		return d.Assign(v.Field(i), Join(path, s.Key), steps[1:], n)
 	case v.Kind() == reflect.Map && v.Type().Key().Kind() == reflect.String:
 		item := reflect.New(v.Type().Elem()).Elem()

@@ -74,7 +74,7 @@ func (f fabric) checkHostFault(path string, x *scenario.Fault) error {
 	case x.DownFor != 0 || x.Times != 0 || x.Every != 0 || x.Corrupt != 0:
 		return strict.Atf(path, "a host can only be stuck; allowed: at, host, stuck, for")
 	case x.For == 0:
-		return strict.Atf(path, "it is not said how long %s is stuck; allowed: for, more than 0s", x.Host)
+		return strict.Atf(path, "it is not said how long %s is stuck; allowed: for, more than 0s, or forever", x.Host)
 	}
 	return nil
 }

@@ -39,7 +39,10 @@ func (b *builder) reroutes(spec *sim.Spec) []sim.RouteChange {
 	times := map[units.Time]bool{}
 	for i := range spec.Cables {
 		for _, d := range spec.Cables[i].Down {
-			times[d.From], times[d.To] = true, true
+			times[d.From] = true
+			if d.To < units.MaxTime { // else it never comes back
+				times[d.To] = true
+			}
 		}
 	}
 	var changes []sim.RouteChange
