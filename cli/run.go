@@ -103,7 +103,7 @@ func (a *app) runCommand() *cobra.Command {
 	var seeds string
 	cmd := &cobra.Command{
 		Use:   "run FILE",
-		Short: "Run a scenario file",
+		Short: "Run a scenario file; - is standard input",
 		Args: func(cmd *cobra.Command, args []string) error {
 			if h.config != "" && len(args) == 0 {
 				return nil

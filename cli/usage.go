@@ -72,7 +72,7 @@ func noSuchCommand(root *cobra.Command, args []string) error {
 func oneFile(cmd *cobra.Command, args []string) error {
 	switch len(args) {
 	case 0:
-		return failf(exitInput, "there is no scenario to %s; allowed: xoff %s FILE (xoff demo needs none)", cmd.Name(), cmd.Name())
+		return failf(exitInput, "there is no scenario to %s; allowed: xoff %s FILE, where - is standard input (xoff demo needs none)", cmd.Name(), cmd.Name())
 	case 1:
 		return nil
 	}

@@ -1,6 +1,7 @@
 package scenario
 
 import (
+	"fmt"
 	"reflect"
 	"strings"
 
@@ -97,6 +98,27 @@ func (c choiceForm) DecodeKeys(d *strict.Decoder, entries []strict.Entry, path s
 		}
 	}
 	return d.Fields(rest, path, reflect.ValueOf(c.Params).Elem(), beside)
+}
+
+// Example implements strict.Exemplary. Who writes the name of a scheme alone gets to
+// see where it belongs.
+func (c choiceForm) Example(path, word string) string {
+	kind := kindAt(path)
+	if _, err := findScheme(kind, word); err == nil {
+		return "{name: " + word + "}"
+	}
+	name := c.Name
+	if name == "" {
+		name = schemeNames(kind)[0]
+	}
+	if s, err := findScheme(kind, name); err == nil {
+		for _, key := range s.Describe() {
+			if key.Default != "" && len(key.Keys) == 0 {
+				return fmt.Sprintf("{name: %s, %s: %s}", name, key.Name, key.Default)
+			}
+		}
+	}
+	return "{name: " + name + "}"
 }
 
 // decodeName reads the name, which decides what the parameters are.

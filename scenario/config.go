@@ -197,6 +197,9 @@ type Load struct {
 	Of    string  `yaml:"of" doc:"host_links | all_host_links | receiver_links | uplinks | a pattern of links"`
 }
 
+// Example shows the keys where something else was written.
+func (*Load) Example(string, string) string { return "{share: 0.5, of: host_links}" }
+
 // Selection is a list of hosts by name, group, switch or pattern.
 type Selection []string
 
@@ -226,6 +229,9 @@ type Fault struct {
 	Host    string     `yaml:"host,omitempty" doc:"instead of a link"`
 	Stuck   bool       `yaml:"stuck,omitempty" doc:"the host takes nothing and pauses everything"`
 }
+
+// Example shows the keys where something else was written.
+func (*Fault) Example(string, string) string { return "{at: 10us, link: leaf0-spine0, down_for: 1ms}" }
 
 // Run says how long and what counts.
 type Run struct {

@@ -2,6 +2,7 @@ package scenario
 
 import (
 	"reflect"
+	"strings"
 
 	"github.com/xoff-net/xoff/internal/strict"
 	"github.com/xoff-net/xoff/topo"
@@ -70,6 +71,17 @@ func (o overrideForm) DecodeKeys(d *strict.Decoder, entries []strict.Entry, path
 // Part implements strict.Keyed: what an override changes is not known here.
 func (overrideForm) Part(string) (reflect.Value, bool) { return reflect.Value{}, false }
 
+// Example implements strict.Exemplary.
+func (overrideForm) Example(path, _ string) string {
+	switch {
+	case strings.HasPrefix(path, "hosts"):
+		return `{match: "host1*", payload: 4096B}`
+	case strings.HasPrefix(path, "routing"):
+		return `{match: "leaf*", name: ecmp}`
+	}
+	return `{match: "leaf*", buffer: {size: 32MiB}}`
+}
+
 // Variant is a transport: what is different from the hosts' own.
 type Variant struct{ Keys Patch }
 
@@ -83,6 +95,9 @@ func (v variantForm) DecodeKeys(d *strict.Decoder, entries []strict.Entry, path 
 
 // Part implements strict.Keyed: what a variant changes is not known here.
 func (variantForm) Part(string) (reflect.Value, bool) { return reflect.Value{}, false }
+
+// Example implements strict.Exemplary.
+func (variantForm) Example(string, string) string { return "{cc: {name: cubic}, payload: 1460B}" }
 
 // Apply reads a patch that was written at a path on top of a struct: a Switch or
 // Hosts.

@@ -14,17 +14,35 @@ import (
 // reading and validating that the user can mend is one.
 type InputError = strict.InputError
 
-// ReadFile reads a scenario file. Each set is a `path=value` that overrides a key of
-// the file, such as `switch.policy.alpha=1/8`.
+// ReadFile reads a scenario file; - is standard input. Each set is a `path=value` that
+// overrides a key of the file, such as `switch.policy.alpha=1/8`.
 func ReadFile(path string, set ...string) (*Config, error) {
-	data, err := os.ReadFile(path)
+	name, data, err := ReadText(path)
+	if err != nil {
+		return nil, err
+	}
+	return Parse(name, data, set...)
+}
+
+// ReadText reads a scenario file without looking at it, and returns what to call it.
+// Of a file without end it reads a little more than Parse takes.
+func ReadText(path string) (name string, data []byte, err error) {
+	if path == "-" {
+		data, err = strict.ReadLimited(os.Stdin)
+		return "standard input", data, err
+	}
+	f, err := os.Open(path)
 	if errors.Is(err, fs.ErrNotExist) {
-		return nil, &InputError{File: path, Err: missingFile{}}
+		return path, nil, &InputError{File: path, Err: missingFile{}}
 	}
 	if err != nil {
-		return nil, &InputError{Err: err}
+		return path, nil, &InputError{Err: err}
 	}
-	return Parse(path, data, set...)
+	defer func() { _ = f.Close() }() // nothing was written
+	if data, err = strict.ReadLimited(f); err != nil {
+		return path, nil, &InputError{Err: err}
+	}
+	return path, data, nil
 }
 
 // missingFile is fs.ErrNotExist in words that help.

@@ -2,7 +2,6 @@ package scenario
 
 import (
 	"fmt"
-	"io"
 	"os"
 	"path/filepath"
 	"reflect"
@@ -54,7 +53,7 @@ func readSmall(name string) ([]byte, error) {
 	} else if !s.Mode().IsRegular() {
 		return nil, fmt.Errorf("%s is not a regular file", name)
 	}
-	return io.ReadAll(io.LimitReader(f, strict.MaxFile+1))
+	return strict.ReadLimited(f)
 }
 
 // parseTopology reads a topology file: the keys of a custom topology. The places

@@ -75,6 +75,11 @@ func (w workloadForm) Part(key string) (reflect.Value, bool) {
 	return strict.Field(reflect.ValueOf(w.Params).Elem(), key)
 }
 
+// Example implements strict.Exemplary.
+func (workloadForm) Example(string, string) string {
+	return "{name: mine, generator: poisson, sizes: 64KB, load: {share: 0.5, of: host_links}}"
+}
+
 // UsedKeys are the keys that the generator reads, besides its own.
 func (w *Workload) UsedKeys() []string {
 	keys := []string{"name", "generator"}

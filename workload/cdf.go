@@ -3,6 +3,7 @@ package workload
 
 import (
 	"bufio"
+	"errors"
 	"fmt"
 	"io"
 	"math/rand/v2"
@@ -111,9 +112,13 @@ const maxPoints = 100_000
 // # are skipped. The files of the HPCC simulator are of this kind.
 func ParseCDF(name string, r io.Reader) (*CDF, error) {
 	c := &CDF{Name: name}
-	lines := bufio.NewScanner(r)
+	in := bufio.NewReader(r)
+	if err := plainText(in); err != nil {
+		return nil, fmt.Errorf("%s: %w", name, err)
+	}
+	lines := bufio.NewScanner(in)
 	for n := 1; lines.Scan(); n++ {
-		words := strings.FieldsFunc(lines.Text(), func(r rune) bool { return r == ',' || r == ';' || r == '\r' || unicode.IsSpace(r) })
+		words := columnsOf(lines.Text())
 		if len(words) == 0 || words[0][0] == '#' {
 			continue
 		}
@@ -149,6 +154,28 @@ func ParseCDF(name string, r io.Reader) (*CDF, error) {
 		}
 	}
 	return c, c.Validate()
+}
+
+// columnsOf splits a line at blanks, semicolons and commas. Beside semicolons a comma
+// is a decimal point, as spreadsheets of some countries write it.
+func columnsOf(line string) []string {
+	if strings.Contains(line, ";") {
+		line = strings.ReplaceAll(line, ",", ".")
+	}
+	return strings.FieldsFunc(line, func(r rune) bool { return r == ',' || r == ';' || unicode.IsSpace(r) })
+}
+
+// plainText refuses text in UTF-16 and skips the mark with which UTF-8 may begin.
+func plainText(in *bufio.Reader) error {
+	head, _ := in.Peek(3) // shorter files give what there is
+	if len(head) == 3 && string(head) == "\ufeff" {
+		_, err := in.Discard(3)
+		return err
+	}
+	if len(head) >= 2 && (head[0] == 0xff && head[1] == 0xfe || head[0] == 0xfe && head[1] == 0xff || (head[0] == 0) != (head[1] == 0)) {
+		return errors.New("this is text in UTF-16; allowed: UTF-8, as the editor can save it, or `iconv -f UTF-16 -t UTF-8`")
+	}
+	return nil
 }
 
 // Validate checks that the points make a distribution.

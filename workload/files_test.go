@@ -15,6 +15,7 @@ func TestParseCDF(t *testing.T) {
 	want := []Point{{1000, 0}, {2000, 0.5}, {10000, 1}}
 	for _, text := range []string{
 		"1000 0\n2000 50\n10000 100\n", "# per cent\n\n1000\t0\r\n2000\t50.0\r\n10000\t100\r\n", "1000,0\n2000,0.5\n10000,1", "1000.0; 0\n2e3; .5\n10000; 1",
+		"1000;0\n2000;0,5\n10000,0;1", "\ufeff1000 0\n2000 50\n10000 100",
 	} {
 		c, err := ParseCDF("f", strings.NewReader(text))
 		if err != nil || !reflect.DeepEqual(c.Points, want) {
@@ -22,15 +23,19 @@ func TestParseCDF(t *testing.T) {
 		}
 	}
 	for text, message := range map[string]string{
-		"":               "sizes f: needs at least two points",
-		"1 0\n2":         "f:2: there are 1 columns; allowed: two",
-		"1 0\nx 1":       `f:2: "x" is not a size`,
-		"1 0\n-5 1":      `f:2: "-5" is not a size`,
-		"1 0\n5 101":     `f:2: "101" is not a share`,
-		"1 0\n5 NaN":     `f:2: "NaN" is not a share`,
-		"1 0\n5 .5\n4 1": "sizes f: point 3 is smaller",
-		"1 0\n5 90":      "sizes f: the last point must be at 100 %",
-		"0 0\n0 1":       "sizes f: all flows are empty",
+		"":                "sizes f: needs at least two points",
+		"1 0\n2":          "f:2: there are 1 columns; allowed: two",
+		"1 0\nx 1":        `f:2: "x" is not a size`,
+		"1 0\n-5 1":       `f:2: "-5" is not a size`,
+		"1 0\n5 101":      `f:2: "101" is not a share`,
+		"1 0\n5 NaN":      `f:2: "NaN" is not a share`,
+		"1 0\n5 .5\n4 1":  "sizes f: point 3 is smaller",
+		"1 0\n9e15 1":     "f:2: 9e15 is too large; allowed: up to 1e15 bytes",
+		"1 0\n1e999 1":    "f:2: 1e999 is too large; allowed: up to 1e15 bytes",
+		"\xff\xfe1\x00":   "f: this is text in UTF-16; allowed: UTF-8",
+		"1\x00 \x000\x00": "f: this is text in UTF-16; allowed: UTF-8",
+		"1 0\n5 90":       "sizes f: the last point must be at 100 %",
+		"0 0\n0 1":        "sizes f: all flows are empty",
 	} {
 		if _, err := ParseCDF("f", strings.NewReader(text)); err == nil || !strings.HasPrefix(err.Error(), message) {
 			t.Errorf("%q: got %v; wanted: %s", text, err, message)
@@ -92,6 +97,33 @@ func TestTraceCSV(t *testing.T) {
 }
 
 // flow.txt of the HPCC simulator.
+// A header says what stands between the columns: commas, semicolons or tabs. Lists of
+// flows to wait for are written with spaces in all of them.
+func TestTraceSeparators(t *testing.T) {
+	const text = "src,dst,start,size,workload,after\nhost0,host1,1us,2KB,a,\nhost1,host2,0s,1KB,b,0\nhost1,host2,0s,1KB,b,0 1\n"
+	want, err := ReadTrace(traceWorld(t), &Trace{Path: "f", Format: "auto"}, strings.NewReader(text))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, by := range []string{";", "\t"} {
+		for _, mark := range []string{"", "\ufeff"} {
+			got, err := ReadTrace(traceWorld(t), &Trace{Path: "f", Format: "auto"}, strings.NewReader(mark+strings.ReplaceAll(text, ",", by)))
+			if err != nil || !reflect.DeepEqual(got, want) {
+				t.Errorf("%q: got %+v, %v\nwant %+v", by, got, err, want)
+			}
+		}
+	}
+	for text, message := range map[string]string{
+		"src;dst;start;size\nhost0;host1;0s\n": "f:2: wrong number of fields; allowed: CSV with as many columns as the header",
+		"\xfe\xff\x00s\x00r":                   "f:1: this is text in UTF-16; allowed: UTF-8",
+		"src;dst,start;size\n":                 `f:1: column "src;dst" is unknown or there twice`,
+	} {
+		if _, err := ReadTrace(traceWorld(t), &Trace{Path: "f", Format: "auto"}, strings.NewReader(text)); err == nil || !strings.HasPrefix(err.Error(), message) {
+			t.Errorf("%q: got %v; wanted: %s", text, err, message)
+		}
+	}
+}
+
 func TestTraceHPCC(t *testing.T) {
 	e := traceWorld(t)
 	p, err := ReadTrace(e, &Trace{Path: "f", Format: "auto"}, strings.NewReader("2\n0 3 3 100 2395 0.000105553\n\n1 2 1 101 22624 0.000156211\n"))
@@ -165,7 +197,7 @@ func FuzzCDF(f *testing.F) {
 	if err != nil {
 		f.Fatal(err)
 	}
-	for _, s := range []string{string(text), "0 0\n10000 15\n30000000 100\n", "1 0\n1 1e2", "1e15 0\n1e15 1", "0 0\n.4 1", "\x00", "#"} {
+	for _, s := range []string{string(text), "0 0\n10000 15\n30000000 100\n", "1 0\n1 1e2", "1e15 0\n1e15 1", "0 0\n.4 1", "\x00", "#", "1000;0\n2000;0,5\n3000,0;1", "\ufeff1 0\n2 1", "\xff\xfe"} {
 		f.Add(s)
 	}
 	f.Fuzz(func(t *testing.T, text string) {
@@ -188,6 +220,7 @@ func FuzzCDF(f *testing.F) {
 
 func FuzzTrace(f *testing.F) {
 	for _, s := range []string{
+		"src;dst;start;size\nhost0;host1;0s;1KB\n", "src\tdst\tstart\tsize\nhost0\thost1\t0s\t1KB\n", "\ufeffsrc;dst;start,size\n",
 		"src,dst,start,size\nhost0,host1,1us,1KB\n", "id,start_ps,src,dst,size_bytes,class,hash,group,workload,after,delay_ps,until_ps\n0,0,host0,host1,5,1,7,-1,a,,,\n1,0,host1,host3,5,1,7,3,a,0,5,9\n",
 		"2\n0 3 3 100 2395 0.000105553\n1 2 1 101 22624 0.000156211\n", "1\n", "src", "\"", "\xef\xbb\xbfsrc,dst,start,size\n",
 	} {

@@ -75,7 +75,10 @@ func ReadTrace(e *Env, g *Trace, r io.Reader) (*Plan, error) {
 	for i, name := range e.Fabric.Names {
 		t.hosts[name] = int32(i)
 	}
-	var err error
+	err := plainText(in)
+	if err != nil {
+		return nil, t.at(1, err)
+	}
 	if g.Format == "hpcc" || g.Format == "auto" && looksHPCC(in) {
 		err = t.hpcc(in)
 	} else {
@@ -157,8 +160,9 @@ var columnNames = [numColumns]string{
 type traceRow [numColumns]string
 
 // csv reads a file with a header.
-func (t *traceReader) csv(in io.Reader) error {
+func (t *traceReader) csv(in *bufio.Reader) error {
 	r := csv.NewReader(in)
+	r.Comma = separator(in)
 	r.ReuseRecord = true
 	r.TrimLeadingSpace = true
 	header, err := r.Read()
@@ -198,6 +202,19 @@ func (t *traceReader) csv(in io.Reader) error {
 		return fmt.Errorf("%s: %w", t.name, err)
 	}
 	return nil
+}
+
+// separator returns what stands between the columns of a CSV file, by its header:
+// spreadsheets of some countries write semicolons.
+func separator(in *bufio.Reader) rune {
+	head, _ := in.Peek(1024) // shorter files give what there is
+	line, _, _ := strings.Cut(string(head), "\n")
+	for _, r := range ";\t" {
+		if strings.ContainsRune(line, r) && !strings.Contains(line, ",") {
+			return r
+		}
+	}
+	return ','
 }
 
 func (t *traceReader) csvError(err error, empty string) error {

@@ -139,7 +139,7 @@ func (d *Decoder) Value(n *Node, path string, v reflect.Value) error {
 		case Form:
 			return f.Decode(d, n, path)
 		case Keyed:
-			entries, err := d.Entries(n, path)
+			entries, err := d.entriesFor(n, path, v)
 			if err != nil {
 				return err
 			}
@@ -152,7 +152,7 @@ func (d *Decoder) Value(n *Node, path string, v reflect.Value) error {
 	}
 	switch v.Kind() {
 	case reflect.Struct:
-		entries, err := d.Entries(n, path)
+		entries, err := d.entriesFor(n, path, v)
 		if err != nil {
 			return err
 		}
@@ -292,7 +292,7 @@ func (d *Decoder) List(n *Node, path string, v reflect.Value) error {
 
 // mapping decodes a map; it replaces what was there.
 func (d *Decoder) mapping(n *Node, path string, v reflect.Value) error {
-	entries, err := d.Entries(n, path)
+	entries, err := d.entriesFor(n, path, v)
 	if err != nil {
 		return err
 	}

@@ -12,6 +12,7 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
+	"io"
 	"strings"
 
 	"github.com/goccy/go-yaml"
@@ -94,7 +95,10 @@ const MaxFile = 8 << 20
 // Parse returns the one document of a text; what says what it holds.
 func Parse(src *Source, data []byte, what string) (*Node, error) {
 	if len(data) > MaxFile {
-		return nil, Place{Source: src}.Error(fmt.Errorf("the file has %d bytes; allowed: at most %d", len(data), MaxFile))
+		return nil, Place{Source: src}.Error(fmt.Errorf("this has more than %d bytes; allowed: at most so many", MaxFile))
+	}
+	if wide(data) {
+		return nil, Place{Source: src}.Error(errors.New("this is text in UTF-16; allowed: UTF-8, as the editor can save it, or `iconv -f UTF-16 -t UTF-8`"))
 	}
 	if line := tooDeep(data); line > 0 {
 		return nil, Place{src, line, 1}.Error(fmt.Errorf("keys are nested too deeply; allowed: at most %d levels", maxDepth))
@@ -125,6 +129,23 @@ func Parse(src *Source, data []byte, what string) (*Node, error) {
 		return nil, src.place(bodies[1]).Error(fmt.Errorf("a second document begins here; allowed: one %s per file", what))
 	}
 }
+
+// wide reports whether a text is in UTF-16: it begins with its mark, or with a letter
+// and a zero.
+func wide(data []byte) bool {
+	if len(data) < 2 {
+		return false
+	}
+	switch {
+	case data[0] == 0xff && data[1] == 0xfe, data[0] == 0xfe && data[1] == 0xff:
+		return true
+	}
+	return (data[0] == 0) != (data[1] == 0)
+}
+
+// ReadLimited reads a text, but not much more than MaxFile of it: Parse refuses what
+// is longer, and an input may have no end.
+func ReadLimited(r io.Reader) ([]byte, error) { return io.ReadAll(io.LimitReader(r, MaxFile+1)) }
 
 // ParseSetting reads the value of a `path=value`.
 func ParseSetting(src *Source, text string) (*Node, error) {

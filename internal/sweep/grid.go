@@ -8,7 +8,6 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
-	"os"
 	"strings"
 
 	"github.com/xoff-net/xoff/scenario"
@@ -25,13 +24,13 @@ type Grid struct {
 	Seeds []uint64 // empty: that of the scenario
 }
 
-// ReadGrid starts a grid with a scenario file.
+// ReadGrid starts a grid with a scenario file; - is standard input.
 func ReadGrid(path string) (*Grid, error) {
-	data, err := os.ReadFile(path)
+	name, data, err := scenario.ReadText(path)
 	if err != nil {
-		return nil, &scenario.InputError{Err: err}
+		return nil, err
 	}
-	return &Grid{Name: path, Data: data}, nil
+	return &Grid{Name: name, Data: data}, nil
 }
 
 // Base returns the scenario without any of the varied values.

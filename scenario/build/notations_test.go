@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/xoff-net/xoff/base/units"
+	"github.com/xoff-net/xoff/internal/strict"
 	"github.com/xoff-net/xoff/sim"
 	"github.com/xoff-net/xoff/topo"
 )
@@ -94,5 +95,23 @@ run: {arrivals: 50us, stop: {when: time, at_most: 100us}}
 	}
 	if q := b.Spec.Cables[2].Corrupt; len(q) != 1 || q[0].To != units.MaxTime || q[0] == (sim.Corruption{}) {
 		t.Errorf("frames are damaged %v", q)
+	}
+}
+
+// Text in UTF-16, with and without the mark at its beginning, is said to be that; a
+// file of more than MaxFile bytes is not parsed.
+func TestUnreadable(t *testing.T) {
+	for text, want := range map[string]string{
+		"\xff\xfen\x00a\x00": "a.yaml: this is text in UTF-16; allowed: UTF-8",
+		"\xfe\xff\x00n\x00a": "a.yaml: this is text in UTF-16; allowed: UTF-8",
+		"n\x00a\x00":         "a.yaml: this is text in UTF-16; allowed: UTF-8",
+		strings.Repeat("# long\n", strict.MaxFile/7+1): "a.yaml: this has more than 8388608 bytes; allowed: at most so many",
+	} {
+		if _, err := Parse("a.yaml", []byte(text)); err == nil || !strings.HasPrefix(err.Error(), want) {
+			t.Errorf("%.20q: got %v; want %s", text, err, want)
+		}
+	}
+	if _, err := Parse("a.yaml", []byte("\ufeffname: marked\nworkload: []\n")); err != nil && strings.Contains(err.Error(), "UTF") {
+		t.Error(err)
 	}
 }

@@ -104,7 +104,7 @@ func TestTopologyFile(t *testing.T) {
 func TestBrokenTopologyFile(t *testing.T) {
 	for _, c := range []struct{ text, want string }{
 		{"", "net.yaml:1:1: the file is empty; allowed: a topology"},
-		{"[a]", "net.yaml:1:1: topology: a list does not fit here; allowed: keys with values"},
+		{"[a]", "net.yaml:1:1: topology: a list does not fit here; allowed: keys with values, such as {hosts: [WORD], switches: [WORD]}"},
 		{"hosts: [a, b\n", "net.yaml:1:8: sequence end token ']' not found; allowed: YAML"},
 		{"hosts: [a, b]\nnodes: [s]\n", `net.yaml:2:1: topology: unknown key "nodes"; allowed: path, hosts, switches, link, links, groups`},
 		{"hosts: [a, b]\nswitches: [s]\nlinks:\n  - {ends: [a, s]}\n  - {ends: [b, x]}\n", `net.yaml:5:16: topology.links[1].ends[1]: links[1].ends[1] is "x", which is no node; allowed: hosts (a, b) and switches (s)`},
