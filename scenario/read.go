@@ -4,6 +4,7 @@ import (
 	"errors"
 	"io/fs"
 	"os"
+	"reflect"
 	"slices"
 
 	"github.com/xoff-net/xoff/base/units"
@@ -121,6 +122,34 @@ func (c *Config) Locate(err error) error { return c.places.Locate(err) }
 // Written says whether a key stands in the scenario or in a setting: what is absent
 // and what is zero are not always the same.
 func (c *Config) Written(path string) bool { return c.places.Has(path) }
+
+// LongestDelay returns the key of the longest delay of a cable that was written, or
+// that of the topology.
+func (c *Config) LongestDelay() string {
+	if c.places == nil {
+		return "topology"
+	}
+	longest, most := "topology", units.Time(0)
+	paths := c.places.Paths()
+	slices.Sort(paths)
+	for _, path := range paths {
+		steps, ok := strict.SplitPath(path)
+		if !ok || len(steps) < 2 || steps[0].Key != "topology" || steps[len(steps)-1].Key != "delay" {
+			continue
+		}
+		v, found := strict.PartOf(reflect.ValueOf(c.Topology), steps[1:])
+		if !found && c.Topology.Params != nil {
+			v, found = strict.PartOf(reflect.ValueOf(c.Topology.Params).Elem(), steps[1:])
+		}
+		if !found {
+			continue
+		}
+		if t, ok := v.Interface().(units.Time); ok && t > most {
+			longest, most = path, t
+		}
+	}
+	return longest
+}
 
 // settle chooses the defaults that depend on which keys were written.
 func (c *Config) settle() {

@@ -83,6 +83,9 @@ type Env struct {
 	// Route returns the switches of a route from host to host; a mistake is a
 	// KeyError at the key or one of its places.
 	Route func(key string, src, dst int32, via []string) ([]Hop, error)
+	// Cut says what keeps one host from another that is not Reachable; nil: nobody
+	// knows. It may be nil.
+	Cut func(src, dst int32) error
 	// Open opens a file that the scenario names.
 	Open func(path string) (io.ReadCloser, error)
 
@@ -153,6 +156,17 @@ func (e *Env) checkLoad() error {
 		return keyf("load", "there is no load; allowed: one such as {share: 0.5, of: host_links}")
 	}
 	return nil
+}
+
+// unreachable is the error of a flow between hosts that no path joins; the one of the
+// key or row that wants it where the cause is not known.
+func (e *Env) unreachable(src, dst int32, otherwise error) error {
+	if e.Cut != nil {
+		if err := e.Cut(src, dst); err != nil {
+			return err
+		}
+	}
+	return otherwise
 }
 
 // maxRepeat bounds counts that have no natural bound.

@@ -113,7 +113,7 @@ func (e *Env) ends(fromKey, from, toKey, to string) (src, dst int32, err error) 
 	case src == dst:
 		return 0, 0, keyf(toKey, "%s sends to itself; allowed: another host", to)
 	case !e.Reachable(src, dst):
-		return 0, 0, keyf(toKey, "%s cannot be reached from %s: there are no links between them, or they are down all the time; allowed: a destination with a path to it", to, from)
+		return 0, 0, e.unreachable(src, dst, keyf(toKey, "%s cannot be reached from %s: there are no links between them, or they are down all the time; allowed: a destination with a path to it", to, from))
 	}
 	return src, dst, nil
 }

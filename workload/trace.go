@@ -121,7 +121,7 @@ func (t *traceReader) add(f Flow) error {
 	case f.Start < 0 || f.Start >= e.Stop:
 		return fmt.Errorf("a flow starts at %s; allowed: 0s or more, before run.arrivals, %s", f.Start, e.Stop)
 	case !e.Reachable(f.Src, f.Dst):
-		return fmt.Errorf("%s cannot be reached from %s: there are no links between them, or they are down all the time; allowed: destinations with a path to them", e.Fabric.Names[f.Dst], e.Fabric.Names[f.Src])
+		return e.unreachable(f.Src, f.Dst, fmt.Errorf("%s cannot be reached from %s: there are no links between them, or they are down all the time; allowed: destinations with a path to them", e.Fabric.Names[f.Dst], e.Fabric.Names[f.Src]))
 	}
 	t.plan.add(f)
 	return nil

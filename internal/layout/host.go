@@ -5,6 +5,7 @@ import (
 
 	"github.com/xoff-net/xoff/base/units"
 	"github.com/xoff-net/xoff/dataplane"
+	"github.com/xoff-net/xoff/internal/strict"
 )
 
 // NICs describes the hosts. A flow names its sender's transport.
@@ -33,7 +34,7 @@ func (l *Layout) NICs(t *Traffic) ([]*dataplane.NICSpec, error) {
 	}
 	for _, h := range ways {
 		if err := h.checkTimeouts(rtt); err != nil {
-			return nil, l.OfHost(h, err)
+			return nil, l.OfHost(h, strict.Or(err, l.Config.LongestDelay(), "topology"))
 		}
 	}
 	var list []*dataplane.NICSpec

@@ -1,7 +1,11 @@
 package layout
 
 import (
+	"fmt"
+
 	"github.com/xoff-net/xoff/base/units"
+	"github.com/xoff-net/xoff/internal/strict"
+	"github.com/xoff-net/xoff/scenario"
 	"github.com/xoff-net/xoff/scheme/route"
 	"github.com/xoff-net/xoff/topo"
 )
@@ -122,18 +126,23 @@ func (l *Layout) FirstFaults() map[int]units.Time {
 func (l *Layout) DeadLinks() map[int]bool {
 	dead := make(map[int]bool)
 	for _, f := range l.Config.Faults {
-		if f.DownFor > 0 && f.At == 0 && f.DownFor >= l.Config.Run.Stop.AtMost {
+		if l.dead(&f) {
 			dead[l.Link(f.Link)] = true
 		}
 	}
 	return dead
 }
 
-// findIslands numbers the parts of the fabric that no link joins, by node. Hosts do
-// not forward, but each has one link only.
+// findIslands numbers the parts of the fabric that no link joins, by node.
 func (l *Layout) findIslands() []int {
 	dead := l.DeadLinks()
-	part := make([]int, l.Graph.Nodes())
+	return islands(l.Graph, func(link int) bool { return dead[link] })
+}
+
+// islands numbers the parts of a graph that links join which are not dead, by node.
+// Hosts do not forward, but each has one link only.
+func islands(g *topo.Graph, dead func(link int) bool) []int {
+	part := make([]int, g.Nodes())
 	for i := range part {
 		part[i] = i
 	}
@@ -144,8 +153,8 @@ func (l *Layout) findIslands() []int {
 		}
 		return n
 	}
-	for i, link := range l.Graph.Links {
-		if x, y := root(link.A), root(link.B); x != y && !dead[i] {
+	for i, link := range g.Links {
+		if x, y := root(link.A), root(link.B); x != y && !dead(i) {
 			part[max(x, y)] = min(x, y)
 		}
 	}
@@ -153,4 +162,57 @@ func (l *Layout) findIslands() []int {
 		part[i] = root(i)
 	}
 	return part
+}
+
+// cut says which link that is down parts two hosts of a workload: of those that the
+// scenario names, in order, the first without which there is no path. It is nil when
+// there never was one.
+func (l *Layout) cut(workload string, src, dst int32) error {
+	whole := *l.Config
+	whole.Topology.Down = nil
+	g, err := Graph(&whole)
+	if err != nil {
+		return nil
+	}
+	gone := make(map[int]bool)
+	parted := func() bool {
+		part := islands(g, func(link int) bool { return gone[link] })
+		return part[src] != part[dst]
+	}
+	blame := func(path, link string) error {
+		return strict.Atf(path, "without %s %s cannot be reached from %s, and workload %s has flows between them; allowed: links that leave a path",
+			link, g.Names[dst], g.Names[src], workload)
+	}
+	if parted() {
+		return nil
+	}
+	for i, pattern := range l.Config.Topology.Down {
+		links, err := g.LinksLike(pattern)
+		if err != nil {
+			return nil
+		}
+		for _, k := range links {
+			gone[k] = true
+		}
+		if parted() {
+			return blame(fmt.Sprintf("topology.down[%d]", i), pattern)
+		}
+	}
+	for i, f := range l.Config.Faults {
+		if !l.dead(&f) {
+			continue
+		}
+		if link, err := g.LinkNamed(f.Link); err == nil {
+			gone[link] = true
+		}
+		if parted() {
+			return blame(fmt.Sprintf("faults[%d].down_for", i), f.Link)
+		}
+	}
+	return nil
+}
+
+// dead reports whether a fault is of a link that is down all the time.
+func (l *Layout) dead(f *scenario.Fault) bool {
+	return f.DownFor > 0 && f.At == 0 && f.DownFor >= l.Config.Run.Stop.AtMost
 }

@@ -33,6 +33,10 @@ func WorkloadPath(i int) string { return fmt.Sprintf("workload[%d]", i) }
 
 // WorkloadError ties an error of a generator to its key.
 func WorkloadError(path string, err error) error {
+	var known *strict.Error
+	if errors.As(err, &known) {
+		return known // the cause is elsewhere
+	}
 	var k *workload.KeyError
 	if errors.As(err, &k) {
 		return strict.At(strict.Join(path, k.Key), k.Err)
@@ -95,6 +99,7 @@ func (l *Layout) environment(w *scenario.Workload) *workload.Env {
 			return l.classNamed(name), nil
 		},
 		Reachable: func(src, dst int32) bool { return l.islands[src] == l.islands[dst] },
+		Cut:       func(src, dst int32) error { return l.cut(w.Name, src, dst) },
 		Route:     l.flowRoute,
 		Open:      openFile,
 		Rand:      workload.Stream(l.Config.Seed, "workload/"+w.Name),
@@ -187,7 +192,7 @@ func (l *Layout) selectPairs(path string, w *scenario.Workload, u workload.Uses,
 	if e.Pairs, err = workload.NewPairs(l.fabric, rule, e.From, to); err != nil {
 		return strict.At(path+".pairs", err)
 	}
-	return l.checkConnected(path, e.Pairs)
+	return l.checkConnected(path, w.Name, e.Pairs)
 }
 
 // selectHosts resolves a list of hosts; an empty one means all.
@@ -298,11 +303,14 @@ func (l *Layout) checkStartStop(path string, w *scenario.Workload) error {
 }
 
 // checkConnected checks that the hosts of a workload can reach each other.
-func (l *Layout) checkConnected(path string, p *workload.Pairs) error {
+func (l *Layout) checkConnected(path, name string, p *workload.Pairs) error {
 	one := p.From[0]
 	for _, list := range [2][]int32{p.From, p.To} {
 		for _, h := range list {
 			if l.islands[h] != l.islands[one] {
+				if err := l.cut(name, one, h); err != nil {
+					return err
+				}
 				return strict.Atf(path, "%s cannot be reached from %s: there are no links between them, or they are down all the time; allowed: destinations with a path to them", l.Graph.Names[h], l.Graph.Names[one])
 			}
 		}

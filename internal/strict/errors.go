@@ -11,6 +11,10 @@ type Error struct {
 	Path string
 	Err  error
 	Key  string // below Path: the one to show, which may be unknown
+
+	// Else are other keys that may have made it: the first that was written is shown
+	// when Path was not.
+	Else []string
 }
 
 func (e *Error) Error() string { return e.Path + ": " + e.Err.Error() }
@@ -23,6 +27,14 @@ func At(path string, err error) error { return &Error{Path: path, Err: err} }
 // Atf makes an error about a key.
 func Atf(path, format string, args ...any) error {
 	return &Error{Path: path, Err: fmt.Errorf(format, args...)}
+}
+
+// Or adds other keys that an error about a key may come from.
+func Or(err error, paths ...string) error {
+	if e, ok := err.(*Error); ok {
+		e.Else = append(e.Else, paths...)
+	}
+	return err
 }
 
 // InputError is a mistake in what the user wrote, with its place.
@@ -124,13 +136,20 @@ func (p *Places) Adopt(other *Places) {
 
 // Find returns the place of a key, or of the nearest key above it that exists.
 func (p *Places) Find(path string) Place {
+	if at, ok := p.above(path); ok {
+		return at
+	}
+	return Place{p.top, 1, 1}
+}
+
+func (p *Places) above(path string) (Place, bool) {
 	for path != "" {
 		if at, ok := p.values[path]; ok {
-			return at
+			return at, true
 		}
 		path = path[:max(0, strings.LastIndexAny(path, ".["))]
 	}
-	return Place{p.top, 1, 1}
+	return Place{}, false
 }
 
 // Locate adds to an error about a key where that key was written. Other errors
@@ -147,7 +166,15 @@ func (p *Places) Locate(err error) error {
 	if at, ok := p.keys[Join(e.Path, e.Key)]; ok && e.Key != "" {
 		return at.Error(err)
 	}
-	return p.Find(e.Path).Error(err)
+	for _, path := range append([]string{e.Path}, e.Else...) {
+		if at, ok := p.values[path]; ok {
+			return at.Error(err)
+		}
+	}
+	if at, ok := p.above(e.Path); ok {
+		return at.Error(err)
+	}
+	return Place{Source: p.top}.Error(err) // the first line has nothing to do with it
 }
 
 // Errorf makes an error about a key, such as claims[2].metric: it shows where that

@@ -199,7 +199,7 @@ func (c checker) checkHosts() error {
 		return err
 	}
 	if frame := h.Payload + h.Header; frame > layout.MaxFrame {
-		return strict.Atf("hosts.payload", "with its header a packet has %d bytes; allowed: at most %d", int64(frame), int64(layout.MaxFrame))
+		return strict.Or(strict.Atf("hosts.payload", "with its header a packet has %d bytes; allowed: at most %d", int64(frame), int64(layout.MaxFrame)), "hosts.header")
 	}
 	r := &h.Reliability
 	return strict.First(
@@ -233,7 +233,7 @@ func (c checker) checkRun() error {
 	case err != nil:
 		return err
 	case r.Arrivals > r.Stop.AtMost:
-		return strict.Atf("run.arrivals", "flows arrive for %s but the run ends after %s; allowed: at most run.stop.at_most", r.Arrivals, r.Stop.AtMost)
+		return strict.Or(strict.Atf("run.arrivals", "flows arrive for %s but the run ends after %s; allowed: at most run.stop.at_most", r.Arrivals, r.Stop.AtMost), "run.stop.at_most")
 	case r.Measure.To != 0 && r.Measure.From >= r.Measure.To:
 		return strict.Atf("run.measure.from", "from %s to %s is no time; allowed: from before to", r.Measure.From, r.Measure.To)
 	case r.Measure.From >= r.Arrivals:

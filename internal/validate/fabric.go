@@ -246,7 +246,8 @@ func (f fabric) checkBuffer(cfg *scenario.Switch, node int) error {
 		taken += most * units.Bytes(cfg.Ports-len(ports))
 	}
 	if taken >= cfg.Buffer.Size {
-		return strict.Atf("switch.buffer.size", "private segments and headroom of %s take %d bytes of its %d; allowed: a larger buffer, fewer lossless classes, smaller private segments, or less headroom (or insurance)", name, int64(taken), int64(cfg.Buffer.Size))
+		err := strict.Atf("switch.buffer.size", "private segments and headroom of %s take %d bytes of its %d; allowed: a larger buffer, fewer lossless classes, smaller private segments, or less headroom (or insurance)", name, int64(taken), int64(cfg.Buffer.Size))
+		return strict.Or(err, "switch.buffer.private_per_queue", "switch.flow_control.headroom", f.Config.LongestDelay(), "switch.ports", "classes", "topology")
 	}
 	return nil
 }
@@ -386,7 +387,8 @@ func (f fabric) checkTelemetry() error {
 		for dst := range f.Graph.Hosts {
 			if dst != src {
 				if n := len(f.Path(src, dst)) - 1; n > telemetry.MaxHops {
-					return strict.Atf("hosts.cc", "from %s to %s there are %d switches; allowed: at most %d with congestion control that reads telemetry", f.Graph.Names[src], f.Graph.Names[dst], n, telemetry.MaxHops)
+					return strict.Or(strict.Atf("hosts.cc", "from %s to %s there are %d switches; allowed: at most %d with congestion control that reads telemetry",
+						f.Graph.Names[src], f.Graph.Names[dst], n, telemetry.MaxHops), "hosts.cc.name", "topology")
 				}
 			}
 		}

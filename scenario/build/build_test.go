@@ -187,7 +187,7 @@ func TestShortestFrameSizesCells(t *testing.T) {
 // A run with nothing to wait for is refused rather than ended at 0.
 func TestNothingToDo(t *testing.T) {
 	for _, c := range []struct{ text, want string }{
-		{"name: a", "a.yaml:1:1: workload: the run would end at once: there is no workload; allowed: at least one generator of flows"},
+		{"name: a", "a.yaml: workload: the run would end at once: there is no workload; allowed: at least one generator of flows"},
 		{"run: {arrivals: 1ns}\nworkload:\n  - {name: w, generator: poisson, sizes: 100MB, load: {share: 0.01, of: host_links}}",
 			"a.yaml:2:1: workload: the run would end at once: no flow starts in 1ns; allowed: a longer run.arrivals, or a higher load"},
 		{"run: {measure: {from: 5us}}\nworkload: [{name: w, generator: flows, flows: [{from: host0, to: host5, size: 1KB, start: 0}]}]",

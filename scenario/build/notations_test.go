@@ -115,3 +115,23 @@ func TestUnreadable(t *testing.T) {
 		t.Error(err)
 	}
 }
+
+// The round trip follows from the longest cable that was written: a timeout by default
+// is not wrong by itself. 4 x 500 us of delay are more than 1 ms.
+func TestCauseOfTimeout(t *testing.T) {
+	const text = `name: far
+topology:
+  name: dumbbell
+  host_link: {rate: 1Gbps, delay: 2us}
+  trunk: {rate: 1Gbps, delay: 100km}
+switch: {buffer: {size: 1GiB}}
+workload: [{name: w, generator: flows, flows: [{from: host0, to: host1, size: 1KB}]}]
+`
+	c, err := Parse("a.yaml", []byte(text))
+	if err == nil {
+		_, err = New(c, Options{})
+	}
+	if err = c.Locate(err); err == nil || !strings.HasPrefix(err.Error(), "a.yaml:5:31: hosts.reliability.timeout: everything would be sent again and again: 1ms is less") {
+		t.Errorf("got %v", err)
+	}
+}
