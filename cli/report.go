@@ -65,12 +65,12 @@ func (w *sheet) heading(b *build.Built, s *metrics.Summary, wall time.Duration) 
 		state = color.YellowString(" (interrupted: partial results)")
 	}
 	w.line("%s, seed %d%s", color.New(color.Bold).Sprint(s.Scenario), s.Seed, state)
-	switches := fmt.Sprintf("%d switches with %s of buffer each", len(b.Spec.Switches), bufferSizes(b))
+	switches := fmt.Sprintf("%d switches with %s of buffer each", len(b.Spec.Switches), bufferSizes(b, units.Bytes.String))
 	if len(b.Spec.Switches) == 1 {
-		switches = fmt.Sprintf("1 switch with %s of buffer", bufferSizes(b))
+		switches = fmt.Sprintf("1 switch with %s of buffer", bufferSizes(b, units.Bytes.String))
 	}
 	w.line("  fabric\t%s: %d hosts, %s, host links of %s", c.Topology.Name, b.Graph.Hosts, switches, hostRates(b.Graph))
-	w.line("  schemes\tflow control %s, buffer policy %s, congestion control %s, ECN %s", c.Switch.FlowControl.Name, c.Switch.Policy.Name, c.Hosts.CC.Name, c.Switch.ECN.Name)
+	w.line("  schemes\t%s", c.Schemes())
 	w.line("  simulated\t%s, %s frame hops, in %s", human(s.End), count(s.Network.Hops), wall.Round(10*time.Millisecond))
 	w.line("")
 }
@@ -185,7 +185,7 @@ func (w *sheet) network(b *build.Built, s *metrics.Summary) {
 	w.line("drops\t%s", drops(&s.Drops))
 	w.line("transport\t%s ECN marks, %s CNPs, %s packets sent again, %s timeouts", count(s.Network.Marks), count(s.Transport.CNPs), count(s.Transport.Retransmissions), count(s.Transport.Timeouts))
 	w.throughput(s)
-	w.line("buffer\tat most %s of %s in one switch, %s of it headroom", human(s.Buffer.Peak), bufferSizes(b), human(s.Buffer.PeakHeadroom))
+	w.line("buffer\tat most %s of %s in one switch, %s of it headroom", human(s.Buffer.Peak), bufferSizes(b, units.Bytes.Human), human(s.Buffer.PeakHeadroom))
 	if s.Invariants.Checked {
 		state := "all held"
 		if s.Invariants.Broken > 0 {
@@ -283,16 +283,17 @@ func (w *sheet) trees(t *metrics.PauseTrees) {
 	w.line("")
 }
 
-// bufferSizes says how much buffer switches have: overrides may make them unlike.
-func bufferSizes(b *build.Built) string {
+// bufferSizes says how much buffer switches have: overrides may make them unlike. Beside
+// a number with three digits it is one, too, in the same unit.
+func bufferSizes(b *build.Built, show func(units.Bytes) string) string {
 	least, most := b.Spec.Switches[0].Buffer.Size, b.Spec.Switches[0].Buffer.Size
 	for _, s := range b.Spec.Switches {
 		least, most = min(least, s.Buffer.Size), max(most, s.Buffer.Size)
 	}
 	if least == most {
-		return most.String()
+		return show(most)
 	}
-	return least.String() + " to " + most.String()
+	return show(least) + " to " + show(most)
 }
 
 func (w *sheet) files(folder string, list []run.File) {

@@ -61,7 +61,7 @@ type Choice struct {
 
 // Switch describes every switch of the fabric.
 type Switch struct {
-	Ports        int         `yaml:"ports,omitempty" doc:"of the chip; 0: as many as are cabled"`
+	Ports        int         `yaml:"ports,omitempty" follows:"as many as are cabled" doc:"of the chip; 0: as many as are cabled"`
 	Buffer       Buffer      `yaml:"buffer" doc:"packet memory"`
 	Policy       Choice      `yaml:"policy" doc:"how the queues share the buffer"`
 	FlowControl  Choice      `yaml:"flow_control" scope:"port" doc:"what keeps lossless classes lossless; of every port"`
@@ -71,7 +71,7 @@ type Switch struct {
 	Deadlock     Choice      `yaml:"deadlock" doc:"what is done about loops of paused queues"`
 	Latency      units.Time  `yaml:"latency" doc:"of the pipeline, for every frame"`
 	WireOverhead units.Bytes `yaml:"wire_overhead" scope:"fabric" doc:"preamble and gap per frame, on every link of the fabric"`
-	MTU          units.Bytes `yaml:"mtu,omitempty" scope:"port" doc:"largest frame a port takes, for which headroom is sized; 0: the largest that hosts send"`
+	MTU          units.Bytes `yaml:"mtu,omitempty" scope:"port" follows:"the largest that hosts send" doc:"largest frame a port takes, for which headroom is sized; 0: the largest that hosts send"`
 	Overrides    []Override  `yaml:"overrides,omitempty" scope:"fabric" doc:"exceptions: keys of switch for the switches or ports that match; the last one wins"`
 }
 
@@ -80,7 +80,7 @@ type Buffer struct {
 	Size            units.Bytes `yaml:"size" doc:"of everything: private, shared, headroom"`
 	PrivatePerQueue units.Bytes `yaml:"private_per_queue" doc:"guaranteed to each ingress queue that is not for control"`
 	Cell            units.Bytes `yaml:"cell" doc:"unit of storage: a frame takes whole cells"`
-	ReserveFor      string      `yaml:"reserve_for" allowed:"chip,cabled" doc:"which ports headroom is set aside for; chip when switch.ports is given"`
+	ReserveFor      string      `yaml:"reserve_for" allowed:"chip,cabled" follows:"chip if switch.ports is given, else cabled" doc:"which ports headroom is set aside for"`
 }
 
 // PFC is how a port speaks IEEE 802.1Qbb: what it sends, and how fast it acts on
@@ -95,14 +95,14 @@ type PFC struct {
 // Scheduler says which class of a port sends next. Groups are names in Classes.
 type Scheduler struct {
 	Choice `yaml:",inline"`
-	Strict []string `yaml:"strict" doc:"groups that go first, the lowest class number before the next"`
-	Groups []string `yaml:"groups,omitempty" doc:"groups that the scheme serves; default: all others"`
+	Strict []string `yaml:"strict" follows:"the groups of kind control" doc:"groups that go first, the lowest class number before the next"`
+	Groups []string `yaml:"groups,omitempty" follows:"all others" doc:"groups that the scheme serves"`
 }
 
 // ECN is the marker of every port.
 type ECN struct {
 	Choice  `yaml:",inline"`
-	Classes []string `yaml:"classes,omitempty" doc:"groups that are marked; default: every lossless and lossy one"`
+	Classes []string `yaml:"classes,omitempty" follows:"the groups of kind lossless and lossy" doc:"groups that are marked"`
 	At      string   `yaml:"at" allowed:"dequeue,enqueue" doc:"when the queue is looked at: as a frame leaves or as it joins"`
 }
 
@@ -145,7 +145,7 @@ type Telemetry struct {
 // Ack is how data is acknowledged.
 type Ack struct {
 	Every int         `yaml:"every" doc:"packets per ACK"`
-	Class string      `yaml:"class" doc:"group in classes, whose first id is used; or same: the class of the data"`
+	Class string      `yaml:"class" follows:"the first group of kind control, by name" doc:"group in classes, whose first id is used; or same: the class of the data"`
 	Size  units.Bytes `yaml:"size" doc:"of the frame"`
 }
 
@@ -159,7 +159,7 @@ type CNP struct {
 type Reliability struct {
 	Name         string     `yaml:"name" allowed:"go-back-n,sack,irn" doc:"what is sent again: everything from the lost packet on (go-back-n), or what selective ACKs show to be missing, after three of them (sack, as TCP does) or at the first (irn)"`
 	Timeout      units.Time `yaml:"timeout" doc:"without progress, before packets are sent again; sack: before the first round-trip time is known; irn: RTO_high"`
-	MaxTimeout   units.Time `yaml:"max_timeout" doc:"bound of the doubling after each timeout"`
+	MaxTimeout   units.Time `yaml:"max_timeout" follows:"64ms, or timeout if that is more" doc:"bound of the doubling after each timeout"`
 	NackInterval units.Time `yaml:"nack_interval" doc:"go-back-n: shortest time between two NACKs for the same gap"`
 	MinRTO       units.Time `yaml:"min_rto" doc:"sack: least timeout that follows from round-trip times"`
 	RTOLow       units.Time `yaml:"rto_low" doc:"irn: timeout when few packets are in the network"`
@@ -172,7 +172,7 @@ type Receive struct {
 	Rate   units.Rate  `yaml:"rate" doc:"at which frames are taken; 0bps: at once"`
 	Buffer units.Bytes `yaml:"buffer" doc:"where they wait meanwhile; what does not fit is dropped. A host that is only stuck has room for its xoff and headroom beside it"`
 	Xoff   units.Bytes `yaml:"xoff" doc:"per class: the host pauses above it"`
-	Hosts  []string    `yaml:"hosts,omitempty" doc:"which ones; default: all"`
+	Hosts  []string    `yaml:"hosts,omitempty" follows:"all" doc:"which ones"`
 }
 
 // Workload is one generator of flows. The generator's own parameters stand beside
@@ -182,13 +182,13 @@ type Workload struct {
 	Generator string      `yaml:"generator" kind:"generator" doc:"how flows come about; its parameters stand beside it"`
 	Params    any         `yaml:"-" doc:"pointer to the generator's parameter struct"`
 	Load      Load        `yaml:"load,omitempty" doc:"how much is sent"`
-	Pairs     string      `yaml:"pairs,omitempty" doc:"which hosts talk to each other: any | other_rack | .."`
-	From      Selection   `yaml:"from,omitempty" doc:"hosts that send; default: all"`
-	To        Selection   `yaml:"to,omitempty" doc:"hosts that receive; default: all"`
-	Transport string      `yaml:"transport,omitempty" doc:"one of hosts.transports; default: what hosts say"`
-	Class     ClassChoice `yaml:"class" doc:"of the flows: an id, a group (its first id), {random: group}, or {shares: {1: 0.3, 4: 0.7}}; default: the lowest that carries data"`
-	Start     units.Time  `yaml:"start,omitempty" doc:"flows start from then on"`
-	Stop      units.Time  `yaml:"stop,omitempty" doc:"and before that; default: run.arrivals"`
+	Pairs     string      `yaml:"pairs,omitempty" follows:"by generator" doc:"which hosts talk to each other: any | other_rack | .."`
+	From      Selection   `yaml:"from,omitempty" follows:"all" doc:"hosts that send"`
+	To        Selection   `yaml:"to,omitempty" follows:"all" doc:"hosts that receive"`
+	Transport string      `yaml:"transport,omitempty" follows:"what hosts say" doc:"one of hosts.transports"`
+	Class     ClassChoice `yaml:"class" follows:"the lowest id that is not of kind control" doc:"of the flows: an id, a group (its first id), {random: group}, or {shares: {1: 0.3, 4: 0.7}}"`
+	Start     units.Time  `yaml:"start,omitempty" follows:"0s" doc:"flows start from then on"`
+	Stop      units.Time  `yaml:"stop,omitempty" follows:"run.arrivals" doc:"and before that"`
 }
 
 // Load is a share of a capacity.
@@ -243,7 +243,7 @@ type Run struct {
 // Measure is the window in which flows must start to count.
 type Measure struct {
 	From units.Time `yaml:"from" doc:"leaves out the warm-up"`
-	To   units.Time `yaml:"to" doc:"default: run.arrivals"`
+	To   units.Time `yaml:"to" follows:"run.arrivals" doc:"flows that start from then on do not count"`
 }
 
 // Stop ends a run.

@@ -18,6 +18,7 @@ type Key struct {
 	Name    string   `json:"name"`
 	Type    string   `json:"type"`
 	Default string   `json:"default,omitempty"` // as one writes it
+	Follows string   `json:"follows,omitempty"` // or in words, where other keys decide it
 	Allowed []string `json:"allowed,omitempty"` // words; none: not only certain ones
 	Doc     string   `json:"doc,omitempty"`
 	Keys    []Key    `json:"keys,omitempty"` // below it
@@ -57,7 +58,7 @@ func describe(v reflect.Value) []Key {
 		if !isKey(f) {
 			continue
 		}
-		k := Key{Name: strict.KeyOf(f), Type: typeName(f.Type), Allowed: strict.Allowed(f), Kind: f.Tag.Get("kind"), Doc: f.Tag.Get("doc")}
+		k := Key{Name: strict.KeyOf(f), Type: typeName(f.Type), Allowed: strict.Allowed(f), Kind: f.Tag.Get("kind"), Doc: f.Tag.Get("doc"), Follows: f.Tag.Get("follows")}
 		switch {
 		case f.Type == reflect.TypeFor[Choice]():
 			k.Kind, k.Type = k.Name, "scheme"
@@ -76,6 +77,7 @@ func describe(v reflect.Value) []Key {
 			k.Keys = describe(v.Field(i))
 		case (f.Type.Kind() == reflect.Slice || f.Type.Kind() == reflect.Map) && isStruct(f.Type.Elem()):
 			k.Keys = withoutDefaults(describe(reflect.New(f.Type.Elem()).Elem()))
+			k.Default = defaultText(v.Field(i))
 		default:
 			k.Default = defaultText(v.Field(i))
 		}

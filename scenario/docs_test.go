@@ -65,6 +65,9 @@ func TestDocsReference(t *testing.T) {
 	out.WriteString(head + mark + "\n## Keys\n")
 	for _, k := range Describe() {
 		fmt.Fprintf(&out, "\n### %s\n\n%s.\n", k.Name, strings.ToUpper(k.Doc[:1])+k.Doc[1:])
+		if k.Default != "" {
+			fmt.Fprintf(&out, "\nDefault: `%s`.\n", k.Default)
+		}
 		if len(k.Keys) == 0 {
 			fmt.Fprintf(&out, "\n%s\n", describeType(&k))
 			continue
@@ -128,7 +131,10 @@ func writeRows(out *bytes.Buffer, path string, keys []Key) {
 	for _, k := range keys {
 		at := strict.Join(path, k.Name)
 		def := ""
-		if k.Default != "" {
+		switch {
+		case k.Follows != "":
+			def = k.Follows
+		case k.Default != "":
 			def = "`" + k.Default + "`"
 		}
 		fmt.Fprintf(out, "| `%s` | %s | %s | %s |\n", at, describeType(&k), def, strings.ReplaceAll(k.Doc, "|", "\\|"))

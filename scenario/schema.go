@@ -159,8 +159,12 @@ func (w schemaWriter) properties(t reflect.Type, v reflect.Value) []property {
 		default:
 			s = w.of(f.Type, strict.KeyOf(f), value)
 		}
+		follows := f.Tag.Get("follows")
+		if follows != "" {
+			s.Description = strings.TrimPrefix(s.Description+"; default: "+follows, "; ")
+		}
 		s.Description = strings.Join(slices.DeleteFunc([]string{f.Tag.Get("doc"), s.Description}, func(s string) bool { return s == "" }), "; ")
-		if value.IsValid() {
+		if value.IsValid() && follows == "" {
 			s.Default = defaultOf(f.Type, value)
 		}
 		list = append(list, property{strict.KeyOf(f), s})

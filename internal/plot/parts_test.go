@@ -43,7 +43,7 @@ func TestTicks(t *testing.T) {
 		{"per cent", Axis{Unit: Percent}, []float64{0, 8}, false, true, 4, "0% 2% 4% 6% 8%", ""},
 		{"powers", Axis{Log: true}, []float64{1, 10000}, false, true, 5, "1 10 100 1000 10k", ""},
 		{"powers with units", Axis{Log: true, Unit: Bytes}, []float64{1e3, 1e7}, false, true, 5, "1 KB 10 KB 100 KB 1 MB 10 MB", ""},
-		{"powers of seconds", Axis{Log: true, Unit: Seconds}, []float64{1e-6, 1e-3}, false, true, 4, "1 µs 10 µs 100 µs 1 ms", ""},
+		{"powers of seconds", Axis{Log: true, Unit: Seconds}, []float64{1e-6, 1e-3}, false, true, 4, "1 us 10 us 100 us 1 ms", ""},
 		{"one decade", Axis{Log: true}, []float64{1, 20}, false, true, 5, "1 2 5 10 20", ""},
 		{"less than a decade", Axis{Log: true}, []float64{2, 4}, false, false, 4, "2.0 2.5 3.0 3.5 4.0", ""},
 		{"nothing", Axis{}, nil, false, true, 2, "0 0.5 1.0", ""},

@@ -274,7 +274,7 @@ type prefixes struct {
 
 var unitPrefixes = map[Unit]prefixes{
 	Plain:   {0, []string{"", "k", "M", "G", "T"}},
-	Seconds: {-12, []string{"ps", "ns", "µs", "ms", "s"}},
+	Seconds: {-12, []string{"ps", "ns", "us", "ms", "s"}},
 	Bytes:   {0, []string{"B", "KB", "MB", "GB", "TB"}},
 	BitRate: {0, []string{"bps", "Kbps", "Mbps", "Gbps", "Tbps"}},
 }

@@ -135,6 +135,19 @@ func (p Patch) Has(steps ...Step) bool {
 	return true
 }
 
+// Text returns what a patch holds below keys, as one would write it in a line.
+func (p Patch) Text(keys ...string) (string, bool) {
+	n := &Node{Shape: Mapping, Keys: p.keys}
+	for _, key := range keys {
+		i := slices.IndexFunc(n.Keys, func(e Entry) bool { return e.Key == key })
+		if i < 0 {
+			return "", false
+		}
+		n = n.Keys[i].Value
+	}
+	return text(n), true
+}
+
 // Set returns a patch with one key more, or with another value: a word below keys.
 // Where a value stands in the way it is the patch itself.
 func (p Patch) Set(word string, keys ...string) Patch {

@@ -1,0 +1,76 @@
+package scenario
+
+import (
+	"fmt"
+	"slices"
+	"sort"
+	"strings"
+
+	"github.com/xoff-net/xoff/workload"
+)
+
+// Schemes says in a line which schemes are at work: those of every switch and host,
+// and in brackets what overrides, and transports that a workload uses, have instead.
+// Plug points that do as usual, everywhere, are left out but for the first four.
+func (c *Config) Schemes() string {
+	s := &c.Switch
+	var list []string
+	add := func(what, name, usual string, others []string) {
+		if name == usual && len(others) == 0 {
+			return
+		}
+		if len(others) > 0 {
+			name += " (" + strings.Join(others, ", ") + ")"
+		}
+		list = append(list, what+" "+name)
+	}
+	add("flow control", s.FlowControl.Name, "", instead(s.Overrides, "flow_control"))
+	add("buffer policy", s.Policy.Name, "", instead(s.Overrides, "policy"))
+	add("congestion control", c.Hosts.CC.Name, "", append(instead(c.Hosts.Overrides, "cc"), c.transports("cc")...))
+	add("ECN", s.ECN.Name, "", instead(s.Overrides, "ecn"))
+	add("scheduler", s.Scheduler.Name, "dwrr", instead(s.Overrides, "scheduler"))
+	add("deadlock", s.Deadlock.Name, "none", instead(s.Overrides, "deadlock"))
+	add("routing", c.Routing.Name, "ecmp", instead(c.Routing.Overrides))
+	add("reliability", c.Hosts.Reliability.Name, "go-back-n", append(instead(c.Hosts.Overrides, "reliability"), c.transports("reliability")...))
+	return strings.Join(list, ", ")
+}
+
+// instead lists what overrides have below a key: the name of a scheme, or parameters.
+func instead(list []Override, key ...string) []string {
+	var words []string
+	for i := range list {
+		if what, ok := chosen(list[i].Keys, key...); ok {
+			words = append(words, what+" at "+list[i].Match)
+		}
+	}
+	return words
+}
+
+// chosen returns the name of a scheme in a patch, or the parameters that it changes.
+func chosen(p Patch, key ...string) (string, bool) {
+	if name, ok := p.Text(append(slices.Clone(key), "name")...); ok {
+		return name, true
+	}
+	return p.Text(key...)
+}
+
+// transports lists what the transports have below a key that workloads use.
+func (c *Config) transports(key string) []string {
+	used := make(map[string]bool)
+	for i := range c.Workload {
+		used[c.Workload[i].Transport] = true
+		if t, ok := c.Workload[i].Params.(*workload.Trace); ok {
+			for _, name := range t.Transports {
+				used[name] = true
+			}
+		}
+	}
+	var words []string
+	for name, v := range c.Hosts.Transports {
+		if what, ok := chosen(v.Keys, key); ok && used[name] {
+			words = append(words, fmt.Sprintf("%s by transport %s", what, name))
+		}
+	}
+	sort.Strings(words)
+	return words
+}
