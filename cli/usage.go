@@ -15,7 +15,6 @@ import (
 	"github.com/xoff-net/xoff/internal/sweep"
 	"github.com/xoff-net/xoff/run"
 	"github.com/xoff-net/xoff/scenario"
-	"github.com/xoff-net/xoff/scenario/build"
 )
 
 // This file is what the library of the command line leaves open: mistakes end
@@ -114,8 +113,8 @@ func complete(cmd *cobra.Command) {
 		completeFlag(cmd, s.Flag, schemeNames(s.Kind()))
 	}
 	completeWords(cmd, "metric", sweep.Candidates)
-	completeKeys(cmd, "set")
-	completeKeys(cmd, "vary")
+	completePaths(cmd, "set")
+	completePaths(cmd, "vary")
 	completeFlag(cmd, "invariants", run.Checking())
 	completeFlag(cmd, "engine", run.Engines())
 	completeFlag(cmd, "chip", chipNames())
@@ -142,6 +141,21 @@ func complete(cmd *cobra.Command) {
 	}
 }
 
+// completePaths completes the path of a `path=value`: of the scenario that the command
+// line names, or of one with every default. Values are left to the user: bash takes
+// the sign before them for the end of a word.
+func completePaths(cmd *cobra.Command, flag string) {
+	completeBy(cmd, flag, func(args []string, typed string) []string {
+		cfg := scenario.Default()
+		if len(args) > 0 && args[0] != "-" {
+			if own, err := scenario.ReadFile(args[0]); err == nil {
+				cfg = own
+			}
+		}
+		return cfg.Completions(typed)
+	})
+}
+
 func completeFlag(cmd *cobra.Command, flag string, values []string) {
 	if cmd.Flags().Lookup(flag) == nil {
 		return
@@ -162,27 +176,6 @@ func completeWords(cmd *cobra.Command, flag string, words func(args []string) []
 		var list []string
 		for _, w := range words(args) {
 			list = append(list, before+w)
-		}
-		return list
-	})
-}
-
-// completeKeys completes a key of the scenario that is named, or of the demo.
-func completeKeys(cmd *cobra.Command, flag string) {
-	completeBy(cmd, flag, func(args []string, typed string) []string {
-		if strings.Contains(typed, "=") {
-			return nil
-		}
-		cfg, err := build.Parse("demo.yaml", demoScenario)
-		if len(args) > 0 {
-			cfg, err = build.ReadFile(args[0])
-		}
-		if err != nil {
-			return nil
-		}
-		var list []string
-		for _, key := range sweep.Keys(cfg) {
-			list = append(list, key+"=")
 		}
 		return list
 	})

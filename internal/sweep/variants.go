@@ -169,19 +169,6 @@ func manifestVariants(folder string, m *Manifest, prefix bool) ([]*Variant, erro
 	return list, nil
 }
 
-// Keys lists the keys of a scenario with all defaults.
-func Keys(cfg *scenario.Config) []string {
-	text, err := cfg.Marshal()
-	if err != nil {
-		return nil
-	}
-	keys, err := flatten(text)
-	if err != nil {
-		return nil
-	}
-	return slices.Sorted(maps.Keys(keys))
-}
-
 // flatten returns the keys of a resolved scenario. The seed is no difference.
 func flatten(data []byte) (map[string]string, error) {
 	var doc any

@@ -1,0 +1,144 @@
+package scenario
+
+import (
+	"fmt"
+	"reflect"
+	"slices"
+	"strings"
+
+	"github.com/xoff-net/xoff/internal/strict"
+)
+
+// Completions returns how the path of a setting can go on, for shells: up to the next
+// dot, or to the sign before the value, each with what it means after a tab. Paths are
+// those of this scenario: parameters of its schemes, workloads by number and by name.
+func (c *Config) Completions(text string) []string {
+	w := &pathWalker{}
+	w.walk(reflect.ValueOf(c).Elem(), "", 0)
+	var list []string
+	for _, k := range w.keys {
+		// What is further below shows up when the text has come so far.
+		rest, ok := strings.CutPrefix(k.path, text)
+		if !ok || rest == "" || strings.Contains(strings.TrimSuffix(rest, "."), ".") {
+			continue
+		}
+		list = append(list, k.path+"\t"+k.doc)
+	}
+	return list
+}
+
+// pathWalker collects the paths of a scenario: a key that has others below it ends with
+// a dot, one that takes a value with an equals sign.
+type pathWalker struct{ keys []pathKey }
+
+type pathKey struct{ path, doc string }
+
+// maxNesting is more than scenarios have.
+const maxNesting = 8
+
+// walk adds what is below a value.
+func (w *pathWalker) walk(v reflect.Value, path string, depth int) {
+	if depth > maxNesting {
+		return
+	}
+	if load, ok := v.Addr().Interface().(*Workload); ok {
+		w.workload(load, v, path, depth)
+		return
+	}
+	switch v.Kind() {
+	case reflect.Struct:
+		if choice, ok := choiceIn(v); ok {
+			w.leaf(strict.Join(path, "name"), "one of "+strings.Join(schemeNames(kindAt(path)), ", "))
+			if v.Type() != reflect.TypeFor[Choice]() {
+				w.fields(v, path, depth, nil)
+			}
+			w.params(choice.Params, path, depth)
+			return
+		}
+		w.fields(v, path, depth, nil)
+	case reflect.Slice:
+		for i := range v.Len() {
+			w.inner(v.Index(i), fmt.Sprintf("%s[%d]", path, i), "item "+fmt.Sprint(i), depth)
+		}
+		named := false
+		for i := range v.Len() {
+			if name := v.Index(i).FieldByName("Name"); name.IsValid() && name.Kind() == reflect.String && strict.Name(name.String()) {
+				if !named {
+					named = true
+					w.keys = append(w.keys, pathKey{path + ".", "items by their names"})
+				}
+				w.inner(v.Index(i), strict.Join(path, name.String()), "item "+fmt.Sprint(i), depth)
+			}
+		}
+	case reflect.Map:
+		names := v.MapKeys()
+		slices.SortFunc(names, func(a, b reflect.Value) int { return strings.Compare(a.String(), b.String()) })
+		for _, name := range names {
+			item := reflect.New(v.Type().Elem()).Elem()
+			item.Set(v.MapIndex(name))
+			w.inner(item, strict.Join(path, name.String()), "", depth)
+		}
+	}
+}
+
+// fields adds the keys of a struct, or some of them.
+func (w *pathWalker) fields(v reflect.Value, path string, depth int, only []string) {
+	for i := range v.NumField() {
+		f := v.Type().Field(i)
+		if !isKey(f) || only != nil && !slices.Contains(only, strict.KeyOf(f)) {
+			continue
+		}
+		at, doc := strict.Join(path, strict.KeyOf(f)), f.Tag.Get("doc")
+		switch words := strict.Allowed(f); {
+		case words != nil:
+			w.leaf(at, "one of "+strings.Join(words, ", "))
+		case hasKeys(f.Type):
+			w.inner(v.Field(i), at, doc, depth)
+		default:
+			w.leaf(at, doc)
+		}
+	}
+}
+
+// workload adds the keys that a workload uses and the parameters of its generator.
+func (w *pathWalker) workload(load *Workload, v reflect.Value, path string, depth int) {
+	w.fields(v, path, depth, slices.DeleteFunc(load.UsedKeys(), func(key string) bool { return key == "generator" }))
+	w.leaf(strict.Join(path, "generator"), "one of "+strings.Join(schemeNames("generator"), ", "))
+	w.params(load.Params, path, depth)
+}
+
+func (w *pathWalker) params(params any, path string, depth int) {
+	if params != nil {
+		w.fields(reflect.ValueOf(params).Elem(), path, depth, nil)
+	}
+}
+
+// hasKeys reports whether paths lead into values of a type.
+func hasKeys(t reflect.Type) bool {
+	switch t {
+	case reflect.TypeFor[Override](), reflect.TypeFor[Variant]():
+		return false // what they can hold depends on what they change
+	}
+	switch t.Kind() {
+	case reflect.Struct:
+		return isStruct(t)
+	case reflect.Slice:
+		return hasKeys(t.Elem())
+	case reflect.Map:
+		return t.Key().Kind() == reflect.String && hasKeys(t.Elem())
+	}
+	return false
+}
+
+// inner adds a key with others below it. A list is also set as a whole.
+func (w *pathWalker) inner(v reflect.Value, path, doc string, depth int) {
+	if v.Kind() == reflect.Slice {
+		w.leaf(path, doc)
+		w.walk(v, path, depth+1)
+		return
+	}
+	w.keys = append(w.keys, pathKey{path + ".", doc})
+	w.walk(v, path, depth+1)
+}
+
+func (w *pathWalker) leaf(path, doc string) { w.keys = append(w.keys, pathKey{path + "=", doc}) }

@@ -1,0 +1,98 @@
+package scenario
+
+import (
+	"os"
+	"path/filepath"
+	"reflect"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// leaves follows completions to the paths that take a value.
+func leaves(t *testing.T, c *Config, text string, seen map[string]bool) []string {
+	var list []string
+	for _, s := range c.Completions(text) {
+		path, _, ok := strings.Cut(s, "\t")
+		if !ok || seen[path] || !strings.HasPrefix(path, text) || path == text {
+			t.Fatalf("%q is completed to %q", text, s)
+		}
+		seen[path] = true
+		if leaf, ok := strings.CutSuffix(path, "="); ok {
+			list = append(list, leaf)
+		} else {
+			list = append(list, leaves(t, c, path, seen)...)
+		}
+	}
+	return list
+}
+
+// Every path that completion leads to is one that can be set, in every example; and
+// it leads to the keys that the documents show.
+func TestCompletions(t *testing.T) {
+	files, err := filepath.Glob("../examples/*.yaml")
+	if err != nil || len(files) < 10 {
+		t.Fatalf("examples are %v, %v", files, err)
+	}
+	checked := make(map[string]bool)
+	for _, file := range files {
+		data, err := os.ReadFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		c, err := Parse(file, data)
+		if err != nil {
+			t.Fatal(err)
+		}
+		all := leaves(t, c, "", make(map[string]bool))
+		if len(all) < 90 {
+			t.Errorf("%s: completion leads to %d paths only", file, len(all))
+		}
+		for _, path := range all {
+			if checked[path] {
+				continue
+			}
+			checked[path] = true
+			_, err := Parse(file, data, path+"=zzz")
+			if err == nil {
+				continue
+			}
+			for _, wrong := range []string{"unknown key", "there is no item", "has no keys", "is not a key", "is not a setting", "unknown item"} {
+				if strings.Contains(err.Error(), wrong) {
+					t.Errorf("%s is completed, but cannot be set: %v", path, err)
+				}
+			}
+		}
+	}
+}
+
+func TestCompletionsLiteral(t *testing.T) {
+	c, err := Parse("a.yaml", []byte("workload: [{name: web, generator: poisson, sizes: 1KB, load: {share: 0.5, of: host_links}}]"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for text, want := range map[string][]string{
+		"sw":             {"switch."},
+		"switch.p":       {"switch.ports=", "switch.policy.", "switch.pfc."},
+		"switch.policy.": {"switch.policy.name=", "switch.policy.alpha=", "switch.policy.alpha_lossy="},
+		"workload":       {"workload=", "workload[0].", "workload."},
+		"workload.":      {"workload.web."},
+		"workload.web.l": {"workload.web.load."},
+		"hosts.cc.pre":   {"hosts.cc.preset="},
+		"classes.":       {"classes.control.", "classes.rdma."},
+		"nothing":        nil,
+		"seed=":          nil,
+	} {
+		var got []string
+		for _, s := range c.Completions(text) {
+			path, _, _ := strings.Cut(s, "\t")
+			got = append(got, path)
+		}
+		if !reflect.DeepEqual(got, want) {
+			t.Errorf("%q: got %v, want %v", text, got, want)
+		}
+	}
+	if i := slices.IndexFunc(c.Completions("run.stop."), func(s string) bool { return strings.HasPrefix(s, "run.stop.when=\tone of measured_flows_done,") }); i < 0 {
+		t.Error("the words of run.stop.when are not shown")
+	}
+}
