@@ -3,16 +3,13 @@ package sweep
 import (
 	"errors"
 	"fmt"
-	"maps"
 	"os"
 	"path/filepath"
-	"slices"
 	"strings"
 
 	"github.com/goccy/go-yaml"
 
 	"github.com/xoff-net/xoff/metrics"
-	"github.com/xoff-net/xoff/scenario"
 )
 
 // Variants makes a variant of every combination of values that has results.
