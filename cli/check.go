@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"strings"
+	"sync/atomic"
 	"text/tabwriter"
 	"time"
 
@@ -115,11 +116,15 @@ func (a *app) checked(cmd *cobra.Command, file string, settings []string, f *che
 		return nil, nil, wrap(exitInput, err)
 	}
 	m := a.newMeter()
+	var links atomic.Bool // are what it looks at now
+	waited := m.during(func(time.Duration) string { return "looks at flows, queues and routes" }, &links)
 	report, err := check.Run(cmd.Context(), survey, check.Options{Failures: f.failures, Flows: f.flows, Workers: a.workers, Progress: func(done, all uint64) {
+		links.Store(true)
 		m.show(func(passed time.Duration) string {
 			return fmt.Sprintf("%s of %s sets of failed links%s", count(done), count(all), timeLeft(float64(done)/float64(all), passed))
 		})
 	}})
+	waited()
 	m.clear()
 	switch {
 	case errors.Is(err, context.Canceled):

@@ -5,6 +5,7 @@ import (
 	"io"
 	"os"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/mattn/go-isatty"
@@ -98,6 +99,29 @@ func (m *meter) show(line func(passed time.Duration) string) {
 	}
 	m.next, m.shown = now.Add(lineEvery), true
 	fmt.Fprintf(m.out, "\r%s\x1b[K", text)
+}
+
+// during shows a line again and again, for work that does not say how far it is, until
+// there is something better to show or the function that it returns is called.
+func (m *meter) during(line func(passed time.Duration) string, better *atomic.Bool) (stop func()) {
+	over := make(chan struct{})
+	var wg sync.WaitGroup
+	wg.Go(func() {
+		tick := time.NewTicker(lineEvery)
+		defer tick.Stop()
+		for !better.Load() {
+			select {
+			case <-over:
+				return
+			case <-tick.C:
+				m.show(line)
+			}
+		}
+	})
+	return func() {
+		close(over)
+		wg.Wait()
+	}
 }
 
 // clear removes the line of a terminal.

@@ -136,30 +136,40 @@ func TestJoinedPorts(t *testing.T) {
 	}
 }
 
-// Failures with classes that are joined: on usual routes, class 1 from 0 to 2 and from 1
-// to 3, class 2 from 2 to 0 and from 3 to 1, go both ways around a ring of four, so that
-// two circles are there at once with joined ports and none without. A ring of three has
-// none in either; when a link fails, nothing is left of the circle.
-func TestJoinedFailures(t *testing.T) {
-	for _, c := range []struct{ switches, healthy, cyclic int }{{4, 2, -1}, {3, 0, 0}} {
-		g := graph(t, "ring", &topo.RingParams{Switches: c.switches, HostsPerSwitch: 1, HostLink: cable, FabricLink: cable})
-		f := NewFabric(g, nil, false)
-		f.join(func(int, int) bool { return true })
-		kinds := []*Traffic{{Classes: []uint8{1}, from: matrix(c.switches)}, {Classes: []uint8{2}, from: matrix(c.switches)}}
-		for from := range c.switches {
-			kinds[2*from/c.switches].from[(from+2)%c.switches][from] = true
+// Failures with classes that are joined. In a tree of 4 leaves and 2 spines, class 1 goes
+// between leaf0 and leaf3, class 2 between leaf1 and leaf2. When leaf0 and leaf3 have one
+// link each, to different spines, class 1 goes up again at leaf1 and leaf2, and closes
+// the loop of Fig. 16 of the DSH paper with class 2; likewise with leaf1 and leaf2. These
+// are 2 + 2 pairs of links, and no class alone closes a loop after any two failures.
+func TestJoinedFailuresOfTree(t *testing.T) {
+	f := NewFabric(topo.LeafSpine(4, 2, 1, cable, cable), nil, false)
+	f.join(func(int, int) bool { return true })
+	one, two := &Traffic{Classes: []uint8{1}, from: matrix(4)}, &Traffic{Classes: []uint8{2}, from: matrix(4)}
+	one.from[0][3], one.from[3][0], two.from[1][2], two.from[2][1] = true, true, true, true
+	for _, c := range []struct {
+		t    *Traffic
+		want int
+	}{{one, 0}, {two, 0}, {f.coupled([]*Traffic{one, two})[0], 4}} {
+		got, err := f.Failures(context.Background(), c.t, 2, 2, nil, nil)
+		if err != nil || got.Cyclic != c.want {
+			t.Errorf("%s: %+v, %v; want %d sets", classes(c.t.Classes), got, err, c.want)
 		}
-		both := f.coupled(kinds)[0]
-		list, _ := f.Cycles(both, nil)
-		if len(list) != c.healthy || !f.apart(both, nil) {
-			t.Errorf("%d switches: %d cycles, want %d", c.switches, len(list), c.healthy)
-		}
-		if c.cyclic < 0 {
-			continue
-		}
-		got, err := f.Failures(context.Background(), both, 1, 2, nil, nil)
-		if err != nil || got.Cyclic != c.cyclic {
-			t.Errorf("%d switches: %+v, %v", c.switches, got, err)
-		}
+	}
+}
+
+// On usual routes, class 1 from 0 to 2 and from 1 to 3, class 2 from 2 to 0 and from 3 to
+// 1 go both ways around a ring of four: two circles where ports join classes, and none
+// in either class.
+func TestJoinedRing(t *testing.T) {
+	g := graph(t, "ring", &topo.RingParams{Switches: 4, HostsPerSwitch: 1, HostLink: cable, FabricLink: cable})
+	f := NewFabric(g, nil, false)
+	f.join(func(int, int) bool { return true })
+	kinds := []*Traffic{{Classes: []uint8{1}, from: matrix(4)}, {Classes: []uint8{2}, from: matrix(4)}}
+	for from := range 4 {
+		kinds[from/2].from[(from+2)%4][from] = true
+	}
+	both := f.coupled(kinds)[0]
+	if list, _ := f.Cycles(both, nil); len(list) != 2 || !f.apart(both, nil) {
+		t.Errorf("cycles %+v", list)
 	}
 }
