@@ -50,7 +50,7 @@ func TestCompare(t *testing.T) {
 			[]string{"+problem headroom", "~problem headroom", "~problem headroom"},
 			[]string{"leaf0 and leaf1: 940000 B of buffer to share, were 910000 B", "spine0: 960000 B of buffer to share, were 940000 B"}, 3,
 		},
-		{"a second spine", strings.Replace(small, "spines: 1", "spines: 2", 1), small, Options{Failures: 1}, nil, []string{"-note cut off"}, 0},
+		{"a second spine", strings.Replace(small, "spines: 1", "spines: 2", 1), small, Options{Failures: 1}, nil, []string{"-note partition"}, 0},
 	} {
 		got := Compare(read(t, c.now, c.o), read(t, c.before, c.o))
 		better := changes(got.Better)

@@ -27,7 +27,7 @@ const (
 	OfClasses  Kind = "classes"
 	OfCycles   Kind = "cycles"
 	OfFailures Kind = "failures"
-	OfCutOff   Kind = "cut off"
+	OfCutOff   Kind = "partition"
 	OfPauses   Kind = "pauses"
 	OfFaults   Kind = "faults"
 	OfECN      Kind = "ecn"

@@ -76,7 +76,7 @@ func (c *checker) lateMarks() {
 		}
 		c.add(Finding{
 			Level: Note, Kind: OfECN, Where: c.where(ports), Classes: numbers(idsOf(k.classes)), Late: &of, What: what,
-			Fix: fmt.Sprintf("switch.ecn that marks above less (kmin below %d B), a larger threshold of switch.policy, or more buffer to share", of.Alone),
+			Fix: fmt.Sprintf("a lower threshold of switch.ecn (below %d B), a larger threshold of switch.policy, or more buffer to share", of.Alone),
 		})
 	}
 }
