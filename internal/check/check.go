@@ -11,7 +11,8 @@ import (
 // Level says how bad a finding is.
 type Level string
 
-// Levels. A note is worth knowing, but nothing is lost or stuck because of it.
+// Levels. A problem: frames can be lost or stuck, a run is refused, or something that
+// was asked for can have no effect. A note is worth knowing.
 const (
 	Problem Level = "problem"
 	Note    Level = "note"

@@ -1,6 +1,7 @@
 // Package check answers questions about a scenario before it runs: whether
 // headroom suffices, whether the buffer holds what is promised from it, whether
-// classes are treated alike on their way, and whether pauses can close a loop.
+// classes are treated alike on their way, whether marks come before pauses, whether
+// pauses can close a loop, how far they can spread, and what a change does to all that.
 package check
 
 import (
