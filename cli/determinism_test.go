@@ -55,7 +55,7 @@ func resultFiles(t *testing.T, flags ...string) map[string][]byte {
 		}
 		files[f.Name()] = data
 	}
-	if len(files) != 19 { // summary, report, scenario, three tables, twelve probes, and the list of them
+	if len(files) != 20 { // summary, report, scenario, four tables, twelve probes, and the list of them
 		t.Fatalf("%d files", len(files))
 	}
 	return files

@@ -32,6 +32,7 @@ func (a *app) print(done *run.Result, bySize bool) error {
 	w.flows(s, bySize)
 	w.operations(s)
 	w.network(b, s)
+	w.expected(done.Expected)
 	if done.Unwritten == nil {
 		w.files(done.Folder, done.Files)
 	}
@@ -250,6 +251,26 @@ func goodput(t *metrics.Throughput) string {
 
 // humanRate prints a rate with three digits.
 func humanRate(bps float64) string { return units.Human(bps, "bps", "Kbps", "Mbps", "Gbps", "Tbps") }
+
+// expected shows what was expected of the run.
+func (w *sheet) expected(list []run.Expected) {
+	if len(list) == 0 {
+		return
+	}
+	held := 0
+	for i := range list {
+		if list[i].Holds {
+			held++
+		}
+	}
+	w.line("expected\t%d of %d hold", held, len(list))
+	for i := range list {
+		if !list[i].Holds {
+			w.line("\t%s", color.RedString("%s", &list[i]))
+		}
+	}
+	w.line("")
+}
 
 // deadlock says whether there was one. A run that nobody watched says nothing when
 // there is none at its end.

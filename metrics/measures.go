@@ -100,6 +100,10 @@ func CheckNames(names, known []string) error {
 // them, into those of summary.json.
 func FullNames(names, known []string) ([]string, error) {
 	titles := Titles(known)
+	swapped := make([]string, len(titles))
+	for i, t := range titles {
+		swapped[i] = maxLast(t)
+	}
 	var list []string
 	for _, n := range names {
 		i := slices.Index(known, n)
@@ -107,11 +111,23 @@ func FullNames(names, known []string) ([]string, error) {
 			i = slices.Index(titles, n)
 		}
 		if i < 0 {
+			i = slices.Index(swapped, n)
+		}
+		if i < 0 {
 			return nil, unknownMetric(n, titles)
 		}
 		list = append(list, known[i])
 	}
 	return list, nil
+}
+
+// maxLast writes a.max_b as a.b.max, like the maxima of distributions.
+func maxLast(name string) string {
+	at := strings.LastIndexByte(name, '.') + 1
+	if rest, ok := strings.CutPrefix(name[at:], "max_"); ok {
+		return name[:at] + rest + ".max"
+	}
+	return name
 }
 
 func unknownMetric(name string, known []string) error {
@@ -134,11 +150,11 @@ func unknownMetric(name string, known []string) error {
 // Format prints a value of a metric for people.
 func Format(name string, v float64) string {
 	switch {
-	case strings.Contains(name, "_ps.") || strings.HasSuffix(name, "_ps"):
+	case isTime(name):
 		return units.Human(v, "ps", "ns", "us", "ms", "s")
 	case strings.HasSuffix(name, "_bytes"):
 		return units.Human(v, "B", "KB", "MB", "GB", "TB")
-	case strings.Contains(name, "_bps.") || strings.HasSuffix(name, "_bps"):
+	case isRate(name):
 		return units.Human(v, "bps", "Kbps", "Mbps", "Gbps", "Tbps")
 	case strings.Contains(name, "slowdown."):
 		return fmt.Sprintf("%.2f", v)

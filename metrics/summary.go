@@ -126,22 +126,28 @@ type Invariants struct {
 
 // Summarize computes the summary of a run.
 func (o *Outcome) Summarize() *Summary {
+	s := o.Counters()
+	s.Schema, s.Scenario, s.Seed, s.End, s.Partial = SchemaVersion, o.Scenario, o.Seed, o.End, o.Partial
+	s.Deadlock, s.PauseTrees, s.Invariants = o.deadlock(), o.pauseTrees(), o.invariants()
+	o.groupFlows(s)
+	s.Operations, s.Links = o.operationsOf(every), o.links()
+	return s
+}
+
+// Counters is the part of a summary that nodes count themselves: it needs no look at
+// flows and is cheap at any time.
+func (o *Outcome) Counters() *Summary {
 	t := &o.Totals
-	s := &Summary{
-		Schema: SchemaVersion, Scenario: o.Scenario, Seed: o.Seed, End: o.End, Partial: o.Partial,
-		Pauses: pausesOf(t), Deadlock: o.deadlock(), PauseTrees: o.pauseTrees(),
+	return &Summary{
+		Pauses: pausesOf(t),
 		Drops: Drops{
 			Lossless: t.Drops[probe.Lossless], Broken: t.Broken, Overflow: t.Drops[probe.Overflow], NoRoute: t.Drops[probe.NoRoute],
 			Handler: t.Drops[probe.Handler], Link: t.Drops[probe.Corrupt],
 		},
-		Transport:  Transport{Retransmissions: t.Resent, Timeouts: t.Timeouts, Nacks: t.Nacks, CNPs: t.CNPs},
-		Network:    Network{Hops: t.Hops, Control: t.Control, Marks: t.Marks, Forced: t.Forced},
-		Buffer:     Buffer{Peak: t.PeakUsed, PeakHeadroom: t.PeakHead},
-		Invariants: o.invariants(),
+		Transport: Transport{Retransmissions: t.Resent, Timeouts: t.Timeouts, Nacks: t.Nacks, CNPs: t.CNPs},
+		Network:   Network{Hops: t.Hops, Control: t.Control, Marks: t.Marks, Forced: t.Forced},
+		Buffer:    Buffer{Peak: t.PeakUsed, PeakHeadroom: t.PeakHead},
 	}
-	o.groupFlows(s)
-	s.Operations, s.Links = o.operationsOf(every), o.links()
-	return s
 }
 
 func (o *Outcome) invariants() Invariants {

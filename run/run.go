@@ -104,26 +104,33 @@ type engine interface {
 type Run struct {
 	Built *build.Built
 
-	opts   Options
-	engine engine
-	record recorder
-	cancel context.CancelCauseFunc
+	opts    Options
+	engine  engine
+	record  recorder
+	cancel  context.CancelCauseFunc
+	aborted bool // an expectation broke that ends the run
 }
 
 // Result is a run that ended.
 type Result struct {
-	Built   *build.Built
-	Outcome *metrics.Outcome // flow by flow and port by port
-	Summary *metrics.Summary
-	Wall    time.Duration
-	Verdict Verdict
-	Folder  string // that the files are in: that of the options, or NAME-2 and so on if another scenario's results are there
-	Files   []File // that were written
+	Built    *build.Built
+	Outcome  *metrics.Outcome // flow by flow and port by port
+	Summary  *metrics.Summary
+	Wall     time.Duration
+	Verdict  Verdict
+	Expected []Expected // what was expected, in order
+	Folder   string     // that the files are in: that of the options, or NAME-2 and so on if another scenario's results are there
+	Files    []File     // that were written
 	// Unwritten is why the results are not in their folder; nil: they are, or none was
 	// named.
 	Unwritten error
 	NoReport  error // why there is no report, though one was wanted
+	found     Verdict
 }
+
+// Found is the verdict without what the scenario expects, which is no part of the
+// results.
+func (r *Result) Found() Verdict { return r.found }
 
 // Scenario runs a scenario. An error means that there are no results: the scenario
 // has a mistake (an *scenario.InputError), or the machine failed. A run that is
@@ -180,6 +187,7 @@ func Prepare(built *build.Built, o Options) (*Run, error) {
 			return nil, err
 		}
 	}
+	r.watchExpectations()
 	var err error
 	switch o.Engine {
 	case Oracle:
@@ -248,11 +256,14 @@ func (r *Run) Start(ctx context.Context) (*Result, error) {
 	if err != nil && !errors.Is(err, context.Canceled) {
 		return nil, err
 	}
-	outcome := r.Built.Outcome(end, r.engine.Totals(), r.engine.Fabric(), err != nil)
+	outcome := r.Built.Outcome(end, r.engine.Totals(), r.engine.Fabric(), err != nil || r.aborted)
 	done := &Result{Built: r.Built, Outcome: outcome, Summary: outcome.Summarize(), Wall: wall, Folder: to.name()}
 	done.Unwritten = r.write(to, end, outcome, done)
 	done.Files = to.listed()
-	done.Verdict = judge(outer, r.Built, done.Summary, r.opts.Invariants, done.Folder)
+	done.found = judge(outer, r.Built, done.Summary, r.opts.Invariants, done.Folder)
+	done.found.Aborted = r.aborted
+	done.Expected = Judge(r.Built.Expect, done.Summary)
+	done.Verdict = done.found.Expecting(done.Expected)
 	return done, nil
 }
 

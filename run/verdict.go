@@ -25,6 +25,8 @@ type Verdict struct {
 	// Unfinished are flows that the run should have waited for, had stop.at_most not
 	// ended it.
 	Unfinished int `json:"unfinished,omitempty"`
+	// Aborted says that an expectation ended the run: its results are partial.
+	Aborted bool `json:"aborted,omitempty"`
 }
 
 // judge turns what a run found into a verdict.

@@ -24,6 +24,7 @@ type Config struct {
 	Compat   Compat           `yaml:"compat,omitempty" doc:"quirks of other simulators, to agree with their results"`
 	Probes   []Probe          `yaml:"probes,omitempty" doc:"what is watched while the run goes"`
 	Output   Output           `yaml:"output" doc:"what is written"`
+	Expect   []Expectation    `yaml:"expect,omitempty" doc:"what the run must show, or its exit code is 1: conditions such as drops.lossless == 0"`
 
 	places *strict.Places // where the keys were written; nil when no file was read
 }

@@ -151,6 +151,8 @@ func typeName(t reflect.Type) string {
 		return "class"
 	case reflect.TypeFor[Selection]():
 		return "hosts"
+	case reflect.TypeFor[Expectation]():
+		return "condition"
 	}
 	if reflect.PointerTo(t).Implements(reflect.TypeFor[encoding.TextUnmarshaler]()) {
 		return strings.ToLower(t.Name())

@@ -71,6 +71,8 @@ func (e encoder) of(key string, v, usual reflect.Value) (any, error) {
 		return t.Keys.Plain(), nil
 	case ClassChoice:
 		return t.plain(), nil
+	case Expectation:
+		return t.plain(), nil
 	case encoding.TextMarshaler:
 		text, err := t.MarshalText()
 		return string(text), err

@@ -111,6 +111,8 @@ func forms(pointer any) any {
 		return selectionForm{t}
 	case *ClassChoice:
 		return classForm{t}
+	case *Expectation:
+		return expectForm{t}
 	}
 	return nil
 }

@@ -51,6 +51,8 @@ func (w schemaWriter) of(t reflect.Type, key string, v reflect.Value) *jsonschem
 		return &jsonschema.Schema{AnyOf: []*jsonschema.Schema{{Type: "string"}, {Type: "array", Items: &jsonschema.Schema{Type: "string"}}}}
 	case reflect.TypeFor[Workload]():
 		return w.workload()
+	case reflect.TypeFor[Expectation]():
+		return &jsonschema.Schema{AnyOf: []*jsonschema.Schema{{Type: "string"}, object(true, w.properties(t, v)...)}}
 	}
 	if t == reflect.TypeFor[Scheduler]() {
 		return w.scheduler(v)

@@ -63,6 +63,7 @@ type Point struct {
 
 	Folder string // name below the folder of points
 	Key    Key
+	expect []build.Expectation
 }
 
 // Size is the number of points.

@@ -5,19 +5,12 @@ import (
 
 	"github.com/xoff-net/xoff/metrics"
 	"github.com/xoff-net/xoff/scenario"
-	"github.com/xoff-net/xoff/scenario/build"
-	"github.com/xoff-net/xoff/sim"
 )
 
 // DefaultMetrics are the columns of a sweep's table.
 var DefaultMetrics = []string{
 	"flows.finished", "flows.unfinished", "fct_ps.p50", "fct_ps.p99", "slowdown.p50", "slowdown.p99",
 	"pauses.pauses", "drops.lossless", "buffer.peak_bytes",
-}
-
-// metricNames returns what the summary of a run will hold.
-func metricNames(b *build.Built) []string {
-	return metrics.MeasureNames(metrics.Measures(b.Outcome(0, sim.Totals{}, sim.Fabric{}, false).Summarize()))
 }
 
 // Candidates lists the metrics that results of a scenario file, or those in a folder,

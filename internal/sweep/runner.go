@@ -111,9 +111,10 @@ func (r *Runner) prepare(p *Point, program, options string) ([]string, error) {
 	if err != nil {
 		return nil, p.Config.Locate(err)
 	}
+	p.expect = built.Expect
 	hash, err := hashScenario(built)
 	p.Key = Key{Scenario: hash, Executable: program, Options: options}
-	return metricNames(built), err
+	return built.MetricNames(), err
 }
 
 // union keeps the order of the first list and adds what later ones have more.
@@ -160,7 +161,7 @@ func (r *Runner) Sweep(ctx context.Context, points []*Point) ([]Row, error) {
 	s.state.Total = len(points)
 	var open []*Point
 	for _, p := range points {
-		if row, ok := r.Store.load(p); ok {
+		if row, ok := r.Store.load(p); ok && !row.Verdict.Aborted {
 			s.rows[p.Index] = row
 			s.state.Done++
 			s.state.Reused++

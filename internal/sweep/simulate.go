@@ -53,5 +53,5 @@ func simulate(ctx context.Context, job *Job, o run.Options) (run.Verdict, error)
 	if done.Unwritten != nil {
 		return run.Verdict{}, &run.WriteError{Err: done.Unwritten}
 	}
-	return done.Verdict, nil
+	return done.Found(), nil
 }

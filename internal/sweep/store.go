@@ -257,7 +257,8 @@ func (s *Store) load(p *Point) (Row, bool) {
 	if err != nil {
 		return Row{}, false
 	}
-	return Row{Point: p, Summary: summary, Verdict: record.Verdict, Seconds: record.Seconds}, true
+	verdict := record.Verdict.Expecting(run.Judge(p.expect, summary))
+	return Row{Point: p, Summary: summary, Verdict: verdict, Seconds: record.Seconds}, true
 }
 
 func readJSON(path string, v any) error {

@@ -31,6 +31,7 @@ type Built struct {
 	Ideal     []units.Time        // of each flow: its completion time in an empty network
 	Checks    []*dataplane.Checks // nil when invariants are off
 	Probes    []*metrics.Series
+	Expect    []Expectation // what the run must show
 
 	layout  *layout.Layout
 	first   []int32 // of each flow: by whose start it counts; nil: by its own
@@ -136,7 +137,10 @@ func (b *builder) build() error {
 	if err := b.switches(spec); err != nil {
 		return err
 	}
-	return b.hosts(spec)
+	if err := b.hosts(spec); err != nil {
+		return err
+	}
+	return b.expect()
 }
 
 // cables wires the links, with their faults.

@@ -1,0 +1,62 @@
+package scenario
+
+import (
+	"reflect"
+
+	"github.com/goccy/go-yaml"
+
+	"github.com/xoff-net/xoff/internal/strict"
+)
+
+// Expectation is what a run must show, which makes a scenario a test of a network. It
+// changes no result.
+type Expectation struct {
+	That  string `yaml:"that" doc:"a metric, a comparison and a value: slowdown.p99 < 5"`
+	Abort bool   `yaml:"abort,omitempty" doc:"the run ends when this is broken: for counts of pauses, drops, retransmissions, frames and peaks of buffers that are bounded from above"`
+}
+
+// expectForm is how an Expectation is written: `drops.lossless == 0` or
+// `{that: drops.lossless == 0, abort: true}`.
+type expectForm struct{ *Expectation }
+
+// Decode implements strict.Form.
+func (e expectForm) Decode(d *strict.Decoder, n *strict.Node, path string) error {
+	*e.Expectation = Expectation{}
+	if n.Shape == strict.Word && n.Text != "" {
+		e.That = n.Text
+		return nil
+	}
+	if n.Shape != strict.Mapping {
+		return d.Mismatch(n, path, "a condition such as `slowdown.p99 < 5`, or {that: drops.lossless == 0, abort: true}")
+	}
+	entries, err := d.Entries(n, path)
+	if err != nil {
+		return err
+	}
+	for _, x := range entries {
+		at := strict.Join(path, x.Key)
+		d.Note(at, x)
+		switch x.Key {
+		case "that":
+			err = d.Value(x.Value, at, reflect.ValueOf(&e.That).Elem())
+		case "abort":
+			err = d.Value(x.Value, at, reflect.ValueOf(&e.Abort).Elem())
+		default:
+			err = d.Fail(x.At, at, "unknown key %q; allowed: that, abort", x.Key)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	if e.That == "" {
+		return d.Fail(n.At, path, "nothing is expected; allowed: that, with a condition such as slowdown.p99 < 5")
+	}
+	return nil
+}
+
+func (e Expectation) plain() any {
+	if e.Abort {
+		return yaml.MapSlice{{Key: "that", Value: e.That}, {Key: "abort", Value: true}}
+	}
+	return e.That
+}
