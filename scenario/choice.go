@@ -48,13 +48,22 @@ type stated interface{ Stated(key string) }
 // holds one has keys of its own beside it: `{name: red, classes: [rdma], kmin: 100KB}`.
 type choiceForm struct {
 	*Choice
+	kind   string        // plug point; empty: that of the key
 	holder reflect.Value // not valid: there is none
 	beside []string      // its keys
 }
 
+// kindAt returns the plug point of a choice that is written at a path.
+func (c choiceForm) kindAt(path string) string {
+	if c.kind != "" {
+		return c.kind
+	}
+	return kindAt(path)
+}
+
 // holding returns the form of a struct that holds a choice.
 func holding(holder any, c *Choice, beside []string) choiceForm {
-	return choiceForm{c, reflect.ValueOf(holder).Elem(), beside}
+	return choiceForm{Choice: c, holder: reflect.ValueOf(holder).Elem(), beside: beside}
 }
 
 // Keys of choices that are not the scheme's.
@@ -83,7 +92,8 @@ func (c choiceForm) DecodeKeys(d *strict.Decoder, entries []strict.Entry, path s
 	if c.Params == nil {
 		if len(rest) > 0 {
 			key := rest[0].Key
-			return d.Fail(rest[0].At, path, "%s %s has no parameter %q%s; allowed: %s", kindAt(path), c.Name, key, registry.DidYouMean(key, beside), strings.Join(beside, ", "))
+			return d.Fail(rest[0].At, path, "%s %s has no parameter %q%s; allowed: %s",
+				c.kindAt(path), c.Name, key, registry.DidYouMean(key, beside), strings.Join(beside, ", "))
 		}
 		return nil
 	}
@@ -129,7 +139,7 @@ func (c choiceForm) decodeName(d *strict.Decoder, entries []strict.Entry, path s
 		if err := d.Value(e.Value, at, reflect.ValueOf(&c.Name).Elem()); err != nil {
 			return err
 		}
-		s, err := findScheme(kindAt(path), c.Name)
+		s, err := findScheme(c.kindAt(path), c.Name)
 		if err != nil {
 			return d.Fail(e.Value.At, at, "%w", err)
 		}

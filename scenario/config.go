@@ -110,9 +110,9 @@ type ECN struct {
 // Routing chooses the router of every switch.
 type Routing struct {
 	Choice       `yaml:",inline"`
-	RerouteAfter units.Time `yaml:"reroute_after" doc:"how long after a link event the tables follow"`
-	Pinned       []Pin      `yaml:"pinned,omitempty" doc:"routes of single flows"`
-	Overrides    []Override `yaml:"overrides,omitempty" doc:"exceptions: another router, or other parameters, for the switches that match; the last one wins"`
+	RerouteAfter units.Time `yaml:"reroute_after" scope:"fabric" doc:"how long after a link event the tables follow"`
+	Pinned       []Pin      `yaml:"pinned,omitempty" scope:"fabric" doc:"routes of single flows"`
+	Overrides    []Override `yaml:"overrides,omitempty" scope:"fabric" doc:"exceptions: another router, or other parameters, for the switches that match; the last one wins"`
 }
 
 // Pin gives the data of flows from some hosts to others a route of its own.

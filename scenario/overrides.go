@@ -104,3 +104,9 @@ func (variantForm) Example(string, string) string { return "{cc: {name: cubic}, 
 func (c *Config) Apply(p Patch, path string, into any) error {
 	return p.Apply(c.decoder(), path, reflect.ValueOf(into).Elem())
 }
+
+// ApplyRouting reads a patch on top of the router of a switch: another one, or other
+// parameters.
+func (c *Config) ApplyRouting(p Patch, path string, into *Routing) error {
+	return p.ApplyKeyed(c.decoder(), path, choiceForm{Choice: &into.Choice, kind: "routing"})
+}

@@ -302,7 +302,7 @@ func (w schemaWriter) variants(t reflect.Type) *jsonschema.Schema {
 }
 
 // overrides is a list of exceptions: a pattern, and keys of the struct that holds
-// them.
+// them; of routing, a router with its parameters.
 func (w schemaWriter) overrides(t reflect.Type) *jsonschema.Schema {
 	match := &jsonschema.Schema{Type: "string", Description: "a pattern of names: * is any text, ? one character, [0-3] one of these"}
 	list := []property{{"match", match}}
@@ -311,5 +311,12 @@ func (w schemaWriter) overrides(t reflect.Type) *jsonschema.Schema {
 			list = append(list, p)
 		}
 	}
-	return &jsonschema.Schema{Type: "array", Items: object(true, list...)}
+	if t != reflect.TypeFor[Routing]() {
+		return &jsonschema.Schema{Type: "array", Items: object(true, list...)}
+	}
+	routers := (schemaWriter{}).choice("routing", reflect.Value{}, list)
+	for _, r := range routers.AnyOf {
+		r.Required = []string{"match"}
+	}
+	return &jsonschema.Schema{Type: "array", Items: routers}
 }

@@ -160,7 +160,7 @@ func (s *Settings) forRouting(c *scenario.Config, g *topo.Graph) error {
 			here := &RouteSetting{Routing: c.Routing, By: by}
 			here.Detach()
 			for _, i := range by {
-				if err := c.Apply(list[i].Keys, fmt.Sprintf("routing.overrides[%d]", i), &here.Routing); err != nil {
+				if err := c.ApplyRouting(list[i].Keys, fmt.Sprintf("routing.overrides[%d]", i), &here.Routing); err != nil {
 					return err
 				}
 			}
@@ -258,11 +258,13 @@ func checkPatterns(list string, overrides []scenario.Override, keys func(*scenar
 		}
 		all, allowed, of := keys(o)
 		for _, k := range o.Keys.Keys() {
-			if allowed == nil || slices.Contains(allowed, k) {
+			switch {
+			case slices.Contains(allowed, k):
 				continue
-			}
-			if slices.Contains(all, k) {
+			case slices.Contains(all, k):
 				return strict.Atf(at+"."+k, "%s cannot be set for %s; allowed: %s", k, of, strings.Join(allowed, ", "))
+			case slices.Contains(allowed, schemeParameters):
+				continue
 			}
 			return &strict.Error{Path: at, Err: registry.Unknown("key", k, append([]string{"match"}, allowed...)), Key: k}
 		}
@@ -285,8 +287,13 @@ func perHostKeys(*scenario.Override) (all, allowed []string, of string) {
 	return strict.KeyNames(t), strict.KeysWithin(t, "transport", ""), "a single host"
 }
 
-// perRouterKeys are those of the router that is chosen: reading them tells.
-func perRouterKeys(*scenario.Override) (all, allowed []string, of string) { return nil, nil, "" }
+// schemeParameters stands for keys of the scheme that is chosen: reading them tells.
+const schemeParameters = "parameters of the router"
+
+// perRouterKeys are the name of a router and its parameters.
+func perRouterKeys(*scenario.Override) (all, allowed []string, of string) {
+	return strict.KeyNames(reflect.TypeFor[scenario.Routing]()), []string{"name", schemeParameters}, "a single switch"
+}
 
 // noMatch says that an override of switches or ports does nothing.
 func noMatch(g *topo.Graph, list string, i int, o *scenario.Override) error {
@@ -311,11 +318,6 @@ func noHostMatch(g *topo.Graph, i int, o *scenario.Override) error {
 // OfSwitch moves an error about a key of switch to the override that gave the key.
 func (l *Layout) OfSwitch(s *Setting, err error) error {
 	return relocate(err, "switch", l.Config.Switch.Overrides, s.By)
-}
-
-// OfRouting does the same for keys of routing.
-func (l *Layout) OfRouting(r *RouteSetting, err error) error {
-	return relocate(err, "routing", l.Config.Routing.Overrides, r.By)
 }
 
 // OfHost does the same for hosts, whose transports can give keys, too.

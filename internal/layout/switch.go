@@ -76,7 +76,7 @@ func (l *Layout) Router(node int, env route.Env) (route.Router, error) {
 	}
 	r, err := e.New(cfg.Params, env)
 	if err != nil {
-		return nil, cfg.Wrong("routing", err)
+		return nil, relocate(cfg.Wrong("routing", err), "routing", l.Config.Routing.Overrides, cfg.By)
 	}
 	return r, nil
 }

@@ -205,6 +205,13 @@ func (p Patch) Apply(d *Decoder, path string, into reflect.Value) error {
 	return again.Fields(p.keys, path, into, nil)
 }
 
+// ApplyKeyed is Apply for what reads its keys itself.
+func (p Patch) ApplyKeyed(d *Decoder, path string, into Keyed) error {
+	again := *d
+	again.Places = nil
+	return into.DecodeKeys(&again, p.keys, path)
+}
+
 // String returns the patch as one would write it in a line.
 func (p Patch) String() string { return text(&Node{Shape: Mapping, Keys: p.keys}) }
 

@@ -346,7 +346,7 @@ func (f fabric) checkRouting() error {
 		}
 		view := mmu.NewLedger(mmu.Spec{Ports: len(ends)}).View()
 		if _, err := f.Router(node, route.NewEnv(route.NewTable(f.Graph.Nodes()), view, rates, 0)); err != nil {
-			return f.OfRouting(here, err)
+			return err
 		}
 	}
 	if err := strict.Span("routing.reroute_after", r.RerouteAfter); err != nil {

@@ -2,12 +2,15 @@ package build
 
 import (
 	"reflect"
+	"slices"
 	"strings"
 	"testing"
 
 	"github.com/xoff-net/xoff/base/link"
 	"github.com/xoff-net/xoff/base/units"
+	"github.com/xoff-net/xoff/internal/layout"
 	"github.com/xoff-net/xoff/scenario"
+	"github.com/xoff-net/xoff/scheme/route"
 )
 
 // Two leaves of two hosts and two spines: ports 0 and 1 of a leaf lead to hosts,
@@ -258,4 +261,49 @@ workload: [{name: w, generator: flows, flows: [{from: host0, to: host1, size: 1K
 	if err == nil || !strings.HasPrefix(err.Error(), "--set switch.overrides[0].buffer.size=1KB: switch.overrides[0].buffer.size: private segments and headroom of leaf0") {
 		t.Errorf("got %v", err)
 	}
+}
+
+// A switch may have another router than the others, or the same with other parameters;
+// --set reaches it, and it is written and read back.
+func TestRoutingOverrides(t *testing.T) {
+	const text = small22 + `
+routing:
+  name: flowlet
+  gap: 20us
+  reroute_after: 7us
+  overrides:
+    - {match: leaf0, name: ecmp}
+    - {match: "spine*", gap: 5us}
+    - {match: spine1, name: adaptive, gap: 50us}
+`
+	gap := func(s *scenario.Routing) string {
+		if p, ok := s.Params.(*route.FlowletParams); ok {
+			return p.Gap.String()
+		}
+		return "none"
+	}
+	check := func(c *scenario.Config, want map[string]string) {
+		t.Helper()
+		l, err := layout.New(c)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for name, want := range want {
+			here := l.RoutingAt(slices.Index(l.Graph.Names, name))
+			if got := here.Name + " " + gap(&here.Routing); got != want {
+				t.Errorf("%s routes by %s; want %s", name, got, want)
+			}
+		}
+	}
+	want := map[string]string{"leaf0": "ecmp none", "leaf1": "flowlet 20us", "spine0": "flowlet 5us", "spine1": "adaptive 50us"}
+	c := parse(t, text)
+	check(c, want)
+	resolved, err := c.Marshal()
+	if err != nil {
+		t.Fatal(err)
+	}
+	check(parse(t, string(resolved)), want)
+	want["leaf0"] = "spray none"
+	check(parse(t, text, "routing.overrides[0].name=spray"), want)
+	build(t, text)
 }

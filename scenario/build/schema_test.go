@@ -81,6 +81,10 @@ switch:
     - {match: "leaf0.port1", flow_control: {name: none}, scheduler: {quanta: {1: 3KB}}}
 hosts:
   overrides: [{match: "host1", payload: 512B, cc: {name: fixed, rate: 1.5Gbps}}]
+routing:
+  name: flowlet
+  gap: 20us
+  overrides: [{match: leaf0, name: ecmp}, {match: spine0, gap: 5us}, {match: "leaf*", name: adaptive, gap: 50us}]
 `)}
 	for _, name := range files {
 		if texts[name], err = os.ReadFile(name); err != nil {
@@ -119,6 +123,8 @@ func TestSchemaRefuses(t *testing.T) {
 		"hosts: {cc: {name: dcqcn, preset: x}}", "hosts: {cc: {name: none, rate: 1Gbps}}", "hosts: {reliability: {name: hope}}",
 		"routing: {name: luck}", "seed: -1", "classes: {a: {ids: [x], kind: lossless}}", "classes: {a: {ids: [1], kind: b}}",
 		"switch: {overrides: [{buffer: {size: 3KB}}]}", "switch: {overrides: [{match: x, colour: red}]}", "switch: {overrides: [{match: x, wire_overhead: 3B}]}",
+		"routing: {overrides: [{name: ecmp}]}", "routing: {overrides: [{match: leaf0, name: luck}]}",
+		"routing: {overrides: [{match: leaf0, name: ecmp, gap: 3us}]}", "routing: {overrides: [{match: leaf0, reroute_after: 3us}]}",
 		"run: {arrivals: soon}", "run: {stop: {when: bored}}", "faults: {at: 3us}",
 	} {
 		doc, err := asJSON([]byte(text))
