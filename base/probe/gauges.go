@@ -40,6 +40,21 @@ func newGauges(params any) (*Kind, error) {
 	}, nil
 }
 
+// newFlowControlGauges is the probe of scenarios that were written when only one flow
+// control had numbers to show. Schemes leave out what has nothing to show, so that zeros
+// changes nothing.
+func newFlowControlGauges(params any) (*Kind, error) {
+	s := params.(*SampleParams)
+	if err := s.check(); err != nil {
+		return nil, err
+	}
+	k, err := newGauges(&GaugeParams{Every: s.Every, Of: []string{FlowControl.String()}})
+	if err == nil {
+		k.At = Switches
+	}
+	return k, err
+}
+
 // gauges samples whatever numbers the schemes of a node show of themselves.
 type gauges struct {
 	Ignore

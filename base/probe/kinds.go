@@ -74,7 +74,11 @@ var Kinds = registry.NewTable("probe",
 		Params: sampled(), New: newThresholds,
 	},
 	registry.Entry[New]{
-		Name: "gauges", Doc: "samples: numbers that schemes show of themselves", Params: func() any { return &GaugeParams{Every: 10 * units.Microsecond} }, New: newGauges,
+		Name: "gauges", Doc: "samples: numbers that schemes show of themselves",
+		Params: func() any { return &GaugeParams{Every: 10 * units.Microsecond} }, New: newGauges,
+	},
+	registry.Entry[New]{
+		Name: "dsh", Doc: "samples: older name of gauges of flow control, at switches", Params: sampled(), New: newFlowControlGauges,
 	},
 	registry.Entry[New]{Name: "events", Doc: "events: what schemes report of themselves", New: newEvents},
 	registry.Entry[New]{

@@ -336,6 +336,38 @@ func TestCanonical(t *testing.T) {
 	}
 }
 
+// A probe dsh is hashed as it was when it had columns of its own.
+func TestCanonicalDSHProbe(t *testing.T) {
+	const want = `probes:
+  - name: dsh
+    as: dsh
+    where: "*"
+    from: 0ps
+    every: 10us
+    by: []
+    zeros: false
+  - name: dsh
+    as: other
+    where: leaf*
+    from: 1us
+    to: 5us
+    every: 3us
+    by: []
+    zeros: true
+output:
+`
+	c := parse(t, `probes: [{name: dsh}, {name: dsh, as: other, zeros: true, every: 3us, where: "leaf*", from: 1us, to: 5us, by: []}]`)
+	resolved, err := c.Marshal()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range []*scenario.Config{c, parse(t, string(resolved))} {
+		if text, err := c.Canonical(); err != nil || !strings.Contains(string(text), want) {
+			t.Errorf("%v\n%s", err, text)
+		}
+	}
+}
+
 func TestSet(t *testing.T) {
 	const file = `
 workload:

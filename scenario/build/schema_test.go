@@ -85,6 +85,7 @@ routing:
   name: flowlet
   gap: 20us
   overrides: [{match: leaf0, name: ecmp}, {match: spine0, gap: 5us}, {match: "leaf*", name: adaptive, gap: 50us}]
+probes: [{name: dsh}, {name: dsh, as: slow, every: 1ms, zeros: true}, {name: gauges, of: [flow_control]}]
 `)}
 	for _, name := range files {
 		if texts[name], err = os.ReadFile(name); err != nil {
@@ -125,7 +126,7 @@ func TestSchemaRefuses(t *testing.T) {
 		"switch: {overrides: [{buffer: {size: 3KB}}]}", "switch: {overrides: [{match: x, colour: red}]}", "switch: {overrides: [{match: x, wire_overhead: 3B}]}",
 		"routing: {overrides: [{name: ecmp}]}", "routing: {overrides: [{match: leaf0, name: luck}]}",
 		"routing: {overrides: [{match: leaf0, name: ecmp, gap: 3us}]}", "routing: {overrides: [{match: leaf0, reroute_after: 3us}]}",
-		"run: {arrivals: soon}", "run: {stop: {when: bored}}", "faults: {at: 3us}",
+		"probes: [{name: dsh, zeros: maybe}]", "probes: [{name: dsh, by: 7}]", "probes: [{name: dsh, of: [cc]}]", "run: {arrivals: soon}", "run: {stop: {when: bored}}", "faults: {at: 3us}",
 	} {
 		doc, err := asJSON([]byte(text))
 		if err != nil {
