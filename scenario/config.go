@@ -98,6 +98,10 @@ type Scheduler struct {
 	Choice `yaml:",inline"`
 	Strict []string `yaml:"strict" follows:"the groups of kind control" doc:"groups that go first, the lowest class number before the next"`
 	Groups []string `yaml:"groups,omitempty" follows:"all others" doc:"groups that the scheme serves"`
+
+	// idle is the quantum beside rr in the older form. It does nothing, but hashes know
+	// it. Nil: another form.
+	idle *units.Bytes
 }
 
 // ECN is the marker of every port.

@@ -177,7 +177,8 @@ func (e encoder) topology(t *Topology, v reflect.Value) (any, error) {
 }
 
 // scheduler writes the name, the groups and the parameters; canonically as scenarios
-// had it before schedulers were chosen by name: lists of groups under their names.
+// had it before schedulers were chosen by name: lists of groups under their names. So
+// does the resolved form where the other one cannot say all of it.
 func (e encoder) scheduler(s *Scheduler) (any, error) {
 	params, err := e.params(s.Params, nil)
 	if err != nil {
@@ -185,14 +186,18 @@ func (e encoder) scheduler(s *Scheduler) (any, error) {
 	}
 	out := yaml.MapSlice{{Key: "strict", Value: list(s.Strict)}}
 	name, groups := yaml.MapItem{Key: "name", Value: s.Name}, yaml.MapItem{Key: "groups", Value: s.Groups}
+	idle := sched.DefaultQuantum
+	if s.Name == "rr" && s.idle != nil {
+		idle = *s.idle
+	}
 	switch {
-	case !e.canonical || s.Name != "dwrr" && s.Name != "rr":
+	case !e.canonical && idle == sched.DefaultQuantum || s.Name != "dwrr" && s.Name != "rr":
 		out = append(yaml.MapSlice{name}, out...)
-	case s.Name == "rr": // beside which a quantum stood, too
+	case s.Name == "dwrr" || idle == 0 && e.canonical:
 		groups.Key = s.Name
-		params = yaml.MapSlice{{Key: "quantum", Value: sched.DefaultQuantum.String()}}
-	default:
+	default: // a quantum stood beside rr, too
 		groups.Key = s.Name
+		params = yaml.MapSlice{{Key: "quantum", Value: idle.String()}}
 	}
 	if len(s.Groups) > 0 {
 		out = append(out, groups)

@@ -1,9 +1,12 @@
 package scenario
 
 import (
+	"reflect"
 	"slices"
 
+	"github.com/xoff-net/xoff/base/units"
 	"github.com/xoff-net/xoff/internal/strict"
+	"github.com/xoff-net/xoff/scheme/sched"
 )
 
 var schedulerKeys = []string{"strict", "groups"}
@@ -50,8 +53,14 @@ func (f schedulerForm) DecodeKeys(d *strict.Decoder, entries []strict.Entry, pat
 			rest = append(rest, strict.Entry{Key: "name", At: list.At, Value: word})
 		}
 		rest = append(rest, strict.Entry{Key: "groups", At: list.At, Value: list.Value})
-		if list.Key != "dwrr" { // which gave quanta a meaning only for itself
-			rest = slices.DeleteFunc(rest, func(e strict.Entry) bool { return e.Key == "quantum" || e.Key == "quanta" })
+	}
+	was := f.s.idle
+	f.s.idle = nil
+	// A setting may add to the older form.
+	if older := list != nil && list.Key == "rr" || list == nil && was != nil && f.s.Name == "rr"; older && !given("name") {
+		var err error
+		if rest, err = f.decodeIdle(d, rest, path, was); err != nil {
+			return err
 		}
 	}
 	groups := list != nil || given("groups")
@@ -65,6 +74,29 @@ func (f schedulerForm) DecodeKeys(d *strict.Decoder, entries []strict.Entry, pat
 		f.s.Strict = slices.DeleteFunc(slices.Clone(f.s.Strict), func(g string) bool { return slices.Contains(f.s.Groups, g) })
 	}
 	return nil
+}
+
+// decodeIdle reads what may stand beside rr in the older form and means something only
+// to dwrr.
+func (f schedulerForm) decodeIdle(d *strict.Decoder, entries []strict.Entry, path string, was *units.Bytes) ([]strict.Entry, error) {
+	idle := sched.DefaultQuantum
+	if was != nil {
+		idle = *was
+	}
+	f.s.idle = &idle
+	rest, err := strict.Take(entries, "quantum", func(e strict.Entry) error {
+		return d.Value(e.Value, strict.Join(path, e.Key), reflect.ValueOf(&idle).Elem())
+	})
+	if err != nil {
+		return nil, err
+	}
+	return strict.Take(rest, "quanta", func(e strict.Entry) error {
+		keys, err := d.Entries(e.Value, strict.Join(path, e.Key))
+		if err != nil || len(keys) == 0 {
+			return err
+		}
+		return d.Fail(keys[0].At, strict.Join(path, e.Key), "class %s is not served by dwrr; allowed: quanta for dwrr only", keys[0].Key)
+	})
 }
 
 // Served returns the groups that the scheme serves: those that are listed, or all

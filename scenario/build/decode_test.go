@@ -327,6 +327,33 @@ func TestCanonical(t *testing.T) {
 			t.Errorf("%s: %v\n%s", form, err, text)
 		}
 	}
+	// A quantum could stand beside rr, and was hashed though it says nothing there.
+	const classes = "classes: {control: {ids: [0], kind: control}, rdma: {ids: [1], kind: lossless}, tcp: {ids: [2], kind: lossy}}\n"
+	const rr = "  scheduler:\n    strict:\n      - control\n    rr:\n      - rdma\n      - tcp\n%s  ecn:"
+	for form, quantum := range map[string]string{
+		"{strict: [control], rr: [rdma, tcp], quantum: 3200B}":             "    quantum: 3.2KB\n",
+		"{strict: [control], rr: [rdma, tcp], quantum: 3200B, quanta: {}}": "    quantum: 3.2KB\n",
+		"{strict: [control], rr: [rdma, tcp], quantum: 0}":                 "",
+		"{strict: [control], rr: [rdma, tcp]}":                             "    quantum: 1.6KB\n",
+		"{name: rr, groups: [rdma, tcp]}":                                  "    quantum: 1.6KB\n",
+	} {
+		c := parse(t, classes+"switch: {scheduler: "+form+"}")
+		resolved, err := c.Marshal()
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, c := range []*scenario.Config{c, parse(t, string(resolved))} {
+			if text, err := c.Canonical(); err != nil || !strings.Contains(string(text), fmt.Sprintf(rr, quantum)) {
+				t.Errorf("%s: %v\n%s", form, err, text)
+			}
+		}
+		if !strings.Contains(form, "name") {
+			text, err := parse(t, classes+"switch: {scheduler: "+form+"}", "switch.scheduler.quantum=5KB").Canonical()
+			if err != nil || !strings.Contains(string(text), fmt.Sprintf(rr, "    quantum: 5KB\n")) {
+				t.Errorf("%s with another quantum: %v\n%s", form, err, text)
+			}
+		}
+	}
 	const routing = "routing:\n  name: ecmp\n  reroute_after: 0ps\nhosts:"
 	for _, form := range []string{"routing: {name: ecmp}", "routing: {name: ecmp, reroute_after: 0s, overrides: []}", "seed: 1"} {
 		text, err := parse(t, form).Canonical()
