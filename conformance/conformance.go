@@ -89,6 +89,24 @@ func same(t testing.TB, name string, n *Network) *Result {
 	return a
 }
 
+// shortcuts runs a network with and without the fast path (flowctl.Shortcuts,
+// buffer.Proportional), for which the scheme must not be wrapped: what schemes say about
+// it must be true.
+func shortcuts(t testing.TB, name string, n *Network) {
+	t.Helper()
+	n.Private = 0 // a private segment comes first and leaves no frame to the fast path
+	fast := n.Run()
+	n.Always = true
+	slow := n.Run()
+	if fast.Err != nil || slow.Err != nil {
+		t.Errorf("%s: %v, %v", name, fast.Err, slow.Err)
+		return
+	}
+	if fast.Digest() != slow.Digest() {
+		t.Errorf("%s: shortcuts: results are others when policy and receivers are asked about every frame", name)
+	}
+}
+
 // noAllocs compares a run with one of more packets: what grows with them is
 // allocated per packet.
 func noAllocs(t testing.TB, name string, network func(packets int) *Network) {

@@ -14,7 +14,8 @@ import (
 
 // FlowControl checks a flow-control scheme: two switches with hosts of mixed
 // rates, every lossless class, small and full frames, full-rate bursts into a
-// slow and into a fully blocked egress, buffers in bytes and in cells.
+// slow and into a fully blocked egress, buffers in bytes and in cells. What receivers say
+// about shortcuts must be true.
 func FlowControl(t testing.TB, e registry.Entry[flowctl.New]) {
 	t.Helper()
 	w := wants{lossless: e.Promises&registry.Lossless != 0, inOrder: e.Promises&registry.InOrder != 0, finish: true}
@@ -29,13 +30,20 @@ func FlowControl(t testing.TB, e registry.Entry[flowctl.New]) {
 		if !w.lossless {
 			n.Shared = 32 * units.MiB // so much that nothing need be dropped
 		}
-		if err := useScheme(n, e, watch, c.trunkOnly); err != nil {
+		scheme, err := e.New(paramsOf(e))
+		if err != nil {
 			t.Errorf("%s: %v", name, err)
 			return
 		}
+		useScheme(n, watch.wrap(scheme), c.trunkOnly)
 		r := same(t, name, n)
 		judge(t, name, r, w)
 		watch.report(t, name)
+		if plain := c.network(); !c.alike {
+			plain.Shared = n.Shared
+			useScheme(plain, must(e.New(paramsOf(e))), c.trunkOnly)
+			shortcuts(t, name, plain)
+		}
 	}
 	resets(t, e)
 	noAllocs(t, e.Name+"/allocations", func(packets int) *Network {
@@ -51,21 +59,15 @@ func FlowControl(t testing.TB, e registry.Entry[flowctl.New]) {
 	gauges(t, flowctl.Schemes, e, func(c *scenario.Config, x scenario.Choice) { c.Switch.FlowControl = x })
 }
 
-// useScheme puts a watched scheme on all ports, or on the trunk only.
-func useScheme(n *Network, e registry.Entry[flowctl.New], watch *flowWatch, trunkOnly bool) error {
-	scheme, err := e.New(paramsOf(e))
-	if err != nil {
-		return err
-	}
-	watched := watch.wrap(scheme)
+// useScheme puts a scheme on all ports, or on the trunk only.
+func useScheme(n *Network, scheme flowctl.Scheme, trunkOnly bool) {
 	pfc := n.Flow
 	n.Flow = func(node, port int) flowctl.Scheme {
 		if trunkOnly && !onTrunk(n.Graph, node, port) {
 			return pfc(node, port)
 		}
-		return watched
+		return scheme
 	}
-	return nil
 }
 
 // onTrunk reports whether a port belongs to a link between switches.
@@ -149,13 +151,14 @@ func single(class, way uint8, phase units.Time) []dataplane.Flow {
 type flowCase struct {
 	name      string
 	trunkOnly bool // other ports run PFC, one receiver is stuck for a while
+	alike     bool // another case is alike but for the times of frames
 	network   func() *Network
 }
 
 func flowCases() []flowCase {
 	var cases []flowCase
 	add := func(name string, trunkOnly bool, change func(*Network)) {
-		cases = append(cases, flowCase{name, trunkOnly, func() *Network {
+		cases = append(cases, flowCase{name: name, trunkOnly: trunkOnly, network: func() *Network {
 			n := NewNetwork(dumbbell())
 			if trunkOnly {
 				n.Receive = func(node int) dataplane.ReceiveSpec {
@@ -181,6 +184,7 @@ func flowCases() []flowCase {
 		add(fmt.Sprintf("blocked egress, one class, phase %d", phase), true, func(n *Network) {
 			n.Flows = single(3, 0, phase*23*units.Nanosecond)
 		})
+		cases[len(cases)-1].alike = phase > 0
 	}
 	add("blocked egress, one class, small frames in cells", true, func(n *Network) {
 		n.Flows, n.Cell = single(5, 1, 0), 254
@@ -222,10 +226,12 @@ func resets(t testing.TB, e registry.Entry[flowctl.New]) {
 	if e.Promises&registry.Lossless == 0 {
 		n.Shared = 32 * units.MiB
 	}
-	if err := useScheme(n, e, watch, false); err != nil {
+	scheme, err := e.New(paramsOf(e))
+	if err != nil {
 		t.Errorf("%s: %v", name, err)
 		return
 	}
+	useScheme(n, watch.wrap(scheme), false)
 	judge(t, name, n.Run(), wants{lossless: e.Promises&registry.Lossless != 0, finish: true})
 	watch.report(t, name)
 }

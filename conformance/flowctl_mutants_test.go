@@ -90,6 +90,63 @@ func (m moody) Charged(now units.Time, a *mmu.Arrival, _ mmu.Segment) {
 }
 func (m moody) Released(now units.Time, _ *mmu.Arrival) { m.Want(now, 0) }
 
+// hasty pauses at half of the threshold, when a frame leaves at a quarter: no shortcut
+// but Passing is true of it.
+type hasty struct {
+	flowctl.PauseSender
+	p       flowctl.Port
+	room    units.Bytes
+	allowed flowctl.Shortcuts
+}
+
+func (r *hasty) Shortcuts() flowctl.Shortcuts { return r.allowed }
+
+func (r *hasty) Place(now units.Time, a *mmu.Arrival) mmu.Segment {
+	v := r.p.View()
+	switch {
+	case v.In(a.In, a.Class, mmu.Private)+a.Bytes <= v.PrivateSize():
+		return mmu.Private
+	case r.p.Policy().Fits(now, v, a):
+		return mmu.Shared
+	case v.In(a.In, a.Class, mmu.Headroom)+a.Bytes <= r.room:
+		return mmu.Headroom
+	}
+	return mmu.Drop
+}
+
+func (r *hasty) look(now units.Time, class uint8, part units.Bytes) {
+	q, xoff := r.p.Policy().Level(now, r.p.View(), r.p.Index(), class)
+	in := r.p.View().Ingress(r.p.Index(), class)
+	want := r.Paused() &^ (1 << class)
+	if in.Headroom > 0 || q > xoff/part && in.Total() > 0 {
+		want |= 1 << class
+	}
+	if want != r.Paused() {
+		r.Want(now, want)
+	}
+}
+
+func (r *hasty) Charged(now units.Time, a *mmu.Arrival, _ mmu.Segment) { r.look(now, a.Class, 2) }
+func (r *hasty) Released(now units.Time, a *mmu.Arrival)               { r.look(now, a.Class, 4) }
+
+// welcoming finds every arrival uneventful.
+type welcoming struct{}
+
+func (welcoming) Arrived(units.Time, uint8, units.Bytes) bool { return true }
+
+func newHasty(allowed flowctl.Shortcuts) flowctl.Scheme {
+	return &mutant{Scheme: newPFC(&flowctl.SIHParams{}), receiver: func(p flowctl.Port, _ flowctl.Receiver) flowctl.Receiver {
+		return &hasty{PauseSender: flowctl.NewPauseSender(p), p: p, room: link.Needed(p.Spec()), allowed: allowed}
+	}}
+}
+
+func TestFlowControlAcceptsTrueShortcuts(t *testing.T) {
+	conformance.FlowControl(t, registry.Entry[flowctl.New]{
+		Name: "true", Promises: registry.Lossless | registry.InOrder | registry.Bounded,
+		New: func(any) (flowctl.Scheme, error) { return newHasty(flowctl.Shortcuts{Passing: true}), nil },
+	})
+}
+
 type deafGate struct{ flowctl.Gate }
 
 func (deafGate) Reset(units.Time, bool) {}
@@ -111,6 +168,9 @@ func TestFlowControlRejects(t *testing.T) {
 			s := flowctl.NewPauseSender(p)
 			return moody{&s}
 		}}},
+		{"frames that change something are admitted without a word", "shortcuts", all, newHasty(flowctl.Shortcuts{Passing: true, Admit: true})},
+		{"frames that change something leave without a word", "shortcuts", all, newHasty(flowctl.Shortcuts{Passing: true, Release: true})},
+		{"every arrival is called uneventful", "shortcuts", all, newHasty(flowctl.Shortcuts{Passing: true, Arrived: welcoming{}})},
 		{"more headroom used than reserved", "bounded", all, &mutant{Scheme: newPFC(&flowctl.SIHParams{}), reserve: func(*link.Port) units.Bytes { return 2000 }}},
 		{"a gate that outlives its link", "did not finish", all, &mutant{Scheme: newPFC(&flowctl.SIHParams{}), gate: func(_ flowctl.Port, g flowctl.Gate) flowctl.Gate { return deafGate{g} }}},
 	} {

@@ -51,6 +51,7 @@ type Network struct {
 	Until   units.Time
 	Linger  units.Time  // after the last flow is done: what was sent twice may still wait
 	Options sim.Options // of the engine: they change no result
+	Always  bool        // policies and receivers are asked about every frame: no shortcuts
 	Watch   bool        // look for deadlocks while it runs, not only at the end
 }
 
@@ -259,6 +260,7 @@ func (n *Network) sw(node int, table *route.Table, out *Result) *dataplane.Switc
 	s := &dataplane.SwitchSpec{
 		Name: n.Graph.Names[node], Node: uint16(node), Buffer: mmu.Spec{Private: n.Private, Cell: n.Cell, Kinds: n.Kinds}, Ports: n.ports(node),
 		Scheduler: func(int) (sched.Scheduler, error) { return n.Scheduler() }, Router: n.Router, Routes: table, RouteSeed: uint64(node), Seed: uint64(node),
+		AskAlways: n.Always,
 	}
 	s.Policy = func(e buffer.Env) (buffer.Policy, error) {
 		out.Views = append(out.Views, e.View)

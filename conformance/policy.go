@@ -12,7 +12,8 @@ import (
 
 // Policy checks a buffer policy: an idle switch takes its first frame, nothing is
 // admitted that does not fit, and under PFC a congested fabric of lossless and
-// lossy classes loses no lossless frame, ends, and leaves nothing paused.
+// lossy classes loses no lossless frame, ends, and leaves nothing paused. If it is
+// Proportional, results are the same without what that saves.
 func Policy(t testing.TB, e registry.Entry[buffer.New]) {
 	t.Helper()
 	idleSwitch(t, e)
@@ -43,6 +44,8 @@ func Policy(t testing.TB, e registry.Entry[buffer.New]) {
 		}
 		judge(t, name, same(t, name, n), wants{lossless: !c.lossy, inOrder: !c.lossy, finish: true})
 		watch.report(t, name)
+		n.Policy = func(_ int, env buffer.Env) (buffer.Policy, error) { return e.New(paramsOf(e), env) }
+		shortcuts(t, name, n)
 	}
 	noAllocs(t, e.Name+"/allocations", func(packets int) *Network {
 		n := NewNetwork(dumbbell())

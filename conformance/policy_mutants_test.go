@@ -32,6 +32,28 @@ type lateWaker struct{ badPolicy }
 func (*lateWaker) NextWake() units.Time      { return 5 }
 func (*lateWaker) Wake(units.Time, mmu.View) {}
 
+// greedy claims a larger share for the fast path than its threshold of a sixteenth of
+// what is free.
+type greedy struct{ share mmu.Share }
+
+func (*greedy) level(v mmu.View) units.Bytes { return v.SharedFree() / 16 }
+
+func (p *greedy) Fits(_ units.Time, v mmu.View, a *mmu.Arrival) bool {
+	return a.Bytes <= v.SharedFree() && (a.Kind != mmu.Lossless || v.In(a.In, a.Class, mmu.Shared)+a.Bytes <= p.level(v))
+}
+
+func (p *greedy) Level(_ units.Time, v mmu.View, port int, class uint8) (q, xoff units.Bytes) {
+	return v.In(port, class, mmu.Shared), p.level(v)
+}
+
+func (p *greedy) Share() (mmu.Share, bool) { return p.share, true }
+
+func TestPolicyAcceptsTrueShare(t *testing.T) {
+	conformance.Policy(t, registry.Entry[buffer.New]{Name: "true", New: func(any, buffer.Env) (buffer.Policy, error) {
+		return &greedy{mmu.Share{Num: 1, Shift: 4}}, nil
+	}})
+}
+
 func TestPolicyRejects(t *testing.T) {
 	for _, c := range []struct {
 		name, about string
@@ -41,6 +63,7 @@ func TestPolicyRejects(t *testing.T) {
 		{"admits what does not fit", "is admitted to", &badPolicy{limit: 20 * units.KB, fits: func(mmu.View, *mmu.Arrival) bool { return true }}},
 		{"ignores its own threshold", "bounded", &badPolicy{limit: 20 * units.KB, fits: func(v mmu.View, a *mmu.Arrival) bool { return a.Bytes <= v.SharedFree() }}},
 		{"wakes in the past", "wake contract", &lateWaker{badPolicy{limit: 20 * units.KB}}},
+		{"claims four times what is free", "shortcuts", &greedy{mmu.Share{Num: 4}}},
 		{"never lets a queue resume", "did not finish", &badPolicy{limit: -1, fits: func(mmu.View, *mmu.Arrival) bool { return false }}},
 	} {
 		t.Run(c.name, func(t *testing.T) {

@@ -45,6 +45,9 @@ type SwitchSpec struct {
 	Peaks     bool // keep the highest count of every queue
 	Pairs     bool // count bytes per ingress, egress and class
 	Log       *PauseLog
+	// AskAlways: policy and receivers are asked about every frame that is stored, whatever
+	// shortcuts they allow. That is slow and changes no result: conformance compares.
+	AskAlways bool
 	// Telemetry is what is written into packets that ask for records; nil: nothing.
 	Telemetry *telemetry.Spec
 }
@@ -119,7 +122,7 @@ func NewSwitch(spec *SwitchSpec, drv Driver) (*Switch, error) {
 		if s.ports[i].sched, err = spec.Scheduler(i); err != nil {
 			return nil, err
 		}
-		s.fast.learn(&s.ports[i], policy, lossless, control)
+		s.fast.learn(&s.ports[i], policy, lossless, control, spec.AskAlways)
 		if s.watcher != nil {
 			s.ports[i].counted = 1<<mmu.Classes - 1
 		}

@@ -5,49 +5,20 @@ import (
 
 	"github.com/xoff-net/xoff/base/units"
 	"github.com/xoff-net/xoff/internal/deep"
-	"github.com/xoff-net/xoff/scheme/flowctl"
 	"github.com/xoff-net/xoff/sim"
 )
 
-// asking is a scheme whose receivers are asked about every frame that is stored and told
-// of every one that leaves: they allow no shortcuts but for frames that pass.
-type asking struct{ flowctl.Scheme }
-
-// Pooling implements flowctl.Pooling.
-func (s asking) Pooling() bool { return flowctl.Pools(s.Scheme) }
-
-func (s asking) Receiver(p flowctl.Port) flowctl.Receiver {
-	r := s.Scheme.Receiver(p)
-	q, ok := r.(flowctl.Quick)
-	if !ok {
-		return r
-	}
-	return asked{r, r.(flowctl.Pausing), r.(flowctl.Resuming), q.Shortcuts().Passing}
-}
-
-type asked struct {
-	flowctl.Receiver
-	flowctl.Pausing
-	flowctl.Resuming
-	passing bool
-}
-
-// Shortcuts implements flowctl.Quick.
-func (a asked) Shortcuts() flowctl.Shortcuts { return flowctl.Shortcuts{Passing: a.passing} }
-
-// asksAlways is an engine with such schemes at all ports of switches.
+// asksAlways is an engine whose switches ask policies and receivers about every frame.
 func asksAlways(e engine) engine {
-	return engine{e.name + ", all receivers asked", func(s *sim.Spec) (units.Time, sim.Totals, error) {
+	return engine{e.name + ", all are asked", func(s *sim.Spec) (units.Time, sim.Totals, error) {
 		for _, w := range s.Switches {
-			for i := range w.Flow {
-				w.Flow[i] = asking{w.Flow[i]}
-			}
+			w.AskAlways = true
 		}
 		return e.run(s)
 	}}
 }
 
-// What receivers are not asked would not have changed anything.
+// What policies and receivers are not asked would not have changed anything.
 func testShortcuts(t *testing.T, cases []int, packets int) {
 	pauses := 0
 	for _, i := range cases {
