@@ -28,10 +28,10 @@ import (
 // each time that it asked for. Frames may come in bursts, several at one time.
 //
 // What a late driver costs is headroom. From the frame on that turns a queue OFF until
-// its upstream stops, a PAUSE waits for a wire that is reported free late, and both
-// the PAUSE and the data of that time may be handed over late: a queue needs the sum
-// of these three times the rate of its link on top of link.Exact. TestLateTimers shows
-// both sides.
+// its upstream stops, a PAUSE waits for a wire that is reported free late, both the
+// PAUSE and the data of that time may be handed over late, and a processing time at the
+// upstream ends late: a queue needs the sum of these times the rate of its link on top
+// of link.Exact. TestLateTimers shows that this is enough, TestLatePause that less is not.
 type Driver interface {
 	// Transmit takes a frame whose first bit leaves now and whose last bit
 	// leaves at done. The driver must copy p and, if the packet has the flag

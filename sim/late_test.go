@@ -20,8 +20,9 @@ import (
 
 // lateRun is such a driver of all nodes of a run, with one queue of events.
 type lateRun struct {
-	rand   *rand.Rand
-	timers units.Time // a timer is up to so much late
+	// late is by how much a timer of a node is late: that of the wire of a port, or, with
+	// port -1, another.
+	late   func(n *lateNode, port int) units.Time
 	frames units.Time // a node takes frames every so often, all that have come by then
 	now    units.Time
 	events lateEvents
@@ -56,13 +57,13 @@ func (r *lateRun) plan(at units.Time, do func()) {
 }
 
 // timer plans a call that counts while nobody has armed the same timer again.
-func (r *lateRun) timer(valid *uint64, at units.Time, do func()) {
+func (n *lateNode) timer(valid *uint64, port int, at units.Time, do func()) {
 	*valid++
 	if at == units.Never {
 		return
 	}
 	mine := *valid
-	r.plan(at+units.Time(r.rand.Int64N(int64(r.timers)+1)), func() {
+	n.r.plan(at+n.r.late(n, port), func() {
 		if *valid == mine {
 			do()
 		}
@@ -105,7 +106,7 @@ func (n *lateNode) Transmit(port int, p *packet.Packet, ext packet.Ext, done uni
 }
 
 func (n *lateNode) ArmTx(port int, at units.Time) {
-	n.r.timer(&n.tx[port], at, func() {
+	n.timer(&n.tx[port], port, at, func() {
 		if n.sw != nil {
 			n.sw.TxDone(n.r.now, port)
 		} else {
@@ -115,7 +116,7 @@ func (n *lateNode) ArmTx(port int, at units.Time) {
 }
 
 func (n *lateNode) ArmWake(at units.Time) {
-	n.r.timer(&n.wake, at, func() {
+	n.timer(&n.wake, -1, at, func() {
 		if n.sw != nil {
 			n.sw.Wake(n.r.now)
 		} else {
@@ -124,15 +125,23 @@ func (n *lateNode) ArmWake(at units.Time) {
 	})
 }
 
-func (n *lateNode) ArmPace(at units.Time) { n.r.timer(&n.pace, at, func() { n.nic.Pace(n.r.now) }) }
+func (n *lateNode) ArmPace(at units.Time) { n.timer(&n.pace, -1, at, func() { n.nic.Pace(n.r.now) }) }
 func (n *lateNode) ArmStart(at units.Time, _ uint32) {
-	n.r.timer(&n.start, at, func() { n.nic.StartFlows(n.r.now) })
+	n.timer(&n.start, -1, at, func() { n.nic.StartFlows(n.r.now) })
 }
 
 // late runs a scenario with timers and frames that are late by up to so much.
 func late(t *testing.T, b *build.Built, seed uint64, timers, frames units.Time) *lateRun {
 	t.Helper()
-	r := &lateRun{rand: rand.New(rand.NewPCG(seed, 0)), timers: timers, frames: frames}
+	random := rand.New(rand.NewPCG(seed, 0))
+	r := &lateRun{frames: frames, late: func(*lateNode, int) units.Time { return units.Time(random.Int64N(int64(timers) + 1)) }}
+	r.run(t, b)
+	return r
+}
+
+// run builds the nodes of a scenario and drives them.
+func (r *lateRun) run(t *testing.T, b *build.Built) {
+	t.Helper()
 	for _, s := range b.Spec.Hosts {
 		n := &lateNode{r: r, wires: make([]lateWire, 1), tx: make([]uint64, 1)}
 		r.nodes = append(r.nodes, n)
@@ -170,7 +179,6 @@ func late(t *testing.T, b *build.Built, seed uint64, timers, frames units.Time) 
 			n.sw.Finish(r.now)
 		}
 	}
-	return r
 }
 
 func (r *lateRun) join(from, to sim.End, delay units.Time) {
@@ -244,6 +252,89 @@ func buildLate(t *testing.T, flowControl string, headroom units.Bytes) *build.Bu
 	return b
 }
 
+// lateBlocked is one sender into a host that takes nothing, and a frame to the sender
+// that the PAUSE waits for: it starts at a certain time.
+const lateBlocked = `
+topology: {name: one-switch, hosts: 3, host_link: {rate: 100Gbps, delay: 1us}}
+classes: {control: {ids: [0], kind: control}, rdma: {ids: [1, 2], kind: lossless}}
+switch:
+  buffer: {size: 5MB}
+  policy: {name: static, limit: 20KB}
+  flow_control: {name: pfc, headroom: %dB}
+  pfc: {processing: %s}
+hosts: {cc: {name: none}, ack: {every: 100}, reliability: {timeout: 100ms}}
+workload:
+  - {name: a, generator: flows, class: 1, flows: [{from: host0, to: host1, size: 1MB, start: 0s}]}
+  - {name: b, generator: flows, class: 2, flows: [{from: host2, to: host0, size: 1KB, start: %s}]}
+faults: [{at: 0s, host: host1, stuck: true, for: 1ms}]
+run: {arrivals: 100us, stop: {when: time, at_most: 120us}}
+`
+
+// A PAUSE that waits for a wire which is reported free late costs headroom, as does a
+// processing time that ends late at the upstream, both of it at full rate: with lateness
+// times rate on top of link.Exact nothing is dropped, with a frame less something is.
+func TestLatePause(t *testing.T) {
+	ns := units.Nanosecond
+	const toSender, sender = 0, 0 // port of the switch, host
+	for _, c := range []struct {
+		name       string
+		wire, gate units.Time // how late the wire of the switch and the timer of the sender are
+		processing units.Time
+	}{
+		{"punctual", 0, 0, 0},
+		{"wire 200 ns late", 200 * ns, 0, 0},
+		{"wire 50 us late", 50_000 * ns, 0, 0},
+		{"wire 1 us, end of processing 3 us late", 1000 * ns, 3000 * ns, 500 * ns},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			// 100 Gbps are 25 B in 2 ns.
+			exact := exactIncast + units.Bytes(c.processing/ns)*25/2
+			enough := exact + units.Bytes((c.wire+c.gate)/ns)*25/2
+			drops := func(headroom units.Bytes) (n uint64) {
+				// Frame 20 of the sender crosses 20 KB, 1 us + 20 x 83.84 ns = 2.68 us after its start.
+				// A frame of the third host is on the wire to the sender 1 us + 83.84 ns after its
+				// start; the worst case is that this wire has just become busy. Frames leave for
+				// the blocked host until its PAUSE was processed.
+				first := 1500*ns + c.processing
+				for start := first; start < first+250*ns; start += 8 * ns {
+					cfg, err := build.Parse("late.yaml", fmt.Appendf(nil, lateBlocked, int64(headroom), c.processing, start))
+					if err != nil {
+						t.Fatal(err)
+					}
+					b, err := build.New(cfg, build.Options{})
+					if err != nil {
+						t.Fatal(err)
+					}
+					if got := link.Exact(&b.Spec.Switches[0].Ports[toSender]); got != exact {
+						t.Fatalf("a queue needs %d B, the test thinks %d B", got, exact)
+					}
+					r := &lateRun{late: func(n *lateNode, port int) units.Time {
+						switch {
+						case n.sw != nil && port == toSender:
+							return c.wire
+						case n.nic != nil && n == n.r.nodes[sender] && port < 0:
+							return c.gate
+						}
+						return 0
+					}}
+					r.run(t, b)
+					n += r.count(losslessDrops)
+				}
+				return n
+			}
+			if n := drops(enough); n != 0 {
+				t.Errorf("%d frames dropped with %d B of headroom", n, enough)
+			}
+			if drops(enough-1048) == 0 {
+				t.Errorf("nothing dropped with %d B of headroom, a frame less than needed", enough-1048)
+			}
+			if late := c.wire + c.gate; late > 0 && drops(exact) == 0 {
+				t.Errorf("nothing dropped with %d B of headroom, which is for a punctual driver", exact)
+			}
+		})
+	}
+}
+
 // TestLateTimers: whatever a driver is late by, all invariants hold and everything is
 // delivered; with headroom for it nothing lossless is dropped, and with headroom for a
 // punctual driver some is.
@@ -262,8 +353,8 @@ func TestLateTimers(t *testing.T) {
 			{"50 us late", 50 * us, 50 * us, true},
 			{"timers 50 us late", 50 * us, 0, true},
 			{"frames in bursts of 50 us", 0, 50 * us, true},
-			// A wire that is reported free late is also a slower one: only bursts of frames
-			// come at full rate.
+			// A wire that is reported free late is also a slower one, so that timers which are
+			// all late hardly drop anything; TestLatePause has one that does.
 			{"frames in bursts of 50 us, headroom for a punctual driver", 0, 50 * us, false},
 		} {
 			t.Run(scheme+", "+c.name, func(t *testing.T) {
