@@ -33,8 +33,10 @@ func (n *node) LosslessClasses(port int) uint8 { return n.ports[port].spec.Lossl
 // EachGauged implements probe.Node.
 func (n *node) EachGauged(use func(probe.Gauges)) {
 	show := func(of probe.Source, scheme any, port int) {
-		if g, ok := scheme.(probe.Gauged); ok {
-			use(probe.Gauges{Of: of, Scheme: g, Port: port})
+		here, _ := scheme.(probe.Gauged)
+		whole, _ := scheme.(probe.NodeGauged)
+		if here != nil || whole != nil {
+			use(probe.Gauges{Of: of, Scheme: here, Whole: whole, Port: port})
 		}
 	}
 	show(probe.Policy, n.policy, 0)

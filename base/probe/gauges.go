@@ -69,10 +69,14 @@ func (w *gauges) Sample(now units.Time) {
 		if len(w.params.Of) > 0 && !slices.Contains(w.params.Of, g.Of.String()) {
 			return
 		}
-		switch g.Of {
-		case CC:
-			w.rows(now, &g, Null, Null, int64(g.Flow), 0, 0)
-		case FlowControl:
+		if whole := g.Whole; whole != nil {
+			w.rows(now, g.Of, Null, Null, Null, whole.NodeGauges(), func(values []float64) bool { return whole.MeasureNode(now, values) })
+		}
+		switch {
+		case g.Scheme == nil:
+		case g.Of == CC:
+			w.at(now, &g, Null, Null, int64(g.Flow))
+		case g.Of == FlowControl:
 			if w.Ports[g.Port] {
 				w.classes(now, &g, g.Port)
 			}
@@ -86,21 +90,31 @@ func (w *gauges) classes(now units.Time, g *Gauges, port int) {
 	v := w.Node.View()
 	for c := range uint8(mmu.Classes) {
 		if v.Kind(c) != mmu.Unused {
-			w.rows(now, g, int64(port), int64(c), Null, port, c)
+			w.at(now, g, int64(port), int64(c), Null)
 		}
 	}
 }
 
-// rows writes the numbers of a scheme at a place.
-func (w *gauges) rows(now units.Time, g *Gauges, port, class, flow int64, atPort int, atClass uint8) {
-	names := g.Scheme.Gauges()
+// at writes the numbers of a scheme at a port and class, or, with neither, of a flow.
+func (w *gauges) at(now units.Time, g *Gauges, port, class, flow int64) {
+	atPort, atClass := 0, uint8(0)
+	if flow == Null {
+		atPort, atClass = int(port), uint8(class)
+	}
+	w.rows(now, g.Of, port, class, flow, g.Scheme.Gauges(), func(values []float64) bool {
+		return g.Scheme.Measure(now, atPort, atClass, values)
+	})
+}
+
+// rows writes numbers, if there are any to show.
+func (w *gauges) rows(now units.Time, of Source, port, class, flow int64, names []string, measure func(values []float64) bool) {
 	w.values = append(w.values[:0], make([]float64, len(names))...)
-	if !g.Scheme.Measure(now, atPort, atClass, w.values) {
+	if !measure(w.values) {
 		return
 	}
 	for i, name := range names {
 		if len(w.params.Only) == 0 || slices.Contains(w.params.Only, name) {
-			w.Out.Add(now, int64(g.Of), port, class, flow, w.Out.Word(name), int64(math.Float64bits(w.values[i])))
+			w.Out.Add(now, int64(of), port, class, flow, w.Out.Word(name), int64(math.Float64bits(w.values[i])))
 		}
 	}
 }

@@ -139,10 +139,20 @@ type Gauged interface {
 	Measure(now units.Time, port int, class uint8, values []float64) bool
 }
 
+// NodeGauged is a policy or deadlock handler that shows numbers of its whole node, with
+// or without being Gauged as well. Looking changes nothing.
+type NodeGauged interface {
+	// NodeGauges returns the names of the numbers, always the same ones.
+	NodeGauges() []string
+	// MeasureNode fills in their values as of now. False: there is nothing to show.
+	MeasureNode(now units.Time, values []float64) bool
+}
+
 // Gauges are those of one scheme of a node.
 type Gauges struct {
 	Of     Source
-	Scheme Gauged
+	Scheme Gauged     // nil: it shows no numbers of ports, classes or flows
+	Whole  NodeGauged // nil: it shows no numbers of the node
 	Port   int    // of a flow control
 	Flow   uint32 // of a congestion control
 }

@@ -30,6 +30,15 @@ func (g gauge) Measure(now units.Time, port int, class uint8, values []float64) 
 	return class == g.class
 }
 
+// total is a number of the whole node.
+type total float64
+
+func (total) NodeGauges() []string { return []string{"total"} }
+func (n total) MeasureNode(_ units.Time, values []float64) bool {
+	values[0] = float64(n)
+	return n > 0
+}
+
 func newFake() *fake {
 	return &fake{ledger: mmu.NewLedger(mmu.Spec{
 		Ports: 4, Size: 1 << 20, Shared: 1 << 20,
@@ -316,12 +325,12 @@ func TestThresholds(t *testing.T) {
 	b.want(t, "50 0 1 1000 5000 0", "50 1 2 0 5000 1")
 }
 
-// A policy and a handler are asked for every chosen port and class, a flow control for
-// its own port if that is chosen, a congestion control once.
+// A policy and a handler are asked for the whole node and for every chosen port and
+// class, a flow control for its own port if that is chosen, a congestion control once.
 func TestGauges(t *testing.T) {
 	all := []Gauges{
 		{Of: Policy, Scheme: gauge{3}}, {Of: FlowControl, Scheme: gauge{1}, Port: 2}, {Of: FlowControl, Scheme: gauge{1}, Port: 3},
-		{Of: CC, Scheme: gauge{0}, Flow: 9},
+		{Of: CC, Scheme: gauge{0}, Flow: 9}, {Of: Deadlock, Whole: total(0)}, {Of: Deadlock, Scheme: gauge{3}, Whole: total(7)},
 	}
 	b := place(t, "gauges", &GaugeParams{Every: 50 * units.Nanosecond}, 0, 2)
 	b.gauged = all
@@ -330,6 +339,8 @@ func TestGauges(t *testing.T) {
 		"50 policy 0 3 - port 0", "50 policy 0 3 - half 1.5", "50 policy 2 3 - port 2", "50 policy 2 3 - half 1.5",
 		"50 flow_control 2 1 - port 2", "50 flow_control 2 1 - half 0.5",
 		"50 cc - - 9 port 0", "50 cc - - 9 half 0",
+		"50 deadlock - - - total 7",
+		"50 deadlock 0 3 - port 0", "50 deadlock 0 3 - half 1.5", "50 deadlock 2 3 - port 2", "50 deadlock 2 3 - half 1.5",
 	)
 	b = place(t, "gauges", &GaugeParams{Every: 50 * units.Nanosecond, Of: []string{"flow_control"}, Only: []string{"half"}}, 2)
 	b.gauged = all

@@ -71,11 +71,11 @@ func (f *fair) Dequeued(_ units.Time, v mmu.View, a *mmu.Arrival) {
 	}
 }
 
-// Gauges implements probe.Gauged.
-func (f *fair) Gauges() []string { return []string{"active_queues"} }
+// NodeGauges implements probe.NodeGauged: one number for the whole switch.
+func (f *fair) NodeGauges() []string { return []string{"active_queues"} }
 
-// Measure implements probe.Gauged: one number for the whole switch.
-func (f *fair) Measure(_ units.Time, port int, class uint8, values []float64) bool {
+// MeasureNode implements probe.NodeGauged.
+func (f *fair) MeasureNode(_ units.Time, values []float64) bool {
 	values[0] = float64(f.active)
-	return port == 0 && class == 0
+	return true
 }
