@@ -8,10 +8,6 @@ import (
 	"github.com/xoff-net/xoff/base/units"
 )
 
-// ProcessingCap is the line time that a device may take to act on a PAUSE, in
-// bytes (IEEE 802.1Qbb; DSH section II).
-const ProcessingCap units.Bytes = 3840
-
 // Link is all that decides how much headroom a queue needs.
 type Link struct {
 	Rate     units.Rate
@@ -21,7 +17,7 @@ type Link struct {
 	Overhead units.Bytes // preamble and gap per frame
 	Cell     units.Bytes // unit of storage; 0 or 1: bytes
 	// Processing is from the arrival of a PAUSE to its effect; negative: all that
-	// the standard allows, ProcessingCap of line time.
+	// the standard allows, link.ProcessingCap of line time.
 	Processing units.Time
 }
 
@@ -29,7 +25,7 @@ type Link struct {
 func (l *Link) port() *link.Port {
 	processing := l.Processing
 	if processing < 0 {
-		processing = l.Rate.TxTime(ProcessingCap)
+		processing = l.Rate.TxTime(link.ProcessingCap)
 	}
 	return &link.Port{
 		Rate: l.Rate, DelayIn: l.Delay, DelayOut: l.Delay, MTU: l.MTU, MinFrame: l.MinFrame, WireOverhead: l.Overhead, Cell: l.Cell,
