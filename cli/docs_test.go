@@ -2,6 +2,7 @@ package cli
 
 import (
 	"bytes"
+	"errors"
 	"flag"
 	"io/fs"
 	"os"
@@ -72,8 +73,8 @@ func consoles(t *testing.T, page string, run func(command string) string) {
 	}
 }
 
-// TestDocsTutorial follows docs/extend.md in an empty folder: files are those of the
-// example, and what commands print is what the page shows.
+// TestDocsTutorial follows docs/extend.md in an empty folder, block by block: files are
+// those of the example, commands work, and what they print is what the page shows.
 func TestDocsTutorial(t *testing.T) {
 	if testing.Short() {
 		t.Skip("builds a program")
@@ -82,13 +83,18 @@ func TestDocsTutorial(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	page, example, work := filepath.Join(root, "docs/extend.md"), filepath.Join(root, "examples/own-scheme"), t.TempDir()
+	page, example, above := filepath.Join(root, "docs/extend.md"), filepath.Join(root, "examples/own-scheme"), t.TempDir()
+	if err := os.Symlink(root, filepath.Join(above, "xoff")); err != nil {
+		t.Fatal(err)
+	}
+	work := filepath.Join(above, "own-scheme")
 	data, err := os.ReadFile(page)
 	if err != nil {
 		t.Fatal(err)
 	}
 	write := func(name, text string) {
-		if err := os.WriteFile(filepath.Join(work, name), []byte(text), 0o644); err != nil {
+		path := filepath.Join(work, name)
+		if err := errors.Join(os.MkdirAll(filepath.Dir(path), 0o755), os.WriteFile(path, []byte(text), 0o644)); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -99,30 +105,41 @@ func TestDocsTutorial(t *testing.T) {
 		}
 		return string(text)
 	}
-	files := regexp.MustCompile("(?ms)^```(?:go|yaml) (\\S+)\n(.*?)^```$").FindAllStringSubmatch(string(data), -1)
-	if len(files) != 4 {
-		t.Errorf("the page has %d files", len(files))
-	}
-	for _, f := range files {
-		if f[2] != read(f[1]) {
-			t.Errorf("%s of the page is not that of examples/own-scheme", f[1])
-		}
-		write(f[1], f[2])
-	}
-	// What `go mod tidy` would write, without a network.
-	write("go.mod", strings.Replace(read("go.mod"), "=> ../..", "=> "+root, 1))
-	write("go.sum", read("go.sum"))
-	shell := func(command string) string {
-		cmd := exec.Command("bash", "-c", "set -o pipefail; "+command)
-		cmd.Dir, cmd.Env = work, append(os.Environ(), "GOFLAGS=-mod=readonly", "NO_COLOR=1")
+	shell := func(dir, command string) string {
+		cmd := exec.Command("bash", "-c", "set -e -o pipefail\n"+command)
+		cmd.Dir, cmd.Env = dir, append(os.Environ(), "GOFLAGS=-mod=readonly", "NO_COLOR=1")
 		out, err := cmd.CombinedOutput()
 		if err != nil {
 			t.Fatalf("%s: %v\n%s", command, err, out)
 		}
 		return string(out)
 	}
-	shell("go test .")
-	consoles(t, page, shell)
+	files, commands := 0, 0
+	for _, block := range regexp.MustCompile("(?ms)^```(go|yaml|sh) ?(\\S*)\n(.*?)^```$").FindAllStringSubmatch(string(data), -1) {
+		name, text := block[2], block[3]
+		switch {
+		case block[1] != "sh":
+			files++
+			if text != read(name) {
+				t.Errorf("%s of the page is not that of examples/own-scheme", name)
+			}
+			write(name, text)
+		case strings.Contains(text, "mkdir own-scheme"):
+			shell(above, text)
+		default:
+			commands += strings.Count(text, "\n")
+			if rest, ok := strings.CutPrefix(text, "go mod tidy\n"); ok { // what it would write, without a network
+				write("go.mod", strings.Replace(read("go.mod"), "=> ../..", "=> ../xoff", 1))
+				write("go.sum", read("go.sum"))
+				text = rest
+			}
+			shell(work, text)
+		}
+	}
+	if files != 6 || commands != 6 {
+		t.Errorf("the page has %d files and %d commands", files, commands)
+	}
+	consoles(t, page, func(command string) string { return shell(work, command) })
 }
 
 // TestDocsLinks follows every relative link of every page.
