@@ -12,16 +12,14 @@ import (
 // buffer of a host.
 
 // admit finds room for a frame. What is private to a queue comes first. Control classes
-// have nothing private and no threshold: they take what is left of the shared segment. It also returns whether the receiver is to be told
-// when the frame is there.
+// have nothing private and no threshold: they take what is left of the shared segment.
+// It also returns whether the receiver is to be told when the frame is there.
 func (n *node) admit(now units.Time, ip *port, a *mmu.Arrival) (seg mmu.Segment, tell bool) {
 	switch a.Kind {
 	case mmu.Lossless:
 		return ip.recv.Place(now, a), true
 	case mmu.Control:
-		if a.Bytes <= n.view.SharedFree() {
-			return mmu.Shared, false
-		}
+		return n.unbounded(a), false
 	default:
 		if n.view.In(a.In, a.Class, mmu.Private)+a.Bytes <= n.view.PrivateSize() {
 			return mmu.Private, false
@@ -31,6 +29,27 @@ func (n *node) admit(now units.Time, ip *port, a *mmu.Arrival) (seg mmu.Segment,
 		}
 	}
 	return mmu.Drop, false
+}
+
+// unbounded is what is left of the shared segment, whatever thresholds say.
+func (n *node) unbounded(a *mmu.Arrival) mmu.Segment {
+	if a.Bytes <= n.view.SharedFree() {
+		return mmu.Shared
+	}
+	return mmu.Drop
+}
+
+// admitReserved finds room for a frame that a deadlock handler lets in: in what it set
+// aside, else as for any other frame, or, where there is no upstream that could hold it,
+// without a threshold.
+func (n *node) admitReserved(now units.Time, ip *port, a *mmu.Arrival, bounded bool) (seg mmu.Segment, tell bool) {
+	switch {
+	case n.ledger.Reserved() >= a.Bytes:
+		return mmu.Reserve, a.Kind == mmu.Lossless
+	case bounded:
+		return n.admit(now, ip, a)
+	}
+	return n.unbounded(a), a.Kind == mmu.Lossless
 }
 
 // store puts a frame into the books and tells the receiver, if it is to know.

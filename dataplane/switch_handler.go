@@ -157,8 +157,11 @@ func (s *Switch) arriveHooked(now units.Time, in, out int, p *packet.Packet, ext
 	ip := &s.ports[in]
 	a := &s.arrival
 	s.describe(a, in, out, 0, &f)
-	seg, tell := mmu.Reserve, a.Kind == mmu.Lossless
-	if verdict != deadlock.InLoop || s.ledger.Reserved() < a.Bytes {
+	var seg mmu.Segment
+	var tell bool
+	if verdict == deadlock.InLoop {
+		seg, tell = s.admitReserved(now, ip, a, true)
+	} else {
 		seg, tell = s.admit(now, ip, a)
 	}
 	if seg == mmu.Drop {
@@ -243,13 +246,11 @@ func (s *Switch) departed(now units.Time, p *port, f *packet.Packet) {
 func (s *Switch) InsertHead(now units.Time, in, out int, p *packet.Packet) bool {
 	var a mmu.Arrival
 	s.describe(&a, in, out, 0, p)
-	seg := mmu.Reserve
-	if s.ledger.Reserved() < a.Bytes {
-		if seg = mmu.Shared; a.Bytes > s.view.SharedFree() {
-			return false
-		}
+	seg, tell := s.admitReserved(now, &s.ports[in], &a, false)
+	if seg == mmu.Drop {
+		return false
 	}
-	s.storeAt(now, &s.ports[in], &a, seg, a.Kind == mmu.Lossless)
+	s.storeAt(now, &s.ports[in], &a, seg, tell)
 	if s.checks != nil {
 		s.checks.in += uint64(a.Bytes)
 	}
