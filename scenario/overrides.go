@@ -16,19 +16,6 @@ type Patch = strict.Patch
 // what fmt prints as a word.
 func NewPatch(keysAndValues ...any) Patch { return strict.NewPatch(keysAndValues...) }
 
-// ParsePatch reads keys such as `{buffer: {size: 32MiB}}`.
-func ParsePatch(text string) (Patch, error) {
-	var p Patch
-	src := strict.NewSource("patch", []byte(text))
-	body, err := strict.Parse(src, []byte(text), "keys with values")
-	if err != nil {
-		return p, err
-	}
-	d := &strict.Decoder{Places: strict.NewPlaces(src), What: "patch"}
-	entries, err := d.Entries(body, "")
-	return p, strict.First(err, addAll(d, &p, entries, ""))
-}
-
 // addAll puts keys into a patch.
 func addAll(d *strict.Decoder, p *Patch, entries []strict.Entry, path string) error {
 	for _, e := range entries {

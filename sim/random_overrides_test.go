@@ -49,11 +49,19 @@ func (d *drawer) overrides(index int) {
 }
 
 func patch(match, keys string) scenario.Override {
-	p, err := scenario.ParsePatch(keys)
+	return scenario.Override{Match: match, Keys: parsePatch(keys)}
+}
+
+// parsePatch reads keys such as `buffer: {size: 32MiB}`, in braces or not.
+func parsePatch(keys string) scenario.Patch {
+	if keys[0] != '{' {
+		keys = "{" + keys + "}"
+	}
+	c, err := scenario.Parse("patch", []byte("hosts: {transports: {x: "+keys+"}}"))
 	if err != nil {
 		panic(err)
 	}
-	return scenario.Override{Match: match, Keys: p}
+	return c.Hosts.Transports["x"].Keys
 }
 
 func (d *drawer) portKeys(own *drawer) string {

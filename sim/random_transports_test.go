@@ -41,13 +41,10 @@ func (d *drawer) carry(index int) {
 		h.CC = scenario.Choice{Name: name, Params: entry.Params()}
 	}
 	if e.chance(0.3) && !d.flood {
-		keys, err := scenario.ParsePatch(pick(e,
+		keys := parsePatch(pick(e,
 			"{cc: {name: cubic}, reliability: {name: sack}, payload: 200B, cnp: {mode: ack}}",
 			"{cc: {name: dctcp, initial_segments: 2}, reliability: {name: sack}, ack: {every: 2}, cnp: {mode: ack}}",
 			"{cc: {name: none}, reliability: {name: irn}, header: 40B}"))
-		if err != nil {
-			panic(err)
-		}
 		h.Transports = map[string]scenario.Variant{"tcp": {Keys: keys}}
 		for i := range d.cfg.Workload {
 			if e.chance(0.5) {

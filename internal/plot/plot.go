@@ -92,10 +92,9 @@ type Style struct {
 // Dash is a pattern of lines.
 type Dash uint8
 
-// Patterns. Auto follows the colour, so that lines can be told apart without it.
+// Patterns. The zero value follows the colour, so that lines can be told apart without it.
 const (
-	Auto Dash = iota
-	Solid
+	Solid Dash = iota + 1
 	Dashed
 	Dotted
 	DashDot

@@ -98,25 +98,6 @@ func (p *Places) Has(path string) bool {
 	return ok
 }
 
-// HasKey reports whether the key itself stands in the document: unlike Has not for
-// the items of lists.
-func (p *Places) HasKey(path string) bool {
-	if p == nil {
-		return false
-	}
-	_, ok := p.keys[path]
-	return ok
-}
-
-// Paths returns all keys that were written, in no order.
-func (p *Places) Paths() []string {
-	var list []string
-	for path := range p.values {
-		list = append(list, path)
-	}
-	return list
-}
-
 // Forget drops a key and what is below it.
 func (p *Places) Forget(path string) {
 	for at := range p.values {

@@ -110,7 +110,7 @@ func (g *PauseGate) Reset(now units.Time, _ bool) {
 type PauseSender struct {
 	want    uint8 // classes that the queues want paused
 	storm   uint8 // classes that are paused whatever the queues want
-	told    uint8 // classes that the last frame paused
+	sent    uint8 // classes that the last frame paused
 	refresh uint8 // classes whose pause must be repeated
 	port    Port
 	changes []uint8 // link.PFC.Ordered: values of want not yet sent
@@ -161,21 +161,21 @@ func (s *PauseSender) Frame(now units.Time, f *packet.Packet, ext packet.Ext) (p
 	for len(s.changes) > 0 {
 		want = s.changes[0]
 		s.changes = append(s.changes[:0], s.changes[1:]...)
-		if want != s.told {
+		if want != s.sent {
 			break // after a Reset the first change may be no news to the peer
 		}
 	}
-	if want^s.told|s.refresh&want == 0 {
+	if want^s.sent|s.refresh&want == 0 {
 		return ext, false
 	}
 	spec := s.port.Spec()
 	// A frame that changes one class repeats the pause of the others: they share
 	// one refresh timer.
-	f.SetPFC(want|s.told, want, spec.PFC.Quanta)
+	f.SetPFC(want|s.sent, want, spec.PFC.Quanta)
 	if spec.PFC.Size != 0 {
 		f.Size = spec.PFC.Size
 	}
-	s.told, s.refresh = want, 0
+	s.sent, s.refresh = want, 0
 	if want == 0 || spec.PFC.Indefinite {
 		s.port.WakeAt(0, units.Never)
 	} else {
@@ -191,13 +191,13 @@ func (s *PauseSender) Control(units.Time, *packet.Packet, packet.Ext) {}
 // even if a RESUME of it is on its way out: if that is called off before it
 // leaves, the pause must be repeated all the same.
 func (s *PauseSender) Wake(now units.Time, _ int) {
-	s.refresh = s.told
+	s.refresh = s.sent
 	s.port.Request(now)
 }
 
 // Reset implements Receiver: the peer forgot what it was told.
 func (s *PauseSender) Reset(now units.Time, up bool) {
-	s.told, s.refresh, s.changes = 0, 0, s.changes[:0]
+	s.sent, s.refresh, s.changes = 0, 0, s.changes[:0]
 	s.port.WakeAt(0, units.Never)
 	if up && s.want|s.storm != 0 {
 		s.port.Request(now)
