@@ -153,8 +153,8 @@ type Gauges struct {
 	Of     Source
 	Scheme Gauged     // nil: it shows no numbers of ports, classes or flows
 	Whole  NodeGauged // nil: it shows no numbers of the node
-	Port   int    // of a flow control
-	Flow   uint32 // of a congestion control
+	Port   int        // of a flow control
+	Flow   uint32     // of a congestion control
 }
 
 // Event is what a scheme reports. Port, class, flow and number mean what the scheme
