@@ -65,7 +65,8 @@ func judge(t testing.TB, name string, r *Result, w wants) {
 	for node, rec := range r.Nodes {
 		for port := range rec.Held {
 			if rec.Held[port]|rec.Holding[port] != 0 {
-				t.Errorf("%s: after all flows are done, port %d of node %d still holds classes %08b and asks for %08b", name, port, node, rec.Held[port], rec.Holding[port])
+				t.Errorf("%s: after all flows are done, port %d of node %d still holds classes %08b and asks for %08b", name, port, node,
+					rec.Held[port], rec.Holding[port])
 			}
 		}
 	}

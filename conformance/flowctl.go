@@ -116,7 +116,8 @@ func burst(packets int, phase units.Time) []dataplane.Flow {
 		if way == 1 {
 			size = units.Bytes(packets) * smallPayload
 		}
-		flows = append(flows, dataplane.Flow{Start: start, Size: size, Src: uint16(src), Dst: uint16(dst), Class: class, Transport: way, Hash: uint32(len(flows)) * 2654435761})
+		flows = append(flows, dataplane.Flow{Start: start, Size: size, Src: uint16(src), Dst: uint16(dst), Class: class,
+			Transport: way, Hash: uint32(len(flows)) * 2654435761})
 	}
 	for class := uint8(1); class < 8; class++ {
 		add(phase, reverse, int(class)%3, class, packets, 0)
@@ -210,7 +211,9 @@ func hostCases() []flowCase {
 	}
 	return []flowCase{
 		{name: "slow host", network: receiver(dataplane.ReceiveSpec{Rate: 20 * units.Gbps, Buffer: 2 * units.MiB, Xoff: 30 * units.KB})},
-		{name: "stuck host", network: receiver(dataplane.ReceiveSpec{Stuck: []units.Interval{{From: 5 * units.Microsecond, To: 300 * units.Microsecond}}})},
+		{name: "stuck host", network: receiver(dataplane.ReceiveSpec{Stuck: []units.Interval{
+			{From: 5 * units.Microsecond, To: 300 * units.Microsecond},
+		}})},
 	}
 }
 

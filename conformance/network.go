@@ -65,7 +65,8 @@ const (
 // NewNetwork returns a network of seven lossless classes under class 0 for
 // control, with PFC, Dynamic Threshold, DWRR, no marks and no congestion control.
 func NewNetwork(g *topo.Graph) *Network {
-	n := &Network{Graph: g, Shared: 150 * units.KB, Private: 1500, PFC: link.PFC{Quanta: 65535}, Timeout: 4 * units.Millisecond, Until: 20 * units.Millisecond}
+	n := &Network{Graph: g, Shared: 150 * units.KB, Private: 1500, PFC: link.PFC{Quanta: 65535}, Timeout: 4 * units.Millisecond,
+		Until: 20 * units.Millisecond}
 	n.Kinds[0] = mmu.Control
 	for c := 1; c < mmu.Classes; c++ {
 		n.Kinds[c] = mmu.Lossless
@@ -259,7 +260,8 @@ func (n *Network) host(node int, flows *dataplane.Flows) *dataplane.NICSpec {
 func (n *Network) sw(node int, table *route.Table, out *Result) *dataplane.SwitchSpec {
 	s := &dataplane.SwitchSpec{
 		Name: n.Graph.Names[node], Node: uint16(node), Buffer: mmu.Spec{Private: n.Private, Cell: n.Cell, Kinds: n.Kinds}, Ports: n.ports(node),
-		Scheduler: func(int) (sched.Scheduler, error) { return n.Scheduler() }, Router: n.Router, Routes: table, RouteSeed: uint64(node), Seed: uint64(node),
+		Scheduler: func(int) (sched.Scheduler, error) { return n.Scheduler() }, Router: n.Router, Routes: table,
+		RouteSeed: uint64(node), Seed: uint64(node),
 		AskAlways: n.Always,
 	}
 	s.Policy = func(e buffer.Env) (buffer.Policy, error) {

@@ -88,7 +88,8 @@ type policyWatch struct {
 }
 
 func (w *policyWatch) wrap(p buffer.Policy) buffer.Policy {
-	base := &watchedPolicy{Policy: p, w: w, wake: wakeRule{armed: units.Never, bad: &w.faults, who: "policy"}, stored: make(map[uint32]mmu.Arrival), highest: make(map[int]units.Bytes)}
+	base := &watchedPolicy{Policy: p, w: w, wake: wakeRule{armed: units.Never, bad: &w.faults, who: "policy"},
+		stored: make(map[uint32]mmu.Arrival), highest: make(map[int]units.Bytes)}
 	base.observer, _ = p.(buffer.Observer)
 	base.pauses, _ = p.(buffer.PauseObserver)
 	base.waker, _ = p.(buffer.Waker)
@@ -129,7 +130,8 @@ func (p *watchedPolicy) Fits(now units.Time, v mmu.View, a *mmu.Arrival) bool {
 		p.w.add("at %s a frame of %d B is admitted to %d B", now, a.Bytes, v.SharedFree())
 	}
 	if p.w.bounded && fits && a.Kind == mmu.Lossless && v.In(a.In, a.Class, mmu.Shared)+a.Bytes > max(a.Bytes, p.highest[queue]) {
-		p.w.add("bounded: at %s queue %d grows to %d B, its threshold was never above %d B", now, queue, v.In(a.In, a.Class, mmu.Shared)+a.Bytes, p.highest[queue])
+		p.w.add("bounded: at %s queue %d grows to %d B, its threshold was never above %d B", now, queue,
+			v.In(a.In, a.Class, mmu.Shared)+a.Bytes, p.highest[queue])
 	}
 	return fits
 }

@@ -199,7 +199,8 @@ func Probe(t testing.TB, e registry.Entry[probe.New], params any) {
 	}
 	c := small()
 	c.Switch.Buffer.Size, c.Hosts.CC = 2*units.MiB, scenario.Choice{Name: "none"}
-	c.Workload = append(c.Workload, scenario.Workload{Name: "burst", Generator: "incast", Params: &workload.Incast{Senders: 8, Size: 200 * units.KB}, To: scenario.Selection{"host0"}})
+	c.Workload = append(c.Workload, scenario.Workload{Name: "burst", Generator: "incast",
+		Params: &workload.Incast{Senders: 8, Size: 200 * units.KB}, To: scenario.Selection{"host0"}})
 	bare, err := play(c, 1)
 	if err != nil {
 		t.Errorf("%s: %v", e.Name, err)
@@ -267,7 +268,8 @@ func gauges[N any](t testing.TB, table *registry.Table[N], e registry.Entry[N], 
 	}
 	c := small()
 	choose(c, scenario.Choice{Name: e.Name, Params: paramsOf(e)})
-	c.Workload = append(c.Workload, scenario.Workload{Name: "burst", Generator: "incast", Params: &workload.Incast{Senders: 8, Size: 200 * units.KB}, To: scenario.Selection{"host0"}})
+	c.Workload = append(c.Workload, scenario.Workload{Name: "burst", Generator: "incast",
+		Params: &workload.Incast{Senders: 8, Size: 200 * units.KB}, To: scenario.Selection{"host0"}})
 	for name, list := range map[string][]registry.Shown{"gauges": e.Gauges, "events": e.Events} {
 		kind, err := probe.Kinds.Get(name)
 		if err != nil {

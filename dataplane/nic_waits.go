@@ -35,7 +35,8 @@ func (f *Flows) Depend(list []Wait) {
 		return
 	}
 	n := len(f.Flow)
-	w := &waits{first: make([]uint32, n+1), left: make([]uint32, n), delay: make([]units.Time, n), until: make([]units.Time, n), began: make([]units.Time, n)}
+	w := &waits{first: make([]uint32, n+1), left: make([]uint32, n), delay: make([]units.Time, n), until: make([]units.Time, n),
+		began: make([]units.Time, n)}
 	edges := 0
 	for _, d := range list {
 		src := f.Flow[d.Flow].Src

@@ -81,7 +81,9 @@ func NewSwitch(spec *SwitchSpec, drv Driver) (*Switch, error) {
 		rand:   rand.NewPCG(spec.Seed, 0),
 		memory: memory{packets: make([]packet.Packet, 1, 64), next: make([]uint32, 1, 64)},
 	}
-	s.node = node{drv: drv, ports: make([]port, n), wakes: newWakes(2*n + 2), fixed: 2*n + 2, sink: spec.Sink, checks: spec.Checks, watched: spec.Sink != nil || spec.Checks != nil, serve: s.serveData, beyond: s.deepestPause, log: spec.Log, resumed: make([]units.Time, n*mmu.Classes)}
+	s.node = node{drv: drv, ports: make([]port, n), wakes: newWakes(2*n + 2), fixed: 2*n + 2, sink: spec.Sink,
+		checks: spec.Checks, watched: spec.Sink != nil || spec.Checks != nil, serve: s.serveData, beyond: s.deepestPause,
+		log: spec.Log, resumed: make([]units.Time, n*mmu.Classes)}
 
 	layout := spec.Buffer
 	layout.Ports = n
@@ -100,9 +102,10 @@ func NewSwitch(spec *SwitchSpec, drv Driver) (*Switch, error) {
 	for i := range spec.Ports {
 		rates[i] = spec.Ports[i].Rate
 	}
-	policy, err := spec.Policy(buffer.Env{View: s.view, Rates: rates, Report: func(now units.Time, event string, port, class int, number int64) {
-		s.reported(now, probe.Policy, event, port, class, number)
-	}})
+	policy, err := spec.Policy(buffer.Env{View: s.view, Rates: rates,
+		Report: func(now units.Time, event string, port, class int, number int64) {
+			s.reported(now, probe.Policy, event, port, class, number)
+		}})
 	if err != nil {
 		return nil, err
 	}

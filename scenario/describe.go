@@ -116,7 +116,8 @@ func choiceKey(c Choice) Key {
 
 // isStruct reports whether a type is written as a mapping of its fields.
 func isStruct(t reflect.Type) bool {
-	return t.Kind() == reflect.Struct && !reflect.PointerTo(t).Implements(reflect.TypeFor[encoding.TextUnmarshaler]()) && t != reflect.TypeFor[ClassChoice]()
+	return t.Kind() == reflect.Struct && !reflect.PointerTo(t).Implements(reflect.TypeFor[encoding.TextUnmarshaler]()) &&
+		t != reflect.TypeFor[ClassChoice]()
 }
 
 // defaultText prints a default as one writes it; nothing for what has none.

@@ -86,7 +86,8 @@ func (c *Config) Traceable() error {
 		}
 		for k := range list.Flows {
 			if f := &list.Flows[k]; len(f.Via)+len(f.Back) > 0 {
-				return strict.Atf("output.flow_trace", "flow %d of workload %s has routes of its own, which a trace cannot hold; allowed: no trace, or flows without via and back", k, c.Workload[i].Name)
+				return strict.Atf("output.flow_trace",
+					"flow %d of workload %s has routes of its own, which a trace cannot hold; allowed: no trace, or flows without via and back", k, c.Workload[i].Name)
 			}
 		}
 	}

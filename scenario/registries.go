@@ -47,7 +47,8 @@ func sizesKind() Kind {
 	for i := range workload.CDFs {
 		c := &workload.CDFs[i]
 		last := c.Points[len(c.Points)-1].Size
-		k.Schemes = append(k.Schemes, Scheme{Name: c.Name, Doc: fmt.Sprintf("flow sizes of mean %.0f bytes, at most %s", c.Mean(), last), Paper: c.Source})
+		k.Schemes = append(k.Schemes, Scheme{Name: c.Name,
+			Doc: fmt.Sprintf("flow sizes of mean %.0f bytes, at most %s", c.Mean(), last), Paper: c.Source})
 	}
 	return k
 }
@@ -55,7 +56,8 @@ func sizesKind() Kind {
 func kindOf[N any](t *registry.Table[N]) Kind {
 	k := Kind{Name: t.Kind}
 	for _, e := range t.All() {
-		k.Schemes = append(k.Schemes, Scheme{Name: e.Name, Doc: e.Doc, Paper: e.Paper, Promises: e.Promises, Traits: e.Traits, Gauges: e.Gauges, Events: e.Events, Colour: e.Colour, Alias: e.Alias, Params: e.Params})
+		k.Schemes = append(k.Schemes, Scheme{Name: e.Name, Doc: e.Doc, Paper: e.Paper, Promises: e.Promises, Traits: e.Traits,
+			Gauges: e.Gauges, Events: e.Events, Colour: e.Colour, Alias: e.Alias, Params: e.Params})
 	}
 	return k
 }

@@ -45,7 +45,8 @@ func (w schemaWriter) of(t reflect.Type, key string, v reflect.Value) *jsonschem
 	case reflect.TypeFor[ClassChoice]():
 		shares := &jsonschema.Schema{Type: "object", AdditionalProperties: &jsonschema.Schema{Type: "number"}}
 		return &jsonschema.Schema{AnyOf: []*jsonschema.Schema{
-			{Type: "integer"}, {Type: "string"}, object(true, property{"random", &jsonschema.Schema{Type: "string"}}), object(true, property{"shares", shares}),
+			{Type: "integer"}, {Type: "string"}, object(true, property{"random", &jsonschema.Schema{Type: "string"}}),
+			object(true, property{"shares", shares}),
 		}}
 	case reflect.TypeFor[Selection]():
 		return &jsonschema.Schema{AnyOf: []*jsonschema.Schema{{Type: "string"}, {Type: "array", Items: &jsonschema.Schema{Type: "string"}}}}
@@ -249,7 +250,8 @@ func (w schemaWriter) scheduler(v reflect.Value) *jsonschema.Schema {
 
 // workload is a generator with its parameters, and the keys that all share.
 func (w schemaWriter) workload() *jsonschema.Schema {
-	shared := slices.DeleteFunc(w.properties(reflect.TypeFor[Workload](), reflect.Value{}), func(p property) bool { return p.key == "generator" })
+	shared := slices.DeleteFunc(w.properties(reflect.TypeFor[Workload](), reflect.Value{}),
+		func(p property) bool { return p.key == "generator" })
 	all := &jsonschema.Schema{}
 	for _, k := range Kinds() {
 		for _, s := range k.Schemes {

@@ -57,7 +57,8 @@ func (w workloadForm) DecodeKeys(d *strict.Decoder, entries []strict.Entry, path
 	}
 	if w.Params == nil {
 		if len(rest) > 0 {
-			return d.Fail(rest[0].At, path, "there is no generator that knows %q; allowed: generator: %s", rest[0].Key, strings.Join(workload.Generators.Names(), ", "))
+			return d.Fail(rest[0].At, path, "there is no generator that knows %q; allowed: generator: %s", rest[0].Key,
+				strings.Join(workload.Generators.Names(), ", "))
 		}
 		return nil
 	}

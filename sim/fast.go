@@ -60,7 +60,8 @@ func NewFast(spec *Spec, opts Options) (*Fast, error) {
 	if err != nil {
 		return nil, err
 	}
-	f := &Fast{spec: spec, opts: opts, until: spec.Until, pause: units.Never, window: windowLength(look / units.Time(max(1, opts.WindowDivisor)))}
+	f := &Fast{spec: spec, opts: opts, until: spec.Until, pause: units.Never,
+		window: windowLength(look / units.Time(max(1, opts.WindowDivisor)))}
 	total := spec.nodeCount()
 	byNumber := make([]*fastNode, total)
 	for i := range byNumber {

@@ -100,7 +100,8 @@ func (g *Graph) Check() error {
 	}
 	for _, group := range g.Groups {
 		if names[group.Name] || len(group.Hosts) == 0 {
-			return fmt.Errorf("group %s has %d hosts, or the name of something else; allowed: at least one, and a name of its own", group.Name, len(group.Hosts))
+			return fmt.Errorf("group %s has %d hosts, or the name of something else; allowed: at least one, and a name of its own",
+				group.Name, len(group.Hosts))
 		}
 		names[group.Name] = true
 	}

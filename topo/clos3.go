@@ -26,11 +26,13 @@ func clos3Defaults() *Clos3Params {
 func newClos3(params any) (*Graph, error) {
 	p := params.(*Clos3Params)
 	err := first(
-		between("cores", p.Cores, 1, MaxPorts), between("aggs", p.Aggs, 1, MaxPorts), between("tors", p.ToRs, 1, MaxPorts), between("hosts_per_tor", p.HostsPerToR, 1, MaxPorts),
+		between("cores", p.Cores, 1, MaxPorts), between("aggs", p.Aggs, 1, MaxPorts), between("tors", p.ToRs, 1, MaxPorts),
+		between("hosts_per_tor", p.HostsPerToR, 1, MaxPorts),
 		p.HostLink.Check("host_link"), p.AggLink.Check("agg_link"), p.CoreLink.Check("core_link"),
 	)
 	if err == nil {
-		err = first(fits(p.ToRs*p.HostsPerToR, p.ToRs+p.Aggs+p.Cores), ports("a ToR", p.HostsPerToR+p.Aggs), ports("an aggregation switch", p.ToRs+p.Cores))
+		err = first(fits(p.ToRs*p.HostsPerToR, p.ToRs+p.Aggs+p.Cores), ports("a ToR", p.HostsPerToR+p.Aggs),
+			ports("an aggregation switch", p.ToRs+p.Cores))
 	}
 	if err != nil {
 		return nil, err

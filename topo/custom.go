@@ -123,7 +123,8 @@ func (p *CustomParams) cables(b *Layout) error {
 		for _, name := range [2]string{l.Ends[0] + "-" + l.Ends[1], l.Ends[1] + "-" + l.Ends[0]} {
 			pair := [2]int{min(ends[0], ends[1]), max(ends[0], ends[1])}
 			if other, ok := called[name]; ok && other != pair {
-				return fmt.Errorf("%s is called %s, as the link from %s to %s is; allowed: names of nodes that leave no doubt", key, name, b.g.Names[other[0]], b.g.Names[other[1]])
+				return fmt.Errorf("%s is called %s, as the link from %s to %s is; allowed: names of nodes that leave no doubt", key,
+					name, b.g.Names[other[0]], b.g.Names[other[1]])
 			}
 			called[name] = pair
 		}
@@ -147,7 +148,8 @@ func (l *CustomLink) nodes(key string, g *Graph) (ends [2]int, err error) {
 	}
 	for i, name := range l.Ends {
 		if ends[i] = g.Node(name); ends[i] < 0 {
-			return ends, fmt.Errorf("%s.ends[%d] is %q, which is no node; allowed: hosts (%s) and switches (%s)", key, i, name, Brief(g.Names[:g.Hosts]), Brief(g.Names[g.Hosts:]))
+			return ends, fmt.Errorf("%s.ends[%d] is %q, which is no node; allowed: hosts (%s) and switches (%s)", key, i, name,
+				Brief(g.Names[:g.Hosts]), Brief(g.Names[g.Hosts:]))
 		}
 	}
 	switch {

@@ -46,7 +46,8 @@ func (p *LeafSpineParams) spines() (int, error) {
 	case math.Abs(exact-n) > 1e-6 || n < 1 || n > MaxPorts:
 		return 0, fmt.Errorf("oversubscription is %v, which takes %.4g spines for %d hosts of %s on uplinks of %s; allowed: what makes a whole number, 1 to %d", p.Oversubscription, exact, p.HostsPerLeaf, p.HostLink.Rate, p.FabricLink.Rate, MaxPorts)
 	case p.Spines != 0 && p.Spines != int(n):
-		return 0, fmt.Errorf("spines is %d, but an oversubscription of %v takes %d; allowed: one of the two keys", p.Spines, p.Oversubscription, int(n))
+		return 0, fmt.Errorf("spines is %d, but an oversubscription of %v takes %d; allowed: one of the two keys", p.Spines,
+			p.Oversubscription, int(n))
 	}
 	return int(n), nil
 }

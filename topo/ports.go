@@ -69,7 +69,8 @@ func (g *Graph) PortsLike(patterns string) ([][]bool, error) {
 			}
 		}
 		if !found {
-			return nil, fmt.Errorf("no node or port matches %q%s; allowed: names such as %s, with * for any text", pattern, g.MeantNode(pattern, 0, g.Nodes()), g.example())
+			return nil, fmt.Errorf("no node or port matches %q%s; allowed: names such as %s, with * for any text", pattern,
+				g.MeantNode(pattern, 0, g.Nodes()), g.example())
 		}
 	}
 	return chosen, nil

@@ -44,7 +44,8 @@ func (g *Graph) LinkNamed(name string) (int, error) {
 	if lanes > 0 {
 		return -1, fmt.Errorf("there are %d links %q; allowed: %s#0 to %s#%d", lanes, name, name, name, lanes-1)
 	}
-	return -1, fmt.Errorf("there is no link %q%s; allowed: two neighbours joined by a dash, such as %s", name, didYouMean(name, g.linkNames()), g.LinkName(len(g.Links)-1))
+	return -1, fmt.Errorf("there is no link %q%s; allowed: two neighbours joined by a dash, such as %s", name,
+		didYouMean(name, g.linkNames()), g.LinkName(len(g.Links)-1))
 }
 
 func (g *Graph) linkNames() []string {
@@ -77,7 +78,8 @@ func (g *Graph) LinksLike(pattern string) ([]int, error) {
 		}
 	}
 	if found == nil {
-		return nil, fmt.Errorf("no link matches %q%s; allowed: two neighbours joined by a dash, such as %s, with * for any text", pattern, didYouMean(pattern, g.linkNames()), g.LinkName(len(g.Links)-1))
+		return nil, fmt.Errorf("no link matches %q%s; allowed: two neighbours joined by a dash, such as %s, with * for any text",
+			pattern, didYouMean(pattern, g.linkNames()), g.LinkName(len(g.Links)-1))
 	}
 	return found, nil
 }

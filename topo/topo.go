@@ -18,17 +18,21 @@ var Topologies = registry.NewTable("topology",
 		Paper: "set-up of L2BM", Params: func() any { return clos3Defaults() }, New: newClos3,
 	},
 	registry.Entry[New]{
-		Name: "custom", Doc: "hosts, switches and links as listed, here or in a file", Params: func() any { return customDefaults() }, New: newCustom,
+		Name: "custom", Doc: "hosts, switches and links as listed, here or in a file",
+		Params: func() any { return customDefaults() }, New: newCustom,
 	},
 	registry.Entry[New]{
-		Name: "dumbbell", Doc: "two switches with one or more cables between them", Params: func() any { return dumbbellDefaults() }, New: newDumbbell,
+		Name: "dumbbell", Doc: "two switches with one or more cables between them",
+		Params: func() any { return dumbbellDefaults() }, New: newDumbbell,
 	},
 	registry.Entry[New]{
 		Name: "fat-tree", Doc: "k pods of k/2 edge and k/2 aggregation switches under (k/2)^2 cores",
-		Paper: "Al-Fares, Loukissas, Vahdat: A Scalable, Commodity Data Center Network Architecture, SIGCOMM 2008", Params: func() any { return fatTreeDefaults() }, New: newFatTree,
+		Paper:  "Al-Fares, Loukissas, Vahdat: A Scalable, Commodity Data Center Network Architecture, SIGCOMM 2008",
+		Params: func() any { return fatTreeDefaults() }, New: newFatTree,
 	},
 	registry.Entry[New]{
-		Name: "full-mesh", Doc: "every switch joined to every other", Paper: "set-up of Roundabout", Params: func() any { return fullMeshDefaults() }, New: newFullMesh,
+		Name: "full-mesh", Doc: "every switch joined to every other", Paper: "set-up of Roundabout",
+		Params: func() any { return fullMeshDefaults() }, New: newFullMesh,
 	},
 	registry.Entry[New]{
 		Name: "leaf-spine", Doc: "two tiers: every leaf on every spine", Params: func() any { return leafSpineDefaults() }, New: newLeafSpine,
@@ -40,10 +44,12 @@ var Topologies = registry.NewTable("topology",
 		Name: "one-switch", Doc: "a star", Params: func() any { return oneSwitchDefaults() }, New: newOneSwitch,
 	},
 	registry.Entry[New]{
-		Name: "ring", Doc: "a closed chain of switches; shortest paths depend on each other in a circle from four on", Paper: "set-up of Roundabout", Params: func() any { return ringDefaults() }, New: newRing,
+		Name: "ring", Doc: "a closed chain of switches; shortest paths depend on each other in a circle from four on",
+		Paper: "set-up of Roundabout", Params: func() any { return ringDefaults() }, New: newRing,
 	},
 	registry.Entry[New]{
-		Name: "torus", Doc: "a grid of switches, each row and column a ring; shortest paths depend on each other in circles", Paper: "set-up of Roundabout", Params: func() any { return torusDefaults() }, New: newTorus,
+		Name: "torus", Doc: "a grid of switches, each row and column a ring; shortest paths depend on each other in circles",
+		Paper: "set-up of Roundabout", Params: func() any { return torusDefaults() }, New: newTorus,
 	},
 	registry.Entry[New]{
 		Name: "two-dc", Doc: "two fat-trees, each under a DCI switch, with a long-haul link between the two",

@@ -23,7 +23,8 @@ func torusDefaults() *TorusParams {
 func newTorus(params any) (*Graph, error) {
 	p := params.(*TorusParams)
 	err := first(
-		between("rows", p.Rows, 2, MaxPorts), between("columns", p.Columns, 2, MaxPorts), between("hosts_per_switch", p.HostsPerSwitch, 1, MaxPorts-4),
+		between("rows", p.Rows, 2, MaxPorts), between("columns", p.Columns, 2, MaxPorts),
+		between("hosts_per_switch", p.HostsPerSwitch, 1, MaxPorts-4),
 		p.HostLink.Check("host_link"), p.FabricLink.Check("fabric_link"),
 	)
 	if err == nil {

@@ -53,7 +53,8 @@ func (g *Sequential) Generate(e *Env) (*Plan, error) {
 		earliest := e.Start // at which the next flow could start
 		for k := 0; earliest < e.Stop && (g.Count == 0 || k < g.Count); k++ {
 			size := sizes.Draw(e.Rand)
-			i := p.add(Flow{Start: e.Start, Src: src, Dst: e.Pairs.Destination(e.Rand, src), Size: size, Class: e.Classes.Next(), Group: -1, Hash: e.hash()})
+			i := p.add(Flow{Start: e.Start, Src: src, Dst: e.Pairs.Destination(e.Rand, src), Size: size, Class: e.Classes.Next(),
+				Group: -1, Hash: e.hash()})
 			if last >= 0 {
 				p.wait(g.Gap, e.Stop, last)
 			}
@@ -162,7 +163,8 @@ func (g *LongLived) Generate(e *Env) (*Plan, error) {
 			size = min(e.MaxSize, e.Fabric.Rates[src].In(e.End-e.Start)+1)
 		}
 		for range g.Streams {
-			p.add(Flow{Start: e.Start, Src: src, Dst: e.Pairs.Destination(e.Rand, src), Size: size, Class: e.Classes.Next(), Group: -1, Hash: e.hash()})
+			p.add(Flow{Start: e.Start, Src: src, Dst: e.Pairs.Destination(e.Rand, src), Size: size, Class: e.Classes.Next(),
+				Group: -1, Hash: e.hash()})
 		}
 	}
 	return p, nil

@@ -68,7 +68,8 @@ const MaxTraceFlows = 50_000_000
 // ReadTrace reads a trace.
 func ReadTrace(e *Env, g *Trace, r io.Reader) (*Plan, error) {
 	in := bufio.NewReaderSize(r, 1<<16)
-	t := &traceReader{env: e, name: g.Path, plan: &Plan{Names: slices.Clone(g.Workloads), Transports: g.Transports}, fixed: len(g.Workloads) > 0, names: map[string]int32{}, hosts: map[string]int32{}}
+	t := &traceReader{env: e, name: g.Path, plan: &Plan{Names: slices.Clone(g.Workloads), Transports: g.Transports},
+		fixed: len(g.Workloads) > 0, names: map[string]int32{}, hosts: map[string]int32{}}
 	for i, name := range g.Workloads {
 		t.names[name] = int32(i)
 	}
@@ -431,7 +432,8 @@ func NewTraceWriter(w io.Writer) (*TraceWriter, error) {
 // Write writes the next flow. The wait is nil for a flow that waits for none.
 func (t *TraceWriter) Write(f *Flow, src, dst, workload string, wait *Wait) error {
 	n := func(v int64) string { return strconv.FormatInt(v, 10) }
-	row := []string{n(int64(t.rows)), n(int64(f.Start)), src, dst, n(int64(f.Size)), n(int64(f.Class)), n(int64(f.Hash)), n(int64(f.Group)), workload, "", "", ""}
+	row := []string{n(int64(t.rows)), n(int64(f.Start)), src, dst, n(int64(f.Size)), n(int64(f.Class)), n(int64(f.Hash)),
+		n(int64(f.Group)), workload, "", "", ""}
 	t.rows++
 	if wait != nil {
 		var on []string

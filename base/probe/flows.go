@@ -6,7 +6,8 @@ func newFlows(any) (*Kind, error) {
 	return &Kind{
 		Columns: []Column{
 			colFlow,
-			{Name: "event", Type: Text, Texts: names(numFlowEvents, FlowEvent.String), Doc: "start, acked and timeout at the source; delivered and nack at the destination"},
+			{Name: "event", Type: Text, Texts: names(numFlowEvents, FlowEvent.String),
+				Doc: "start, acked and timeout at the source; delivered and nack at the destination"},
 		},
 		Events: true, At: Hosts,
 		Watch: func(p *Place) Watcher { return &flows{Place: p} },

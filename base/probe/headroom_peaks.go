@@ -122,7 +122,8 @@ func (w *headroomPeaks) write(now units.Time, port int, class uint8, k *peak) {
 	for i := range w.Ports {
 		all += bits.OnesCount8(w.Node.LosslessClasses(i))
 	}
-	w.Out.Add(now, int64(port), c, int64(k.reached), int64(k.bytes), k.episode, int64(reserved), int64(k.offPort), int64(k.offSwitch), int64(queues), int64(all))
+	w.Out.Add(now, int64(port), c, int64(k.reached), int64(k.bytes), k.episode, int64(reserved), int64(k.offPort),
+		int64(k.offSwitch), int64(queues), int64(all))
 }
 
 // Finish implements Watcher: what is still rising is no maximum yet, but shows

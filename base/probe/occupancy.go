@@ -31,7 +31,8 @@ func newOccupancy(params any) (*Kind, error) {
 		cols = append(cols, colClass)
 	}
 	if s.by("pool") {
-		cols = append(cols, Column{Name: "pool", Type: Text, Texts: poolNames(), Doc: "segment of the buffer: private, shared, headroom, reserve"})
+		cols = append(cols, Column{Name: "pool", Type: Text, Texts: poolNames(),
+			Doc: "segment of the buffer: private, shared, headroom, reserve"})
 	}
 	return &Kind{
 		Columns: append(cols, Column{Name: "bytes", Doc: "bytes stored, counted where they came in"}),

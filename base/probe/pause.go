@@ -26,9 +26,11 @@ func newPause(any) (*Kind, error) {
 		Columns: []Column{
 			colPort, colClass,
 			{Name: "way", Type: Text, Texts: []string{"sent", "received"}, Doc: "sent by this port, or received by it"},
-			{Name: "event", Type: Text, Texts: []string{"pause", "resume", "refresh"}, Doc: "pause: the class was not paused before; refresh: it was"},
+			{Name: "event", Type: Text, Texts: []string{"pause", "resume", "refresh"},
+				Doc: "pause: the class was not paused before; refresh: it was"},
 			{Name: "quanta", Doc: "pause time of the frame; 0 for a resume"},
-			{Name: "cause", Type: Text, Texts: []string{"headroom", "threshold", "port", "host"}, May: true, Doc: "of a pause that is sent: the queue holds headroom; it holds none, its threshold fell below it; it is empty, its port is paused; a host is slow or stuck"},
+			{Name: "cause", Type: Text, Texts: []string{"headroom", "threshold", "port", "host"}, May: true,
+				Doc: "of a pause that is sent: the queue holds headroom; it holds none, its threshold fell below it; it is empty, its port is paused; a host is slow or stuck"},
 			{Name: "depth", Doc: "propagation depth of a pause or refresh, 0 for a resume"},
 			{Name: "ingress_bytes", Doc: "bytes that the ingress queue of the port holds"},
 			{Name: "egress_bytes", Doc: "bytes that wait for the egress queue of the port"},

@@ -141,7 +141,8 @@ func (f Format) CheckRate(r units.Rate) error {
 		return nil
 	}
 	if r < exactRateUnit || r/exactRateUnit > exactRateMask || r%exactRateUnit != 0 {
-		return fmt.Errorf("telemetry format exact cannot name the rate %s; allowed: multiples of %s up to %s", r, exactRateUnit, exactRateMask*exactRateUnit)
+		return fmt.Errorf("telemetry format exact cannot name the rate %s; allowed: multiples of %s up to %s", r, exactRateUnit,
+			exactRateMask*exactRateUnit)
 	}
 	return nil
 }

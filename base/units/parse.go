@@ -20,7 +20,8 @@ const PerMetre = 5 * Nanosecond
 // Suffixes, largest first, which is the order of preference when printing.
 var (
 	timeUnits = []unit{{"s", int64(Second)}, {"ms", int64(Millisecond)}, {"us", int64(Microsecond)}, {"ns", int64(Nanosecond)}, {"ps", 1}}
-	byteUnits = []unit{{"GiB", int64(GiB)}, {"GB", int64(GB)}, {"MiB", int64(MiB)}, {"MB", int64(MB)}, {"KiB", int64(KiB)}, {"KB", int64(KB)}, {"B", 1}}
+	byteUnits = []unit{{"GiB", int64(GiB)}, {"GB", int64(GB)}, {"MiB", int64(MiB)}, {"MB", int64(MB)}, {"KiB", int64(KiB)},
+		{"KB", int64(KB)}, {"B", 1}}
 	rateUnits = []unit{{"Tbps", int64(Tbps)}, {"Gbps", int64(Gbps)}, {"Mbps", int64(Mbps)}, {"Kbps", int64(Kbps)}, {"bps", 1}}
 )
 

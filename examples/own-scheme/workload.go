@@ -11,7 +11,8 @@ import (
 func init() {
 	workload.Generators.Register(registry.Entry[workload.New]{
 		Name: "neighbours", Doc: "every host sends to the next one, all at once",
-		Params: func() any { return &Neighbours{Size: 100 * units.KB} }, New: func(params any) workload.Generator { return params.(workload.Generator) },
+		Params: func() any { return &Neighbours{Size: 100 * units.KB} },
+		New:    func(params any) workload.Generator { return params.(workload.Generator) },
 	})
 }
 

@@ -48,7 +48,8 @@ func yardstick(cfg *scenario.Config) {
 	cfg.Classes["rdma"] = scenario.Class{IDs: []int{1, 2, 3, 4}, Kind: "lossless"}
 	fabric := cfg.Topology.Params.(*topo.LeafSpineParams)
 	cable := &fabric.HostLink
-	headroom := link.Exact(&link.Port{Rate: cable.Rate, DelayIn: cable.Delay, DelayOut: cable.Delay, MTU: cfg.Hosts.Payload + cfg.Hosts.Header})
+	headroom := link.Exact(&link.Port{Rate: cable.Rate, DelayIn: cable.Delay, DelayOut: cable.Delay,
+		MTU: cfg.Hosts.Payload + cfg.Hosts.Header})
 	ports := max(hostsPerLeaf+spines, fabric.Leaves)
 	cfg.Switch.Buffer.Size = 3*units.MiB + units.Bytes(4*ports)*headroom
 	cfg.Switch.Policy.Params = &buffer.DTParams{Alpha: units.Ratio{Num: 1, Den: 32}, AlphaLossy: units.Ratio{Num: 1, Den: 1}}
@@ -68,9 +69,11 @@ func (c *Case) Scenario() (*scenario.Config, error) {
 	cfg := scenario.Default()
 	cfg.Name = "bench"
 	link := topo.Cable{Rate: 100 * units.Gbps, Delay: c.LinkDelay}
-	cfg.Topology = scenario.Fabric("leaf-spine", &topo.LeafSpineParams{Leaves: c.Hosts / hostsPerLeaf, Spines: spines, HostsPerLeaf: hostsPerLeaf, HostLink: link, FabricLink: link})
+	cfg.Topology = scenario.Fabric("leaf-spine",
+		&topo.LeafSpineParams{Leaves: c.Hosts / hostsPerLeaf, Spines: spines, HostsPerLeaf: hostsPerLeaf, HostLink: link, FabricLink: link})
 	cfg.Workload = []scenario.Workload{{
-		Name: "websearch", Generator: "poisson", Params: &workload.Poisson{Sizes: "websearch", AtOnce: 1}, Load: scenario.Load{Share: 0.8, Of: "host_links"}, Pairs: "any",
+		Name: "websearch", Generator: "poisson", Params: &workload.Poisson{Sizes: "websearch", AtOnce: 1},
+		Load: scenario.Load{Share: 0.8, Of: "host_links"}, Pairs: "any",
 		Class: scenario.ClassChoice{Random: "rdma"},
 	}}
 	yardstick(cfg)

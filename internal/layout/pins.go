@@ -154,7 +154,8 @@ func (l *Layout) checkHop(h workload.Hop, next int) error {
 	here := l.Graph.Names[h.Node]
 	switch {
 	case h.Port >= 0 && l.PortEnds()[h.Node][h.Port].To != next:
-		return fmt.Errorf("port %d of %s does not lead to %s; allowed: a port that does, or %s without one", h.Port, here, l.Graph.Names[next], here)
+		return fmt.Errorf("port %d of %s does not lead to %s; allowed: a port that does, or %s without one", h.Port, here,
+			l.Graph.Names[next], here)
 	case l.PortTo(int(h.Node), next) < 0:
 		return fmt.Errorf("no link leads from %s to %s; allowed: a neighbour of %s", here, l.Graph.Names[next], here)
 	}
@@ -164,7 +165,8 @@ func (l *Layout) checkHop(h workload.Hop, next int) error {
 // checkBegin checks that a host is connected to the begin of a route.
 func (l *Layout) checkBegin(hops []workload.Hop, host int) error {
 	if first := int(hops[0].Node); l.PortTo(first, host) < 0 {
-		return fmt.Errorf("no link leads from %s to %s; allowed: a neighbour of %s", l.Graph.Names[host], l.Graph.Names[first], l.Graph.Names[host])
+		return fmt.Errorf("no link leads from %s to %s; allowed: a neighbour of %s", l.Graph.Names[host], l.Graph.Names[first],
+			l.Graph.Names[host])
 	}
 	return nil
 }
@@ -173,7 +175,8 @@ func (l *Layout) checkBegin(hops []workload.Hop, host int) error {
 func (l *Layout) checkEnd(hops []workload.Hop, host int) error {
 	last := hops[len(hops)-1]
 	if l.PortTo(int(last.Node), host) < 0 {
-		return fmt.Errorf("the route ends at %s, which has no link to %s; allowed: switches that lead to it", l.Graph.Names[last.Node], l.Graph.Names[host])
+		return fmt.Errorf("the route ends at %s, which has no link to %s; allowed: switches that lead to it",
+			l.Graph.Names[last.Node], l.Graph.Names[host])
 	}
 	return l.checkHop(last, host)
 }

@@ -308,11 +308,13 @@ func noMatch(g *topo.Graph, list string, i int, o *scenario.Override) error {
 		what = "port"
 		allowed = fmt.Sprintf("SWITCH.portN or SWITCH.to-NEIGHBOUR, such as %s or %s, with switches %s", number, neighbour, switches)
 	}
-	return strict.Atf(fmt.Sprintf("%s[%d].match", list, i), "no %s matches %q%s; allowed: %s", what, o.Match, g.MeantNode(o.Match, g.Hosts, g.Nodes()), allowed)
+	return strict.Atf(fmt.Sprintf("%s[%d].match", list, i), "no %s matches %q%s; allowed: %s", what, o.Match,
+		g.MeantNode(o.Match, g.Hosts, g.Nodes()), allowed)
 }
 
 func noHostMatch(g *topo.Graph, i int, o *scenario.Override) error {
-	return strict.Atf(fmt.Sprintf("hosts.overrides[%d].match", i), "no host matches %q%s; allowed: %s", o.Match, g.MeantNode(o.Match, 0, g.Hosts), topo.Brief(g.Names[:g.Hosts]))
+	return strict.Atf(fmt.Sprintf("hosts.overrides[%d].match", i), "no host matches %q%s; allowed: %s", o.Match,
+		g.MeantNode(o.Match, 0, g.Hosts), topo.Brief(g.Names[:g.Hosts]))
 }
 
 // OfSwitch moves an error about a key of switch to the override that gave the key.

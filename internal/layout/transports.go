@@ -144,7 +144,8 @@ func (h *HostSetting) checkTimeouts(rtt units.Time) error {
 		if t >= rtt {
 			return nil
 		}
-		return strict.Atf("hosts.reliability."+key, "%w: %s is less than the round trip of %s in an empty network; allowed: %s or more", ErrTimeout, strict.Show(t), rtt, rtt)
+		return strict.Atf("hosts.reliability."+key,
+			"%w: %s is less than the round trip of %s in an empty network; allowed: %s or more", ErrTimeout, strict.Show(t), rtt, rtt)
 	}
 	if r.Name == "irn" {
 		if err := check("rto_low", r.RTOLow); err != nil {

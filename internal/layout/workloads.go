@@ -58,7 +58,8 @@ func (l *Layout) Generator(i int) (workload.Generator, *workload.Env, error) {
 	g := entry.New(w.Params)
 	u := g.Uses()
 	if key := w.Stray(u); key != "" {
-		return nil, nil, strict.Atf(strict.Join(path, key), "has no meaning for generator %s; allowed: %s", w.Generator, strings.Join(w.UsedKeys(), ", "))
+		return nil, nil, strict.Atf(strict.Join(path, key), "has no meaning for generator %s; allowed: %s", w.Generator,
+			strings.Join(w.UsedKeys(), ", "))
 	}
 	e := l.environment(w)
 	if err := strict.First(l.checkClassChoice(path+".class", w.Class), l.checkStartStop(path, w)); err != nil {
@@ -247,7 +248,8 @@ func (l *Layout) capacityOf(base string, e *workload.Env) (units.Rate, error) {
 	}
 	links, err := l.Graph.LinksLike(base)
 	if near := registry.Nearest(base, bases); err != nil && near != "" {
-		return 0, fmt.Errorf("%q is unknown (did you mean %q?); allowed: %s, or links such as %s", base, near, named, l.Graph.LinkName(len(l.Graph.Links)-1))
+		return 0, fmt.Errorf("%q is unknown (did you mean %q?); allowed: %s, or links such as %s", base, near, named,
+			l.Graph.LinkName(len(l.Graph.Links)-1))
 	}
 	if err != nil {
 		return 0, fmt.Errorf("%w; or %s", err, named)
@@ -297,7 +299,8 @@ func (l *Layout) checkStartStop(path string, w *scenario.Workload) error {
 		return strict.Atf(path+".start", "%s is not in the run; allowed: 0s or more, before run.arrivals, %s", w.Start, arrivals)
 	}
 	if w.Stop != 0 && (w.Stop <= w.Start || w.Stop > arrivals) {
-		return strict.Atf(path+".stop", "%s is not in the run; allowed: after start, %s, up to run.arrivals, %s", w.Stop, strict.Show(w.Start), arrivals)
+		return strict.Atf(path+".stop", "%s is not in the run; allowed: after start, %s, up to run.arrivals, %s", w.Stop,
+			strict.Show(w.Start), arrivals)
 	}
 	return nil
 }

@@ -47,7 +47,8 @@ func strip(from io.Reader, to io.Writer) error {
 		}
 		return walk(f.body, func(g field) error {
 			switch {
-			case f.number == profileMapping && (g.number == mappingFile || g.number == mappingBuild), f.number == profileFunction && g.number == functionSource:
+			case f.number == profileMapping && (g.number == mappingFile || g.number == mappingBuild),
+				f.number == profileFunction && g.number == functionSource:
 				private[g.value] = true
 			}
 			return nil

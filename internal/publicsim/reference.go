@@ -149,7 +149,8 @@ func (c *Case) recall() error {
 	}
 	mine := c.In.fingerprint()
 	for _, k := range known {
-		if k.Algorithm == c.Algorithm && k.In.fingerprint() == mine && k.Ref.Pauses == c.Ref.Pauses && agreeing(k.Ref.Done, c.Ref.Done) == len(c.Ref.Done) {
+		if k.Algorithm == c.Algorithm && k.In.fingerprint() == mine && k.Ref.Pauses == c.Ref.Pauses &&
+			agreeing(k.Ref.Done, c.Ref.Done) == len(c.Ref.Done) {
 			c.Ref.Range = k.Ref.Range
 		}
 	}
@@ -159,7 +160,8 @@ func (c *Case) recall() error {
 // fingerprint tells inputs apart by what they say, not by how their files look.
 func (in *Input) fingerprint() [sha256.Size]byte {
 	s := in.Settings
-	text := fmt.Sprintln(in.Fabric.Switch, in.Fabric.Links, in.Flows, s.Payload, s.BufferMB, s.Stop >= units.Second, s.ErrorRate, s.AckEvery, s.AckFirst, s.ECN, s.Marks,
+	text := fmt.Sprintln(in.Fabric.Switch, in.Fabric.Links, in.Flows, s.Payload, s.BufferMB, s.Stop >= units.Second,
+		s.ErrorRate, s.AckEvery, s.AckFirst, s.ECN, s.Marks,
 		s.AlphaEvery, s.CutEvery, s.RiseEvery, s.G, s.FastSteps, s.AI, s.HAI, s.MinRate, s.Clamp, s.Target, s.Stages)
 	return sha256.Sum256([]byte(text))
 }
@@ -320,7 +322,8 @@ func compactFlow(t *text, line []word, in *Input, refs map[string]*Reference, ea
 	earlier[pair]++
 	in.Flows = append(in.Flows, f)
 	for i, a := range compactOrder {
-		refs[a].Done = append(refs[a].Done, Done{f.Src, f.Dst, f.SrcPort, f.DstPort, f.Size, f.Start, units.Time(v[5+i]) * units.Nanosecond, in.alone(&f)})
+		refs[a].Done = append(refs[a].Done, Done{f.Src, f.Dst, f.SrcPort, f.DstPort, f.Size, f.Start,
+			units.Time(v[5+i]) * units.Nanosecond, in.alone(&f)})
 	}
 	return nil
 }

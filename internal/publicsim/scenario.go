@@ -116,7 +116,8 @@ func (in *Input) Scenario(algorithm string, compat bool) (*scenario.Config, erro
 		return nil, err
 	}
 	if compat {
-		c.Compat = scenario.Compat{Tick: units.Nanosecond, PFCSize: pfcFrame, NIC: "scan", EveryEnd: true, Ties: "insertion", BaseRTT: in.maxRTT(), AckQueue: ackQueue}
+		c.Compat = scenario.Compat{Tick: units.Nanosecond, PFCSize: pfcFrame, NIC: "scan", EveryEnd: true, Ties: "insertion",
+			BaseRTT: in.maxRTT(), AckQueue: ackQueue}
 	}
 	return c, nil
 }
@@ -156,7 +157,8 @@ func (in *Input) check(algorithm string, compat bool) error {
 	}
 	for i := range in.Flows {
 		if at := in.Flows[i].Start; at >= s.Stop {
-			return &Mistake{s.Flows, lineOf(in.flowLines, i), 1, fmt.Errorf("the flow starts at %s, but the run ends at %s; allowed: before SIMULATOR_STOP_TIME", at, s.Stop)}
+			return &Mistake{s.Flows, lineOf(in.flowLines, i), 1,
+				fmt.Errorf("the flow starts at %s, but the run ends at %s; allowed: before SIMULATOR_STOP_TIME", at, s.Stop)}
 		}
 	}
 	if !compat {
@@ -322,7 +324,8 @@ func (in *Input) list(compat bool) (*workload.List, error) {
 			w.Via = in.names(in.paths().way(f.Src, f.Dst, f.SrcPort, f.DstPort))
 			w.Back = in.names(in.paths().way(f.Dst, f.Src, f.DstPort, f.SrcPort))
 			if len(w.Via) == 0 || len(w.Back) == 0 {
-				return nil, &Mistake{in.Settings.Flows, lineOf(in.flowLines, i), 1, fmt.Errorf("there is no route from node %d to node %d and back; allowed: hosts that links connect", f.Src, f.Dst)}
+				return nil, &Mistake{in.Settings.Flows, lineOf(in.flowLines, i), 1,
+					fmt.Errorf("there is no route from node %d to node %d and back; allowed: hosts that links connect", f.Src, f.Dst)}
 			}
 		}
 		l.Flows = append(l.Flows, w)

@@ -29,7 +29,8 @@ func (in *Input) switches(s scenario.Switch, compat bool) (scenario.Switch, erro
 	ports := in.ports()
 	usual := mostOf(ports)
 	s.Ports = 0
-	s.Policy = scenario.Choice{Name: "dt", Params: &buffer.DTParams{Alpha: units.Ratio{Num: 1, Den: alphaDen}, AlphaLossy: units.Ratio{Num: 1, Den: 1}}}
+	s.Policy = scenario.Choice{Name: "dt", Params: &buffer.DTParams{Alpha: units.Ratio{Num: 1, Den: alphaDen},
+		AlphaLossy: units.Ratio{Num: 1, Den: 1}}}
 	s.FlowControl = scenario.Choice{Name: "sonic", Params: &flowctl.SONiCParams{
 		Headroom: link.Headroom{Rule: link.RuleBytes, Bytes: usual.headroom()}, Xon: xon, Offset: xonOffset,
 	}}
@@ -51,7 +52,8 @@ func (in *Input) switches(s scenario.Switch, compat bool) (scenario.Switch, erro
 	s.Buffer = scenario.Buffer{Size: mostOf(sizes), Cell: 1, ReserveFor: "cabled"}
 	for n, size := range sizes {
 		if len(size) > 0 && size[0] != s.Buffer.Size {
-			s.Overrides = append(s.Overrides, scenario.Override{Match: in.nodeName(n), Keys: scenario.NewPatch("buffer", scenario.NewPatch("size", exact(size[0])))})
+			s.Overrides = append(s.Overrides, scenario.Override{Match: in.nodeName(n),
+				Keys: scenario.NewPatch("buffer", scenario.NewPatch("size", exact(size[0])))})
 		}
 	}
 	return s, in.exceptions(&s, ports, usual)
@@ -175,10 +177,12 @@ func (in *Input) marking(rate units.Rate) (scenario.Choice, error) {
 		switch {
 		case m.Rate != rate:
 		case m.Pmax == 0:
-			return scenario.Choice{}, s.wrong("PMAX_MAP", "has no probability above 0 for links of %s; allowed: one for every rate of the topology", rate)
+			return scenario.Choice{}, s.wrong("PMAX_MAP",
+				"has no probability above 0 for links of %s; allowed: one for every rate of the topology", rate)
 		default:
 			return scenario.Choice{Name: "red", Params: &mark.REDParams{KMin: m.Kmin, KMax: m.Kmax, PMax: m.Pmax}}, nil
 		}
 	}
-	return scenario.Choice{}, s.wrong("KMIN_MAP", "has no entry for links of %s; allowed: one for every rate of the topology, in KMAX_MAP and PMAX_MAP too", rate)
+	return scenario.Choice{}, s.wrong("KMIN_MAP",
+		"has no entry for links of %s; allowed: one for every rate of the topology, in KMAX_MAP and PMAX_MAP too", rate)
 }

@@ -78,9 +78,11 @@ func (r *Run) trees(sec *report.Section) {
 	if p == nil || p.Trees == 0 {
 		return
 	}
-	t := &report.Table{Caption: fmt.Sprintf("Trees of pauses that held most ports (%d of %d)", len(p.Largest), p.Trees), Columns: report.Heads("started by", "at|", "lasted|", "pauses|", "ports held|", "of hosts|", "depth|")}
+	t := &report.Table{Caption: fmt.Sprintf("Trees of pauses that held most ports (%d of %d)", len(p.Largest), p.Trees),
+		Columns: report.Heads("started by", "at|", "lasted|", "pauses|", "ports held|", "of hosts|", "depth|")}
 	for _, x := range p.Largest {
-		t.Row(x.Root, x.Start.Human(), x.Duration.Human(), units.Thousands(uint64(x.Pauses)), fmt.Sprint(x.Ports), fmt.Sprint(x.Hosts), fmt.Sprint(x.Depth))
+		t.Row(x.Root, x.Start.Human(), x.Duration.Human(), units.Thousands(uint64(x.Pauses)), fmt.Sprint(x.Ports),
+			fmt.Sprint(x.Hosts), fmt.Sprint(x.Depth))
 	}
 	sec.Add(t, &report.Code{Text: strings.Join(p.Drawn, "\n"), Caption: "the largest: who paused whom"})
 }
@@ -96,7 +98,8 @@ func (r *Run) pauses(ports []port) report.Section {
 	sec.Add(report.Paragraph(fmt.Sprintf("%s pauses, %s withdrawn by a RESUME, %s frames that only renewed pauses. Egress queues stood still for %s in total.",
 		units.Thousands(p.Pauses), units.Thousands(p.Resumes), units.Thousands(p.Refreshes), p.Blocked.Human())))
 	senders, count := top(ports, topRows, func(p *port) int64 { return p.Pauses })
-	t := &report.Table{Caption: fmt.Sprintf("Ports that sent most pauses (%d of %d)", len(senders), count), Columns: report.Heads("port", "class|", "pauses sent|", "headroom peak|")}
+	t := &report.Table{Caption: fmt.Sprintf("Ports that sent most pauses (%d of %d)", len(senders), count),
+		Columns: report.Heads("port", "class|", "pauses sent|", "headroom peak|")}
 	for _, p := range senders {
 		peak := "-"
 		if p.PeakHeadrom > 0 {
@@ -106,7 +109,8 @@ func (r *Run) pauses(ports []port) report.Section {
 	}
 	sec.Add(t)
 	held, count := top(ports, topRows, func(p *port) int64 { return p.Blocked })
-	t = &report.Table{Caption: fmt.Sprintf("Ports that stood still longest (%d of %d)", len(held), count), Columns: report.Heads("port", "class|", "could not send for|", "of the run|")}
+	t = &report.Table{Caption: fmt.Sprintf("Ports that stood still longest (%d of %d)", len(held), count),
+		Columns: report.Heads("port", "class|", "could not send for|", "of the run|")}
 	for _, p := range held {
 		share := "-"
 		if r.Summary.End > 0 {
@@ -116,7 +120,8 @@ func (r *Run) pauses(ports []port) report.Section {
 	}
 	sec.Add(t, &report.Figure{Name: "pauses", Plot: pauseFigure(senders, held)})
 	if p.MaxDepth > 1 {
-		depths := &report.Table{Caption: "Pauses by depth: a pause of depth 2 happens because of one of depth 1, and so on", Columns: report.Heads("depth|", "pauses|")}
+		depths := &report.Table{Caption: "Pauses by depth: a pause of depth 2 happens because of one of depth 1, and so on",
+			Columns: report.Heads("depth|", "pauses|")}
 		for i, n := range p.Depths {
 			depths.Row(fmt.Sprint(i+1), units.Thousands(n))
 		}
@@ -139,7 +144,8 @@ func pauseFigure(senders, held []port) *plot.Figure {
 		f.Panels = append(f.Panels, p)
 	}
 	add("Pauses sent", plot.Axis{Label: "pauses"}, senders, func(p *port) float64 { return float64(p.Pauses) })
-	add("Time without permission to send", plot.Axis{Label: "time", Unit: plot.Seconds}, held, func(p *port) float64 { return units.Time(p.Blocked).Seconds() })
+	add("Time without permission to send", plot.Axis{Label: "time", Unit: plot.Seconds}, held,
+		func(p *port) float64 { return units.Time(p.Blocked).Seconds() })
 	return f
 }
 
@@ -209,6 +215,7 @@ func buffers(pools []pool) report.Section {
 			}
 		}
 	}
-	sec.Add(t, &report.Figure{Name: "buffers", Plot: &plot.Figure{Colours: colours.Of, Title: "Most bytes stored at a time", Panels: []plot.Panel{p}}})
+	sec.Add(t, &report.Figure{Name: "buffers",
+		Plot: &plot.Figure{Colours: colours.Of, Title: "Most bytes stored at a time", Panels: []plot.Panel{p}}})
 	return sec
 }

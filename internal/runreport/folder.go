@@ -268,7 +268,8 @@ func (r *Run) readProbe(file string) (*table, error) {
 		return nil, err
 	}
 	defer from.close()
-	t := &table{name: strings.TrimSuffix(strings.TrimPrefix(file, "probe-"), ".parquet"), columns: make(map[string]bool), count: from.NumRows()}
+	t := &table{name: strings.TrimSuffix(strings.TrimPrefix(file, "probe-"), ".parquet"), columns: make(map[string]bool),
+		count: from.NumRows()}
 	for _, c := range from.Schema().Columns() {
 		t.columns[c[0]] = true
 	}

@@ -135,7 +135,8 @@ func (r *Run) flows() ([]report.Section, error) {
 		sec.Add(&report.Figure{Name: "slowdown-by-size", Plot: f})
 	}
 	if f := distributions(list); f != nil {
-		sec.Add(&report.Figure{Name: "slowdown", Plot: f, Caption: "Flows that did not finish are beyond the right edge: their curve ends below 100 %."})
+		sec.Add(&report.Figure{Name: "slowdown", Plot: f,
+			Caption: "Flows that did not finish are beyond the right edge: their curve ends below 100 %."})
 	}
 	return []report.Section{sec}, nil
 }
@@ -143,7 +144,8 @@ func (r *Run) flows() ([]report.Section, error) {
 // groups is the table of flows by workload or class, and by size.
 func (r *Run) groups() *report.Table {
 	t := &report.Table{}
-	for i, name := range []string{"flows", "measured", "unfinished", "FCT mean", "p50", "p95", "p99", "max", "slowdown mean", "p50", "p95", "p99", "p99.9"} {
+	for i, name := range []string{"flows", "measured", "unfinished", "FCT mean", "p50", "p95", "p99", "max", "slowdown mean",
+		"p50", "p95", "p99", "p99.9"} {
 		c := report.Column{Name: name, Align: report.Right}
 		if i == 0 {
 			c.Align = report.Left

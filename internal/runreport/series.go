@@ -168,7 +168,8 @@ func (t *table) period() float64 {
 func (t *table) thresholds() plot.Panel {
 	held := t.groups(seconds, func(s *sample) float64 { return float64(s.Bytes) })
 	limit := t.groups(seconds, func(s *sample) float64 { return float64(s.Xoff) })
-	p := plot.Panel{Title: "the fullest queue: " + held[0].name, X: plot.Axis{Label: "time", Unit: plot.Seconds}, Y: plot.Axis{Label: "bytes", Unit: plot.Bytes}}
+	p := plot.Panel{Title: "the fullest queue: " + held[0].name, X: plot.Axis{Label: "time", Unit: plot.Seconds},
+		Y: plot.Axis{Label: "bytes", Unit: plot.Bytes}}
 	for _, g := range limit {
 		if g.name == held[0].name {
 			p.Series = []plot.Series{

@@ -44,8 +44,10 @@ var goals = []struct {
 	prefix string
 	goal   int
 }{
-	{"throughput.", 1}, {"operations.finished", 1}, {"operations.measured", 0}, {"operations.slowest.", 0}, {"operations.", -1}, {"flows.finished", 1}, {"flows.completed", 1}, {"flows.unfinished", -1}, {"fct_ps.", -1}, {"slowdown.", -1},
-	{"pauses.", -1}, {"deadlock.onset_ps", 1}, {"deadlock.", -1}, {"pause_trees.", -1}, {"drops.", -1}, {"transport.", -1}, {"buffer.", -1}, {"invariants.", -1},
+	{"throughput.", 1}, {"operations.finished", 1}, {"operations.measured", 0}, {"operations.slowest.", 0}, {"operations.", -1},
+	{"flows.finished", 1}, {"flows.completed", 1}, {"flows.unfinished", -1}, {"fct_ps.", -1}, {"slowdown.", -1},
+	{"pauses.", -1}, {"deadlock.onset_ps", 1}, {"deadlock.", -1}, {"pause_trees.", -1}, {"drops.", -1}, {"transport.", -1},
+	{"buffer.", -1}, {"invariants.", -1},
 }
 
 // goalOf returns -1 when less of a metric is better, 1 when more is, 0 otherwise.

@@ -157,7 +157,8 @@ func (r *Runner) each(n int, f func(int)) {
 func (r *Runner) Sweep(ctx context.Context, points []*Point) ([]Row, error) {
 	ctx, stop := context.WithCancelCause(ctx)
 	defer stop(nil)
-	s := &schedule{r: r, rows: make([]Row, len(points)), free: r.Workers, shares: make(map[*Point]report), done: make(chan struct{}, len(points))}
+	s := &schedule{r: r, rows: make([]Row, len(points)), free: r.Workers, shares: make(map[*Point]report),
+		done: make(chan struct{}, len(points))}
 	s.state.Total = len(points)
 	var open []*Point
 	for _, p := range points {

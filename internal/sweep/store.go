@@ -93,7 +93,8 @@ func (s *Store) Open(g *Grid, points []*Point, o Opening) error {
 	m.Base = base
 	for _, p := range points {
 		m.Scenario, m.Executable, m.Options = p.Config.Name, p.Key.Executable, p.Key.Options
-		m.Points = append(m.Points, ManifestPoint{Values: append([]string{}, p.Values...), Seed: p.Seed, Folder: p.Folder, Scenario: p.Key.Scenario})
+		m.Points = append(m.Points, ManifestPoint{Values: append([]string{}, p.Values...), Seed: p.Seed, Folder: p.Folder,
+			Scenario: p.Key.Scenario})
 	}
 	if err := s.move(&m, o); err != nil {
 		return err

@@ -214,7 +214,8 @@ func (t *Table) named(values []string) map[string]string {
 // WriteJSON writes every point with every metric, and every combination of
 // values with the statistics over its seeds.
 func (t *Table) WriteJSON(w io.Writer) error {
-	d := document{Schema: SchemaVersion, Scenario: t.Scenario, Axes: append([]Axis{}, t.Axes...), Points: []documentPoint{}, Groups: []documentGroup{}}
+	d := document{Schema: SchemaVersion, Scenario: t.Scenario, Axes: append([]Axis{}, t.Axes...), Points: []documentPoint{},
+		Groups: []documentGroup{}}
 	for i, r := range t.Rows {
 		d.Points = append(d.Points, documentPoint{t.named(r.Point.Values), r.Point.Seed, t.folder(&r), r.Verdict, t.values[i]})
 	}
@@ -298,7 +299,8 @@ func (t *Table) WriteParquet(w io.Writer) error {
 		add(m, (*float64)(nil), ",optional")
 	}
 	kind := reflect.StructOf(fields)
-	out := parquet.NewWriter(w, parquet.SchemaOf(reflect.New(kind).Interface()), parquet.CreatedBy("xoff", strconv.Itoa(SchemaVersion), "none"))
+	out := parquet.NewWriter(w, parquet.SchemaOf(reflect.New(kind).Interface()),
+		parquet.CreatedBy("xoff", strconv.Itoa(SchemaVersion), "none"))
 	for i, r := range t.Rows {
 		row := reflect.New(kind).Elem()
 		n := len(t.Axes)

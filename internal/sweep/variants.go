@@ -134,7 +134,8 @@ func manifestVariants(folder string, m *Manifest, prefix bool) ([]*Variant, erro
 	at := make(map[string]*Variant)
 	for _, p := range m.Points {
 		if len(p.Values) != len(m.Axes) {
-			return nil, fmt.Errorf("%s: a point has %d values for %d keys; allowed: the manifest that xoff wrote", folder, len(p.Values), len(m.Axes))
+			return nil, fmt.Errorf("%s: a point has %d values for %d keys; allowed: the manifest that xoff wrote", folder,
+				len(p.Values), len(m.Axes))
 		}
 		made := newVariant("", folder)
 		made.varied(m.Axes, p.Values)
@@ -151,7 +152,8 @@ func manifestVariants(folder string, m *Manifest, prefix bool) ([]*Variant, erro
 		}
 		path := filepath.Join(folder, pointsFolder, filepath.Base(p.Folder))
 		if err := v.read(path); errors.Is(err, os.ErrNotExist) {
-			return nil, fmt.Errorf("%s is not complete: %s, seed %d is missing; allowed: a finished sweep (go on with --resume)", folder, name, p.Seed)
+			return nil, fmt.Errorf("%s is not complete: %s, seed %d is missing; allowed: a finished sweep (go on with --resume)",
+				folder, name, p.Seed)
 		} else if err != nil {
 			return nil, err
 		}

@@ -58,7 +58,8 @@ func Compare(title string, variants []*sweep.Variant) (*report.Document, error) 
 		return nil, err
 	}
 	if f != nil {
-		figures.Add(&report.Figure{Name: "slowdown", Plot: f, Caption: "Mean over the seeds of a variant; the band spans them. Flows that did not finish are beyond the right edge."})
+		figures.Add(&report.Figure{Name: "slowdown", Plot: f,
+			Caption: "Mean over the seeds of a variant; the band spans them. Flows that did not finish are beyond the right edge."})
 	}
 	d.Sections = append(d.Sections, figures)
 	d.Sections = append(d.Sections, metricSections(c, names)...)

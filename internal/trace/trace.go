@@ -92,7 +92,8 @@ func (t *Tracer) Flush() error {
 	slices.SortStableFunc(all, func(a, b line) int { return cmp.Compare(a.at, b.at) })
 	for i := range all {
 		l := &all[i]
-		if _, err := fmt.Fprintf(t.out, "%14s  %-*s  %-*s  %s\n", clock(l.at), t.width, t.graph.Names[l.node], t.width+5, t.port(l), l.text); err != nil {
+		if _, err := fmt.Fprintf(t.out, "%14s  %-*s  %-*s  %s\n", clock(l.at), t.width, t.graph.Names[l.node], t.width+5,
+			t.port(l), l.text); err != nil {
 			return err
 		}
 	}
@@ -184,7 +185,8 @@ func (n *node) Arrive(now units.Time, port int, p *packet.Packet) {
 	}
 	verb := "arrives  "
 	if n.host() && !p.Control() {
-		verb = map[packet.Kind]string{packet.Data: "delivered", packet.Ack: "acked    ", packet.Nack: "nacked   ", packet.CNP: "slow down"}[p.Kind()]
+		verb = map[packet.Kind]string{packet.Data: "delivered", packet.Ack: "acked    ", packet.Nack: "nacked   ",
+			packet.CNP: "slow down"}[p.Kind()]
 	}
 	n.add(now, port, true, "%s %s", verb, n.frame(p))
 }
@@ -250,8 +252,10 @@ func (n *node) Flow(now units.Time, flow uint32, what probe.FlowEvent) {
 		return
 	}
 	n.add(now, -1, false, "flow %d    %s", flow, map[probe.FlowEvent]string{
-		probe.FlowStarts: "starts", probe.FlowDelivered: "is delivered: all of it has arrived", probe.FlowAcked: "is complete: all of it is acknowledged",
-		probe.FlowTimeout: "times out: sends again from the first packet that is not acknowledged", probe.FlowGap: "misses a packet and asks for it",
+		probe.FlowStarts: "starts", probe.FlowDelivered: "is delivered: all of it has arrived",
+		probe.FlowAcked:   "is complete: all of it is acknowledged",
+		probe.FlowTimeout: "times out: sends again from the first packet that is not acknowledged",
+		probe.FlowGap:     "misses a packet and asks for it",
 	}[what])
 }
 

@@ -38,7 +38,8 @@ func check(cfg *scenario.Config, fits bool) error {
 	if err := strict.First(c.checkName(), c.checkTopology(), c.checkClasses()); err != nil {
 		return err
 	}
-	err := strict.First(c.checkSwitch(), c.checkScheduler(), c.checkECN(), c.checkHosts(), c.checkTransports(), c.checkRun(), c.checkOutput(), c.checkCompat())
+	err := strict.First(c.checkSwitch(), c.checkScheduler(), c.checkECN(), c.checkHosts(), c.checkTransports(), c.checkRun(),
+		c.checkOutput(), c.checkCompat())
 	if err != nil {
 		return err
 	}
@@ -51,7 +52,8 @@ func check(cfg *scenario.Config, fits bool) error {
 		return err
 	}
 	err = strict.First(
-		f.checkSchemes(), f.checkPFC(), f.checkChips(), strict.When(fits, f.checkBuffers()), f.checkDeadlock(), f.checkLinks(), f.checkRouting(), f.checkReceive(),
+		f.checkSchemes(), f.checkPFC(), f.checkChips(), strict.When(fits, f.checkBuffers()), f.checkDeadlock(), f.checkLinks(),
+		f.checkRouting(), f.checkReceive(),
 	)
 	if err != nil {
 		return err
@@ -72,8 +74,11 @@ const maxTick = units.Microsecond
 
 func (c checker) checkCompat() error {
 	return strict.First(
-		strict.Within("compat.tick", c.Compat.Tick, 0, maxTick), strict.Within("compat.base_rtt", c.Compat.BaseRTT, 0, units.Second), strict.Within("compat.ack_queue", c.Compat.AckQueue, 0, mmu.Classes-1),
-		strict.Within("compat.pfc_size", c.Compat.PFCSize, 0, 1500), strict.When(c.Compat.NIC != "", strict.OneOf("compat.nic", c.Compat.NIC, "lists", "scan")),
+		strict.Within("compat.tick", c.Compat.Tick, 0, maxTick),
+		strict.Within("compat.base_rtt", c.Compat.BaseRTT, 0, units.Second),
+		strict.Within("compat.ack_queue", c.Compat.AckQueue, 0, mmu.Classes-1),
+		strict.Within("compat.pfc_size", c.Compat.PFCSize, 0, 1500),
+		strict.When(c.Compat.NIC != "", strict.OneOf("compat.nic", c.Compat.NIC, "lists", "scan")),
 		strict.When(c.Compat.Ties != "", strict.OneOf("compat.ties", c.Compat.Ties, "key", "insertion")),
 	)
 }
@@ -199,7 +204,8 @@ func (c checker) checkHosts() error {
 		return err
 	}
 	if frame := h.Payload + h.Header; frame > layout.MaxFrame {
-		return strict.Or(strict.Atf("hosts.payload", "with its header a packet has %d bytes; allowed: at most %d", int64(frame), int64(layout.MaxFrame)), "hosts.header")
+		return strict.Or(strict.Atf("hosts.payload", "with its header a packet has %d bytes; allowed: at most %d", int64(frame),
+			int64(layout.MaxFrame)), "hosts.header")
 	}
 	r := &h.Reliability
 	return strict.First(
@@ -233,7 +239,8 @@ func (c checker) checkRun() error {
 	case err != nil:
 		return err
 	case r.Arrivals > r.Stop.AtMost:
-		return strict.Or(strict.Atf("run.arrivals", "flows arrive for %s but the run ends after %s; allowed: at most run.stop.at_most", r.Arrivals, r.Stop.AtMost), "run.stop.at_most")
+		return strict.Or(strict.Atf("run.arrivals",
+			"flows arrive for %s but the run ends after %s; allowed: at most run.stop.at_most", r.Arrivals, r.Stop.AtMost), "run.stop.at_most")
 	case r.Measure.To != 0 && r.Measure.From >= r.Measure.To:
 		return strict.Atf("run.measure.from", "from %s to %s is no time; allowed: from before to", r.Measure.From, r.Measure.To)
 	case r.Measure.From >= r.Arrivals:

@@ -52,7 +52,9 @@ func (f fabric) checkLinks() error {
 			name := f.portName(node, i)
 			largest := max(f.LargestFrom(e.To), f.LargestFrom(node))
 			if here.MTU != 0 && largest > here.MTU {
-				return f.OfSwitch(here, strict.Atf("switch.mtu", "%s takes frames of %s, but hosts send %s; allowed: %s or more, or a smaller hosts.payload", name, strict.Show(here.MTU), strict.Show(largest), strict.Show(largest)))
+				return f.OfSwitch(here, strict.Atf("switch.mtu",
+					"%s takes frames of %s, but hosts send %s; allowed: %s or more, or a smaller hosts.payload", name,
+					strict.Show(here.MTU), strict.Show(largest), strict.Show(largest)))
 			}
 			if e.To < f.Graph.Hosts {
 				continue
@@ -84,7 +86,9 @@ func sameDialect(portA string, a flowctl.Scheme, portB string, b flowctl.Scheme)
 	if x == y {
 		return nil
 	}
-	return strict.Atf("switch.flow_control", "%s speaks %s but %s at the other end of the cable speaks %s; allowed: flow control that speaks the same at both ends", portA, x, portB, y)
+	return strict.Atf("switch.flow_control",
+		"%s speaks %s but %s at the other end of the cable speaks %s; allowed: flow control that speaks the same at both ends",
+		portA, x, portB, y)
 }
 
 // checkSchemes tries the constructors of the chosen schemes, which check their
@@ -208,7 +212,8 @@ func (f fabric) checkChips() error {
 	for node := f.Graph.Hosts; node < f.Graph.Nodes(); node++ {
 		s := f.SwitchAt(node)
 		if s.Buffer.ReserveFor == "chip" && s.Ports == 0 {
-			return f.OfSwitch(s, strict.Atf("switch.buffer.reserve_for", "the chip has no number of ports; allowed: chip together with switch.ports, or cabled"))
+			return f.OfSwitch(s, strict.Atf("switch.buffer.reserve_for",
+				"the chip has no number of ports; allowed: chip together with switch.ports, or cabled"))
 		}
 		if n := len(f.PortEnds()[node]); s.Ports != 0 && n > s.Ports {
 			return f.OfSwitch(s, strict.Atf("switch.ports", "%s has %d links; allowed: %d to %d", f.Graph.Names[node], n, n, sim.MaxPorts))
@@ -246,8 +251,10 @@ func (f fabric) checkBuffer(cfg *scenario.Switch, node int) error {
 		taken += most * units.Bytes(cfg.Ports-len(ports))
 	}
 	if taken >= cfg.Buffer.Size {
-		err := strict.Atf("switch.buffer.size", "private segments and headroom of %s take %d bytes of its %d; allowed: a larger buffer, fewer lossless classes, smaller private segments, or less headroom (or insurance)", name, int64(taken), int64(cfg.Buffer.Size))
-		return strict.Or(err, "switch.buffer.private_per_queue", "switch.flow_control.headroom", f.Config.LongestDelay(), "switch.ports", "classes", "topology")
+		err := strict.Atf("switch.buffer.size",
+			"private segments and headroom of %s take %d bytes of its %d; allowed: a larger buffer, fewer lossless classes, smaller private segments, or less headroom (or insurance)", name, int64(taken), int64(cfg.Buffer.Size))
+		return strict.Or(err, "switch.buffer.private_per_queue", "switch.flow_control.headroom", f.Config.LongestDelay(),
+			"switch.ports", "classes", "topology")
 	}
 	return nil
 }
@@ -263,7 +270,8 @@ func (f fabric) checkPFC() error {
 			}
 			s := f.PortAt(node, i)
 			if least := port.MinQuanta(); s.PFC.Quanta < least {
-				return f.OfSwitch(s, strict.Atf("switch.pfc.quanta", "%d quanta of 64 bytes are too short to be refreshed: half of them must last for a frame of %d bytes and a PFC frame; allowed: %d to 65535, or hold: indefinite",
+				return f.OfSwitch(s, strict.Atf("switch.pfc.quanta",
+					"%d quanta of 64 bytes are too short to be refreshed: half of them must last for a frame of %d bytes and a PFC frame; allowed: %d to 65535, or hold: indefinite",
 					s.PFC.Quanta, int64(max(port.MTU, port.MTUOut)), least))
 			}
 		}
@@ -315,7 +323,8 @@ func (f fabric) checkReceiver(r *scenario.Receive, node int) error {
 	port := f.PortSpecs(node)[0]
 	lossless := units.Bytes(len(layout.IDs(port.Lossless)))
 	if need := lossless*r.Xoff + scheme.Reserve(&port); r.Buffer < need {
-		return strict.Atf(path+".buffer", "%s do not hold xoff and headroom of %d lossless classes; allowed: %s or more", r.Buffer, lossless, need)
+		return strict.Atf(path+".buffer", "%s do not hold xoff and headroom of %d lossless classes; allowed: %s or more", r.Buffer,
+			lossless, need)
 	}
 	return nil
 }
@@ -368,12 +377,14 @@ func (f fabric) checkTelemetry() error {
 	}
 	for _, h := range f.Transports() {
 		if h.Records != nil && *h.Records != *spec {
-			return f.OfHost(h, strict.Atf("hosts.cc", "%s reads telemetry in format %s of bytes %s, but others read format %s of bytes %s; allowed: one kind of records in a fabric", h.CC.Name, h.Records.Format, h.Records.Counter, spec.Format, spec.Counter))
+			return f.OfHost(h, strict.Atf("hosts.cc",
+				"%s reads telemetry in format %s of bytes %s, but others read format %s of bytes %s; allowed: one kind of records in a fabric", h.CC.Name, h.Records.Format, h.Records.Counter, spec.Format, spec.Counter))
 		}
 	}
 	for _, h := range f.Transports() {
 		if frame := max(h.Payload+h.HeaderSize(), h.AckSize(spec)); frame > layout.MaxFrame {
-			return f.OfHost(h, strict.Atf("hosts.telemetry", "with room for telemetry a packet has %d bytes; allowed: at most %d", int64(frame), int64(layout.MaxFrame)))
+			return f.OfHost(h, strict.Atf("hosts.telemetry", "with room for telemetry a packet has %d bytes; allowed: at most %d",
+				int64(frame), int64(layout.MaxFrame)))
 		}
 	}
 	for _, l := range f.Graph.Links {
@@ -387,7 +398,8 @@ func (f fabric) checkTelemetry() error {
 		for dst := range f.Graph.Hosts {
 			if dst != src {
 				if n := len(f.Path(src, dst)) - 1; n > telemetry.MaxHops {
-					return strict.Or(strict.Atf("hosts.cc", "from %s to %s there are %d switches; allowed: at most %d with congestion control that reads telemetry",
+					return strict.Or(strict.Atf("hosts.cc",
+						"from %s to %s there are %d switches; allowed: at most %d with congestion control that reads telemetry",
 						f.Graph.Names[src], f.Graph.Names[dst], n, telemetry.MaxHops), "hosts.cc.name", "topology")
 				}
 			}
@@ -395,7 +407,8 @@ func (f fabric) checkTelemetry() error {
 	}
 	for i, p := range f.Config.Routing.Pinned {
 		if len(p.Via) > telemetry.MaxHops {
-			return strict.Atf(fmt.Sprintf("routing.pinned[%d].via", i), "there are %d switches; allowed: at most %d with congestion control that reads telemetry", len(p.Via), telemetry.MaxHops)
+			return strict.Atf(fmt.Sprintf("routing.pinned[%d].via", i),
+				"there are %d switches; allowed: at most %d with congestion control that reads telemetry", len(p.Via), telemetry.MaxHops)
 		}
 	}
 	return nil

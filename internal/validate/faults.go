@@ -27,7 +27,8 @@ func (f fabric) checkFaults() error {
 			from := x.At + units.Time(k)*x.Every
 			for _, d := range down[link] {
 				if from <= d.to && d.from <= from+x.DownFor {
-					return strict.Atf(path, "%s is down already from %s to %s; allowed: times that do not overlap or touch", x.Link, strict.Show(d.from), strict.Show(d.to))
+					return strict.Atf(path, "%s is down already from %s to %s; allowed: times that do not overlap or touch", x.Link,
+						strict.Show(d.from), strict.Show(d.to))
 				}
 			}
 			down[link] = append(down[link], downTime{from, from + x.DownFor})
@@ -39,7 +40,8 @@ func (f fabric) checkFaults() error {
 // checkFault checks one fault: exactly one thing goes wrong.
 func (f fabric) checkFault(path string, x *scenario.Fault) error {
 	err := strict.First(
-		strict.Span(path+".at", x.At), strict.Span(path+".down_for", x.DownFor), strict.Span(path+".every", x.Every), strict.Span(path+".for", x.For),
+		strict.Span(path+".at", x.At), strict.Span(path+".down_for", x.DownFor), strict.Span(path+".every", x.Every),
+		strict.Span(path+".for", x.For),
 		strict.Within(path+".times", x.Times, 0, maxFlaps),
 	)
 	switch {

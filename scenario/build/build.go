@@ -197,7 +197,8 @@ func (b *builder) checkAnyFlow() error {
 		return strict.Atf("workload", "%w: there is no workload; allowed: at least one generator of flows", errIdle)
 	}
 	if len(flows.Flow) == 0 {
-		return strict.Atf("workload", "%w: no flow starts in %s; allowed: a longer run.arrivals, or a higher load", errIdle, b.Config.Run.Arrivals)
+		return strict.Atf("workload", "%w: no flow starts in %s; allowed: a longer run.arrivals, or a higher load", errIdle,
+			b.Config.Run.Arrivals)
 	}
 	if b.Config.Run.Stop.When != "measured_flows_done" {
 		return nil

@@ -174,8 +174,8 @@ var Algorithms = registry.NewTable("cc",
 		Params: func() any { return defaultCubic() }, New: newCubic,
 	},
 	registry.Entry[New]{
-		Name: "dctcp", Colour: "orange", Traits: registry.NeedsMarks, Doc: "TCP that cuts its window by the share of marked bytes", Promises: registry.Reactive,
-		Paper:  "RFC 8257",
+		Name: "dctcp", Colour: "orange", Traits: registry.NeedsMarks, Doc: "TCP that cuts its window by the share of marked bytes",
+		Promises: registry.Reactive, Paper: "RFC 8257",
 		Params: func() any { return &DCTCPParams{InitialSegments: 10, G: 1.0 / 16, InitialAlpha: 1} }, New: newDCTCP,
 	},
 )

@@ -114,7 +114,8 @@ type dcqcn struct {
 
 // Start implements Control.
 func (d *dcqcn) Start(_ units.Time, f *Flow) {
-	*d = dcqcn{params: d.params, line: f.Line, rate: f.Line, target: f.Line, alpha: 1, cutAt: units.Never, alphaAt: units.Never, riseAt: units.Never}
+	*d = dcqcn{params: d.params, line: f.Line, rate: f.Line, target: f.Line, alpha: 1, cutAt: units.Never, alphaAt: units.Never,
+		riseAt: units.Never}
 }
 
 // OnCNP implements Control. The first CNP starts the clocks; from then the

@@ -31,7 +31,8 @@ var powerPresets = presets[PowerParams]{
 	},
 	// The public simulator.
 	"hpcc-sim": {
-		Preset: "hpcc-sim", Gamma: 0.9, AI: 150 * units.Mbps, Eta: 0.95, MinRate: 100 * units.Mbps, MinCurrent: 0.5, Smooth: "reference", FirstAck: "zero",
+		Preset: "hpcc-sim", Gamma: 0.9, AI: 150 * units.Mbps, Eta: 0.95, MinRate: 100 * units.Mbps, MinCurrent: 0.5,
+		Smooth: "reference", FirstAck: "zero",
 		Telemetry: "hpcc", Counter: "queued",
 	},
 }

@@ -59,7 +59,8 @@ func newTimely(params any) (Factory, error) {
 	case p.Clock < units.Picosecond || p.Clock > units.Microsecond:
 		return nil, fmt.Errorf("clock is %s; allowed: 1ps to 1us", p.Clock)
 	}
-	if err := cmp.Or(positive("min_rtt", p.MinRTT), positive("rai", p.AI), positive("rhai", p.HAI), positive("min_rate", p.MinRate)); err != nil {
+	if err := cmp.Or(positive("min_rtt", p.MinRTT), positive("rai", p.AI), positive("rhai", p.HAI),
+		positive("min_rate", p.MinRate)); err != nil {
 		return nil, err
 	}
 	return func() Control { return &timely{params: &p} }, nil

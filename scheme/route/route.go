@@ -87,7 +87,8 @@ var Routers = registry.NewTable("routing",
 		Name: "spray", Doc: "equal-cost paths in turn, packet by packet, per destination; replies apart from data", New: newSpray,
 	},
 	registry.Entry[New]{
-		Name: "static", Traits: registry.FirstPath, Doc: "the first of the equal-cost paths, whatever happens to links", Promises: registry.InOrder, New: newStatic,
+		Name: "static", Traits: registry.FirstPath, Doc: "the first of the equal-cost paths, whatever happens to links",
+		Promises: registry.InOrder, New: newStatic,
 	},
 	registry.Entry[New]{
 		Name: "flowlet", Doc: "a random one of the equal-cost paths for each burst of a flow",
