@@ -98,6 +98,15 @@ func (p *Places) Has(path string) bool {
 	return ok
 }
 
+// Paths returns all keys that were written, in no order.
+func (p *Places) Paths() []string {
+	var list []string
+	for path := range p.values {
+		list = append(list, path)
+	}
+	return list
+}
+
 // Forget drops a key and what is below it.
 func (p *Places) Forget(path string) {
 	for at := range p.values {
