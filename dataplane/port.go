@@ -42,7 +42,8 @@ type port struct {
 	sent   [mmu.Classes]uint64 // bytes that took the wire, see PortStats.Sent
 
 	marker    mark.Marker
-	floor     units.Bytes // of the marker
+	floor     units.Bytes               // of the marker, or the lowest of markers
+	markers   *[mmu.Classes]mark.Marker // where classes have markers of their own; else nil
 	recv      flowctl.Receiver
 	gate      flowctl.Gate
 	meter     flowctl.Meter
@@ -58,7 +59,7 @@ type port struct {
 
 	Stats PortStats
 	tally units.Bytes // what telemetry counts; see stamps
-	_     [80]byte
+	_     [72]byte
 }
 
 // The size of a port is an odd number of cache lines: those that are used most then

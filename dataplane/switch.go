@@ -33,18 +33,20 @@ type SwitchSpec struct {
 	Flow      []flowctl.Scheme // of each port
 	Scheduler func(port int) (sched.Scheduler, error)
 	Marker    func(port int) (mark.Marker, error)
-	ECN       []uint8 // classes that are marked, by port
-	AtEnqueue bool    // mark when a frame joins its queue, not when it leaves
-	Router    func(route.Env) (route.Router, error)
-	Routes    *route.Table
-	RouteSeed uint64
-	Deadlock  func(deadlock.Switch) (deadlock.Handler, error)
-	Seed      uint64
-	Sink      probe.Sink
-	Checks    *Checks
-	Peaks     bool // keep the highest count of every queue
-	Pairs     bool // count bytes per ingress, egress and class
-	Log       *PauseLog
+	// ClassMarkers are those of single classes of a port; nil: there are none.
+	ClassMarkers func(port int) (map[uint8]mark.Marker, error)
+	ECN          []uint8 // classes that are marked, by port
+	AtEnqueue    bool    // mark when a frame joins its queue, not when it leaves
+	Router       func(route.Env) (route.Router, error)
+	Routes       *route.Table
+	RouteSeed    uint64
+	Deadlock     func(deadlock.Switch) (deadlock.Handler, error)
+	Seed         uint64
+	Sink         probe.Sink
+	Checks       *Checks
+	Peaks        bool // keep the highest count of every queue
+	Pairs        bool // count bytes per ingress, egress and class
+	Log          *PauseLog
 	// AskAlways: policy and receivers are asked about every frame that is stored, whatever
 	// shortcuts they allow. That is slow and changes no result: conformance compares.
 	AskAlways bool
@@ -98,19 +100,16 @@ func NewSwitch(spec *SwitchSpec, drv Driver) (*Switch, error) {
 	if spec.Pairs {
 		s.ledger.KeepPairs()
 	}
-	rates := make([]units.Rate, n)
-	for i := range spec.Ports {
-		rates[i] = spec.Ports[i].Rate
+	env, err := s.environment(spec)
+	if err != nil {
+		return nil, err
 	}
-	policy, err := spec.Policy(buffer.Env{View: s.view, Rates: rates,
-		Report: func(now units.Time, event string, port, class int, number int64) {
-			s.reported(now, probe.Policy, event, port, class, number)
-		}})
+	policy, err := spec.Policy(env)
 	if err != nil {
 		return nil, err
 	}
 	s.policy = policy
-	if s.router, err = spec.Router(route.NewEnv(spec.Routes, s.view, rates, spec.RouteSeed)); err != nil {
+	if s.router, err = spec.Router(route.NewEnv(spec.Routes, s.view, env.Rates, spec.RouteSeed)); err != nil {
 		return nil, err
 	}
 	if _, ok := policy.(buffer.Pairs); ok {
@@ -122,18 +121,13 @@ func NewSwitch(spec *SwitchSpec, drv Driver) (*Switch, error) {
 	lossless, control := s.classes(mmu.Lossless), s.classes(mmu.Control)
 	for i := range spec.Ports {
 		s.initPort(i, spec.Ports[i], spec.Flow[i])
-		if s.ports[i].sched, err = spec.Scheduler(i); err != nil {
-			return nil, err
-		}
 		s.fast.learn(&s.ports[i], policy, lossless, control, spec.AskAlways)
 		if s.watcher != nil {
 			s.ports[i].counted = 1<<mmu.Classes - 1
 		}
-		m, err := spec.Marker(i)
-		if err != nil {
+		if err := s.initMarkers(i, spec); err != nil {
 			return nil, err
 		}
-		s.ports[i].marker, s.ports[i].floor, s.ports[i].ecn = m, m.Floor(), spec.ECN[i]
 	}
 	if s.timed != nil {
 		s.wakes.set(s.policyWake(), s.timed.NextWake())
@@ -149,6 +143,48 @@ func NewSwitch(spec *SwitchSpec, drv Driver) (*Switch, error) {
 	}
 	attach(spec.Sink, s)
 	return s, nil
+}
+
+// environment builds the schedulers and returns what a policy may know.
+func (s *Switch) environment(spec *SwitchSpec) (buffer.Env, error) {
+	env := buffer.Env{View: s.view, Report: func(now units.Time, event string, port, class int, number int64) {
+		s.reported(now, probe.Policy, event, port, class, number)
+	}}
+	for i := range spec.Ports {
+		var err error
+		if s.ports[i].sched, err = spec.Scheduler(i); err != nil {
+			return env, err
+		}
+		env.Rates, env.MTUs = append(env.Rates, spec.Ports[i].Rate), append(env.MTUs, spec.Ports[i].MTU)
+		env.Quanta = append(env.Quanta, sched.Quanta(s.ports[i].sched))
+	}
+	return env, nil
+}
+
+// initMarkers gives a port its marker, and one to each class that has its own.
+func (s *Switch) initMarkers(i int, spec *SwitchSpec) error {
+	m, err := spec.Marker(i)
+	if err != nil {
+		return err
+	}
+	p := &s.ports[i]
+	p.marker, p.floor, p.ecn = m, m.Floor(), spec.ECN[i]
+	if spec.ClassMarkers == nil {
+		return nil
+	}
+	own, err := spec.ClassMarkers(i)
+	if err != nil || len(own) == 0 {
+		return err
+	}
+	p.markers = new([mmu.Classes]mark.Marker)
+	for c := range p.markers {
+		p.markers[c] = m
+		if o, ok := own[uint8(c)]; ok {
+			p.markers[c] = o
+			p.floor = min(p.floor, o.Floor())
+		}
+	}
+	return nil
 }
 
 // classes returns those of a kind.

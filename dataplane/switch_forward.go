@@ -194,7 +194,13 @@ func (p *port) queueID(class uint8) int { return int(p.index)*mmu.Classes + int(
 // mark sets the congestion mark by the length of the egress queue.
 func (s *Switch) mark(now units.Time, op *port, p *packet.Packet) {
 	if q := s.view.Egress(int(op.index), p.Class()); q > op.floor && p.Kind() == packet.Data {
-		if op.marker.Mark(q, s.rand) {
+		m := op.marker
+		if op.markers != nil {
+			if m = op.markers[p.Class()&7]; q <= m.Floor() {
+				return
+			}
+		}
+		if m.Mark(q, s.rand) {
 			p.Flags |= packet.CE
 			op.Stats.Marks[p.Class()]++
 			if s.sink != nil {

@@ -68,7 +68,7 @@ func holding(holder any, c *Choice, beside []string) choiceForm {
 
 // Keys of choices that are not the scheme's.
 var (
-	ecnKeys      = []string{"classes", "at"}
+	ecnKeys      = []string{"classes", "at", "by_class"}
 	topologyKeys = []string{"down", "overrides"}
 	probeKeys    = []string{"as", "where", "from", "to"}
 	routingKeys  = []string{"reroute_after", "pinned", "overrides"}
@@ -89,6 +89,15 @@ func (c choiceForm) DecodeKeys(d *strict.Decoder, entries []strict.Entry, path s
 		return err
 	}
 	beside := append([]string{"name"}, c.beside...)
+	if c.Name == "" {
+		at := strict.Place{}
+		if d.Places != nil {
+			at = d.Places.Find(path)
+		} else if len(entries) > 0 { // in an override
+			at = entries[0].At
+		}
+		return d.Fail(at, path, "there is no name; allowed: %s", strings.Join(schemeNames(kindAt(path)), ", "))
+	}
 	if c.Params == nil {
 		if len(rest) > 0 {
 			key := rest[0].Key
@@ -187,8 +196,12 @@ func (c *Choice) part(key string) (reflect.Value, bool) {
 	return strict.Field(reflect.ValueOf(c.Params).Elem(), key)
 }
 
-// kindAt returns the plug point of a key: its name, or that of an item of a list.
+// kindAt returns the plug point of a key: its name, that of an item of a list, or, where
+// classes have schemes of their own, that of the key which lists them.
 func kindAt(path string) string {
+	if i := strings.LastIndex(path, ".by_class."); i >= 0 {
+		path = path[:i]
+	}
 	kind, _, inList := strings.Cut(path[strings.LastIndex(path, ".")+1:], "[")
 	if inList {
 		return strings.TrimSuffix(kind, "s")

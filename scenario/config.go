@@ -107,8 +107,9 @@ type Scheduler struct {
 // ECN is the marker of every port.
 type ECN struct {
 	Choice  `yaml:",inline"`
-	Classes []string `yaml:"classes,omitempty" follows:"the groups of kind lossless and lossy" doc:"groups that are marked"`
-	At      string   `yaml:"at" allowed:"dequeue,enqueue" doc:"when the queue is looked at: as a frame leaves or as it joins"`
+	Classes []string          `yaml:"classes,omitempty" follows:"the groups of kind lossless and lossy" doc:"groups that are marked"`
+	At      string            `yaml:"at" allowed:"dequeue,enqueue" doc:"when the queue is looked at: as a frame leaves or as it joins"`
+	ByClass map[string]Choice `yaml:"by_class,omitempty" kind:"ecn" doc:"groups with a marker of their own, such as {tcp: {name: step, k: 65KB, per: 10Gbps}}"`
 }
 
 // Routing chooses the router of every switch.

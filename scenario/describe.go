@@ -66,6 +66,8 @@ func describe(v reflect.Value) []Key {
 		case f.Tag.Get("takes") != "":
 			k.Type = takesName[f.Tag.Get("takes")]
 			k.Default = defaultText(v.Field(i))
+		case f.Type == reflect.TypeFor[map[string]Choice]():
+			k.Type = "groups with schemes"
 		case f.Type == reflect.TypeFor[Override]() || f.Type == reflect.TypeFor[[]Override]():
 			k.Type = "list of overrides"
 		case f.Type == reflect.TypeFor[map[string]Variant]():

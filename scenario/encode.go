@@ -3,7 +3,9 @@ package scenario
 import (
 	"encoding"
 	"fmt"
+	"maps"
 	"reflect"
+	"slices"
 	"sort"
 	"strings"
 
@@ -47,7 +49,7 @@ func (e encoder) of(key string, v, usual reflect.Value) (any, error) {
 	case Choice:
 		return e.choice(&t, key, nil)
 	case ECN:
-		return e.choice(&t.Choice, "ecn", yaml.MapSlice{{Key: "classes", Value: list(t.Classes)}, {Key: "at", Value: t.At}})
+		return e.ecn(&t)
 	case Scheduler:
 		return e.scheduler(&t)
 	case Routing:
@@ -164,6 +166,24 @@ func (e encoder) choice(c *Choice, kind string, beside yaml.MapSlice) (yaml.MapS
 		return nil, err
 	}
 	return append(append(yaml.MapSlice{{Key: "name", Value: c.Name}}, beside...), params...), nil
+}
+
+// ecn writes the marker, what it marks, and the markers of single groups if there are any.
+func (e encoder) ecn(t *ECN) (any, error) {
+	beside := yaml.MapSlice{{Key: "classes", Value: list(t.Classes)}, {Key: "at", Value: t.At}}
+	if len(t.ByClass) > 0 {
+		own := yaml.MapSlice{}
+		for _, g := range slices.Sorted(maps.Keys(t.ByClass)) {
+			c := t.ByClass[g]
+			item, err := e.choice(&c, "ecn", nil)
+			if err != nil {
+				return nil, err
+			}
+			own = append(own, yaml.MapItem{Key: g, Value: item})
+		}
+		beside = append(beside, yaml.MapItem{Key: "by_class", Value: own})
+	}
+	return e.choice(&t.Choice, "ecn", beside)
 }
 
 // topology writes the generator and its parameters, then the exceptions.

@@ -155,6 +155,8 @@ func (w schemaWriter) properties(t reflect.Type, v reflect.Value) []property {
 		case f.Tag.Get("takes") == strict.Forever:
 			s = quantity0(units.TimePattern, "a time such as 10us, or forever")
 			s.AnyOf = append(s.AnyOf, &jsonschema.Schema{Const: strict.Forever})
+		case f.Type == reflect.TypeFor[map[string]Choice]():
+			s = &jsonschema.Schema{Type: "object", AdditionalProperties: w.choice(kind, reflect.Value{}, nil)}
 		case kind != "":
 			s = enum(schemeNames(kind))
 		case words != nil && f.Type.Kind() != reflect.Slice:

@@ -155,9 +155,7 @@ func (s *Survey) port(node, port int) surveyedPort {
 		Node: node, Port: port, Peer: e.To, PeerPort: e.Port, Spec: l.PortSpec(node, port), FlowControl: set.FlowControl.Name, Scheme: scheme,
 		Promises: layout.PromisesOf(set.FlowControl), Holds: traits&registry.NeverHolds == 0, Joins: traits&registry.PausesPorts != 0, MTU: set.MTU,
 	}
-	if set.ECN.Name != "none" {
-		p.ECN = l.Marked(&set.ECN)
-	}
+	p.ECN = l.CanMark(&set.ECN)
 	return p
 }
 

@@ -1,6 +1,9 @@
 package layout
 
 import (
+	"maps"
+	"slices"
+
 	"github.com/xoff-net/xoff/base/link"
 	"github.com/xoff-net/xoff/base/mmu"
 	"github.com/xoff-net/xoff/base/units"
@@ -34,6 +37,9 @@ func (l *Layout) Switch(node int, table *route.Table) (*dataplane.SwitchSpec, er
 		Ports:  ports,
 		Policy: func(e buffer.Env) (buffer.Policy, error) { return policy.New(cfg.Policy.Params, e) },
 		Marker: func(port int) (mark.Marker, error) { return Marker(&l.PortAt(node, port).ECN, ports[port].Rate) },
+		ClassMarkers: func(port int) (map[uint8]mark.Marker, error) {
+			return l.ClassMarkers(&l.PortAt(node, port).ECN, ports[port].Rate)
+		},
 		Deadlock: func(sw deadlock.Switch) (deadlock.Handler, error) {
 			h, err := handler.New(cfg.Deadlock.Params, sw)
 			if err != nil {
@@ -119,6 +125,37 @@ func Marker(e *scenario.ECN, r units.Rate) (mark.Marker, error) {
 		return nil, strict.At("switch.ecn.name", err)
 	}
 	return m.New(e.Params, r)
+}
+
+// ClassMarkers builds the markers that classes of a port have of their own.
+func (l *Layout) ClassMarkers(e *scenario.ECN, r units.Rate) (map[uint8]mark.Marker, error) {
+	own := make(map[uint8]mark.Marker)
+	for _, g := range slices.Sorted(maps.Keys(e.ByClass)) {
+		c := e.ByClass[g]
+		m, err := Marker(&scenario.ECN{Choice: c}, r)
+		if err != nil {
+			return nil, c.Wrong("switch.ecn.by_class."+g, err)
+		}
+		for _, id := range IDs(l.Masks[g]) {
+			own[uint8(id)] = m
+		}
+	}
+	return own, nil
+}
+
+// CanMark returns the classes that a port may mark: those whose marker is not none.
+func (l *Layout) CanMark(e *scenario.ECN) uint8 {
+	mask := uint8(0)
+	if e.Name != "none" {
+		mask = l.Marked(e)
+	}
+	for g, c := range e.ByClass {
+		mask |= l.Masks[g]
+		if c.Name == "none" {
+			mask &^= l.Masks[g]
+		}
+	}
+	return mask
 }
 
 // Marked returns the classes that a port marks.

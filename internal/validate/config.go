@@ -4,6 +4,7 @@ package validate
 
 import (
 	"fmt"
+	"maps"
 	"reflect"
 	"slices"
 	"strings"
@@ -189,6 +190,19 @@ func (c checker) checkECN() error {
 	for i, g := range e.Classes {
 		if err := c.group(fmt.Sprintf("switch.ecn.classes[%d]", i), g); err != nil {
 			return err
+		}
+	}
+	marked := e.Classes
+	if len(marked) == 0 {
+		_, marked = c.Groups()
+	}
+	for _, g := range slices.Sorted(maps.Keys(e.ByClass)) {
+		at := "switch.ecn.by_class." + g
+		if err := c.group(at, g); err != nil {
+			return err
+		}
+		if !slices.Contains(marked, g) {
+			return strict.Atf(at, "group %s is not marked; allowed: %s", g, strings.Join(marked, ", "))
 		}
 	}
 	return nil

@@ -169,7 +169,8 @@ func (f fabric) checkPort(s *layout.Setting, rate units.Rate) error {
 	if _, err := layout.Marker(&s.ECN, rate); err != nil {
 		return s.ECN.Wrong("switch.ecn", err)
 	}
-	return nil
+	_, err := f.ClassMarkers(&s.ECN, rate)
+	return err
 }
 
 // lineChecker is a parameter struct that must fit the line rate of every host.

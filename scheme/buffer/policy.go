@@ -62,7 +62,11 @@ type Pairs interface{ NeedsPairs() }
 // Env is what a policy may know about its switch when it is built.
 type Env struct {
 	View  mmu.View
-	Rates []units.Rate // of each port; 0 where nothing is connected
+	Rates []units.Rate  // of each port; 0 where nothing is connected
+	MTUs  []units.Bytes // of each port; may be missing
+	// Quanta are those of each port, by class: classes with frames share the port in
+	// their ratio. A class without one goes before the others. May be missing.
+	Quanta [][mmu.Classes]units.Bytes
 	// Report tells probe events of something that the scheme says in its entry; port
 	// and class -1 are none. Nothing depends on it; nil where nobody could listen.
 	Report func(now units.Time, event string, port, class int, number int64)

@@ -76,7 +76,12 @@ func (p *DWRRParams) check(env Env) error {
 }
 
 // Quantum implements Weighted.
-func (s *dwrr) Quantum(class int) units.Bytes { return units.Bytes(s.classes[class&7].quantum) }
+func (s *dwrr) Quantum(class int) units.Bytes {
+	if s.strict>>(class&7)&1 != 0 {
+		return 0
+	}
+	return units.Bytes(s.classes[class&7].quantum)
+}
 
 // Pick implements Scheduler.
 func (s *dwrr) Pick(eligible uint8) int {

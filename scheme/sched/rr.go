@@ -14,6 +14,9 @@ type rr struct {
 
 func newRR(_ any, env Env) (Scheduler, error) { return &rr{strict: env.Strict}, nil }
 
+// Quantum implements Weighted: with frames of one size all classes get the same.
+func (s *rr) Quantum(class int) units.Bytes { return units.Bytes(^s.strict >> (class & 7) & 1) }
+
 // Pick implements Scheduler.
 func (s *rr) Pick(eligible uint8) int {
 	if m := eligible & s.strict; m != 0 {

@@ -5,6 +5,7 @@ package sched
 import (
 	"math/bits"
 
+	"github.com/xoff-net/xoff/base/mmu"
 	"github.com/xoff-net/xoff/base/registry"
 	"github.com/xoff-net/xoff/base/units"
 )
@@ -19,10 +20,21 @@ type Scheduler interface {
 	Sent(class int, b units.Bytes, emptied bool)
 }
 
-// Weighted is a scheduler whose backlogged classes get bytes in the ratio of their
-// quanta, whatever the frames. Promising Proportion takes one.
+// Weighted is a scheduler whose backlogged classes share the port in the ratio of their
+// quanta. A class that goes before the others has none. Promising Proportion takes one,
+// and that the ratio is one of bytes, whatever the frames.
 type Weighted interface {
 	Quantum(class int) units.Bytes
+}
+
+// Quanta returns those of all classes; 0 where a scheduler says nothing about a class.
+func Quanta(s Scheduler) (q [mmu.Classes]units.Bytes) {
+	if w, ok := s.(Weighted); ok {
+		for c := range q {
+			q[c] = w.Quantum(c)
+		}
+	}
+	return q
 }
 
 // Env is what a scheduler knows about its port when it is built.
