@@ -8,12 +8,13 @@ import (
 	"github.com/xoff-net/xoff/base/units"
 	"github.com/xoff-net/xoff/scenario"
 	"github.com/xoff-net/xoff/scheme/buffer"
+	"github.com/xoff-net/xoff/scheme/flowctl"
 )
 
 // Policy checks a buffer policy: an idle switch takes its first frame, nothing is
-// admitted that does not fit, and under PFC a congested fabric of lossless and
-// lossy classes loses no lossless frame, ends, and leaves nothing paused. If it is
-// Proportional, results are the same without what that saves.
+// admitted that does not fit, and under PFC, or the flow control that it relies on, a
+// congested fabric of lossless and lossy classes loses no lossless frame, ends, and leaves
+// nothing paused. If it is Proportional, results are the same without what that saves.
 func Policy(t testing.TB, e registry.Entry[buffer.New]) {
 	t.Helper()
 	idleSwitch(t, e)
@@ -31,6 +32,7 @@ func Policy(t testing.TB, e registry.Entry[buffer.New]) {
 		watch := &policyWatch{bounded: e.Promises&registry.Bounded != 0}
 		n := NewNetwork(dumbbell())
 		n.Until, n.Cell = 400*units.Millisecond, c.cell
+		partner(n, e)
 		if c.lossy {
 			n.Kinds[5], n.Kinds[6], n.Kinds[7] = mmu.Lossy, mmu.Lossy, mmu.Lossy
 		}
@@ -42,7 +44,7 @@ func Policy(t testing.TB, e registry.Entry[buffer.New]) {
 			}
 			return watch.wrap(p), nil
 		}
-		judge(t, name, same(t, name, n), wants{lossless: !c.lossy, inOrder: !c.lossy, finish: true})
+		judge(t, name, same(t, name, n), wants{lossless: true, inOrder: !c.lossy, finish: true})
 		watch.report(t, name)
 		n.Policy = func(_ int, env buffer.Env) (buffer.Policy, error) { return e.New(paramsOf(e), env) }
 		shortcuts(t, name, n)
@@ -50,10 +52,38 @@ func Policy(t testing.TB, e registry.Entry[buffer.New]) {
 	noAllocs(t, e.Name+"/allocations", func(packets int) *Network {
 		n := NewNetwork(dumbbell())
 		n.Flows = burst(packets, 0)
+		partner(n, e)
 		n.Policy = func(_ int, env buffer.Env) (buffer.Policy, error) { return e.New(paramsOf(e), env) }
 		return n
 	})
-	gauges(t, buffer.Policies, e, func(c *scenario.Config, x scenario.Choice) { c.Switch.Policy = x })
+	gauges(t, buffer.Policies, e, func(c *scenario.Config, x scenario.Choice) {
+		c.Switch.Policy = x
+		if name := partnerOf(e); name != "" {
+			c.Switch.FlowControl = must(scenario.Choose("flow_control", name))
+		}
+	})
+}
+
+// partnerOf returns the flow control that a policy relies on; empty: any does.
+func partnerOf(e registry.Entry[buffer.New]) string {
+	l := mmu.NewLedger(mmu.Spec{Ports: 1, Size: units.MiB, Shared: units.MiB})
+	p, err := e.New(paramsOf(e), buffer.Env{View: l.View(), Rates: []units.Rate{units.Gbps}})
+	if err != nil {
+		return ""
+	}
+	if q, ok := p.(buffer.Partnered); ok {
+		return q.FlowControls()[0]
+	}
+	return ""
+}
+
+// partner makes a network run that flow control.
+func partner(n *Network, e registry.Entry[buffer.New]) {
+	if name := partnerOf(e); name != "" {
+		s := must(flowctl.Schemes.Get(name))
+		scheme := must(s.New(s.Params()))
+		n.Flow = func(int, int) flowctl.Scheme { return scheme }
+	}
 }
 
 // idleSwitch offers one frame of each class to an empty switch.

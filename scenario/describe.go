@@ -130,6 +130,9 @@ func defaultText(v reflect.Value) string {
 			return ""
 		}
 	}
+	if v.IsZero() && v.Type() == reflect.TypeFor[units.Ratio]() {
+		return "" // none
+	}
 	plain, err := plainOf(v)
 	if err != nil {
 		return ""

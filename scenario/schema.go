@@ -179,7 +179,7 @@ func (w schemaWriter) properties(t reflect.Type, v reflect.Value) []property {
 
 // defaultOf is the default of a plain value as one writes it, nil for others.
 func defaultOf(t reflect.Type, v reflect.Value) any {
-	if isStruct(t) || t.Kind() == reflect.Slice || t.Kind() == reflect.Map || t.Kind() == reflect.String && v.Len() == 0 {
+	if isStruct(t) || t == reflect.TypeFor[units.Ratio]() && v.IsZero() || t.Kind() == reflect.Slice || t.Kind() == reflect.Map || t.Kind() == reflect.String && v.Len() == 0 {
 		return nil
 	}
 	plain, err := plainOf(v)

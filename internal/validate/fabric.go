@@ -3,6 +3,7 @@ package validate
 import (
 	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/xoff-net/xoff/base/mmu"
 	"github.com/xoff-net/xoff/base/packet"
@@ -158,9 +159,32 @@ func (f fabric) checkPolicy(s *scenario.Switch, node int) error {
 	return nil
 }
 
+// checkPartner checks that a port runs a flow control that the policy of its switch relies
+// on.
+func (f fabric) checkPartner(s *layout.Setting, rate units.Rate) error {
+	policy, err := buffer.Policies.Get(s.Policy.Name)
+	if err != nil {
+		return strict.At("switch.policy.name", err)
+	}
+	view := mmu.NewLedger(mmu.Spec{Ports: 1, Size: s.Buffer.Size, Kinds: f.Kinds}).View()
+	p, err := policy.New(s.Policy.Params, buffer.Env{View: view, Rates: []units.Rate{rate}})
+	if err != nil {
+		return s.Policy.Wrong("switch.policy", err)
+	}
+	partnered, ok := p.(buffer.Partnered)
+	if !ok || slices.Contains(partnered.FlowControls(), s.FlowControl.Name) {
+		return nil
+	}
+	return strict.Atf("switch.flow_control.name", "%s does not place frames as policy %s relies on; allowed: %s",
+		s.FlowControl.Name, s.Policy.Name, strings.Join(partnered.FlowControls(), ", "))
+}
+
 // checkPort checks the schemes of a port.
 func (f fabric) checkPort(s *layout.Setting, rate units.Rate) error {
 	if _, err := layout.FlowScheme(s.FlowControl); err != nil {
+		return err
+	}
+	if err := f.checkPartner(s, rate); err != nil {
 		return err
 	}
 	if _, err := f.Scheduler(&s.Scheduler, rate); err != nil {

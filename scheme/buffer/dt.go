@@ -56,7 +56,7 @@ func (d *dt) Fits(_ units.Time, v mmu.View, a *mmu.Arrival) bool {
 }
 
 // FitsCounted implements Counting.
-func (d *dt) FitsCounted(v mmu.View, a *mmu.Arrival) bool {
+func (d *dt) FitsCounted(_ units.Time, v mmu.View, a *mmu.Arrival) bool {
 	free := v.SharedFree() - a.Bytes
 	return free >= 0 && v.In(a.In, a.Class, mmu.Shared)+a.Bytes <= d.lossless.of(free)
 }

@@ -27,7 +27,7 @@ type Policy interface {
 // Counting is a policy that can hold a lossless frame against the threshold as it
 // will be once the frame is counted, which is lower.
 type Counting interface {
-	FitsCounted(v mmu.View, a *mmu.Arrival) bool
+	FitsCounted(now units.Time, v mmu.View, a *mmu.Arrival) bool
 }
 
 // Observer is a policy that follows every stored frame. Frames that pass
@@ -56,6 +56,10 @@ type Proportional interface {
 	Share() (share mmu.Share, ok bool)
 }
 
+// Partnered is a policy that relies on how certain flow controls place frames and resume
+// queues: every port of its switch must run one of them.
+type Partnered interface{ FlowControls() []string }
+
 // Pairs is a policy that reads View.Pair.
 type Pairs interface{ NeedsPairs() }
 
@@ -75,6 +79,9 @@ type Env struct {
 // New builds a policy from its parameters.
 type New = func(params any, env Env) (Policy, error)
 
+// whole is all of something.
+var whole = units.Ratio{Num: 1, Den: 1}
+
 // Policies is the table of all policies.
 var Policies = registry.NewTable("policy",
 	registry.Entry[New]{
@@ -88,5 +95,31 @@ var Policies = registry.NewTable("policy",
 		Name: "static", Colour: "purple", Doc: "a fixed share of the shared buffer for every queue",
 		Promises: registry.Bounded,
 		Params:   func() any { return &StaticParams{Limit: 100 * units.KB} }, New: newStatic,
+	},
+	registry.Entry[New]{
+		Name: "sonic", Colour: "sky", Gauges: sonicGauges, Doc: "the pools of SONiC with Dynamic Threshold: lossless queues at the ingress, lossy ones in a pool of their own at the egress",
+		Paper: "Reverie section 2.2", Promises: registry.Bounded,
+		Params: func() any {
+			return &SONiCParams{Alpha: whole, AlphaLossy: whole, LossyPool: units.Ratio{Num: 4, Den: 5}, LosslessPool: whole}
+		}, New: newSONiC,
+	},
+	registry.Entry[New]{
+		Name: "abm", Colour: "orange", Gauges: abmGauges, Doc: "Active Buffer Management: Dynamic Threshold over the number of congested queues, times the drain rate",
+		Paper: "Addanki et al., SIGCOMM 2022; Reverie section 4.1",
+		Params: func() any {
+			return &ABMParams{Where: "both", Alpha: whole, AlphaLossy: whole, LossyPool: units.Ratio{Num: 4, Den: 5}, Window: 20 * units.Microsecond}
+		}, New: newABM,
+	},
+	registry.Entry[New]{
+		Name: "l2bm", Colour: "green", Gauges: l2bmGauges, Doc: "thresholds by how long frames of an ingress queue will stay: more for those that leave soon",
+		Paper: "L2BM section III", Promises: registry.Bounded,
+		Params: func() any {
+			return &L2BMParams{Algorithm: "mended", Alpha: units.Ratio{Num: 1, Den: 8}, AlphaLossy: whole, C: Norm{Rule: "sum"}, PausedTime: "ignore", LossyPool: whole}
+		}, New: newL2BM,
+	},
+	registry.Entry[New]{
+		Name: "reverie", Colour: "blue", Gauges: reverieGauges, Doc: "one pool for lossless and lossy queues, and thresholds for filtered queue lengths",
+		Paper:  "Reverie section 3",
+		Params: func() any { return &ReverieParams{Alpha: whole, AlphaLossy: whole, Gamma: 0.999, Filter: "plain"} }, New: newReverie,
 	},
 )

@@ -77,7 +77,7 @@ func (r *sonicReceiver) Place(now units.Time, a *mmu.Arrival) mmu.Segment {
 		if r.private > 0 && r.view.In(r.index, a.Class, mmu.Private)+a.Bytes <= r.private {
 			return mmu.Private
 		}
-		if r.counting != nil && r.counting.FitsCounted(r.view, a) || r.counting == nil && r.policy.Fits(now, r.view, a) {
+		if r.counting != nil && r.counting.FitsCounted(now, r.view, a) || r.counting == nil && r.policy.Fits(now, r.view, a) {
 			return mmu.Shared
 		}
 	}

@@ -1,0 +1,159 @@
+package buffer
+
+import (
+	"fmt"
+
+	"github.com/xoff-net/xoff/base/mmu"
+	"github.com/xoff-net/xoff/base/registry"
+	"github.com/xoff-net/xoff/base/units"
+)
+
+// ReverieParams are the parameters of Reverie.
+type ReverieParams struct {
+	Alpha            units.Ratio `yaml:"alpha" doc:"of lossless queues"`
+	AlphaLossy       units.Ratio `yaml:"alpha_lossy" doc:"of lossy queues"`
+	Gamma            float64     `yaml:"gamma" doc:"weight of the past in the filtered length of a queue"`
+	Filter           string      `yaml:"filter" allowed:"plain,departure" doc:"when lengths are filtered: at every arrival and departure (plain), or at departures only, never above the length, in whole bytes (departure, as in the authors' program)"`
+	UnscheduledAlpha units.Ratio `yaml:"unscheduled_alpha,omitempty" doc:"of lossy frames within the first bandwidth-delay product of their flow, 1024 in the authors' program; default: as others"`
+}
+
+// reverie holds filtered queue lengths against thresholds in one pool (Reverie section
+// 3.3): lossless frames count in ingress queues, lossy ones in egress queues, each once.
+//
+//	q^ = gamma q^ + (1 - gamma) q            (eq. 5; q with headroom)
+//	q^ <= Gamma = alpha_p / n_p (b* - q*)    (eq. 4 and 6; without)
+//
+// A decision uses the q^ of the frame before, which Property 1 makes a threshold that is
+// higher for a queue that grows. So a queue may exceed Gamma, and only the size of the pool
+// bounds it.
+type reverie struct {
+	view              mmu.View
+	alpha, lossyAlpha alpha
+	unscheduled       optional
+	gamma, rest       float64
+	departures        bool      // filter: departure
+	in, out           []float64 // q^ by queue
+	inN, outN         congestion
+}
+
+func newReverie(params any, env Env) (Policy, error) {
+	p := params.(*ReverieParams)
+	if err := first(oneOf("filter", p.Filter, "plain", "departure"), positive("alpha", p.Alpha), positive("alpha_lossy", p.AlphaLossy)); err != nil {
+		return nil, err
+	}
+	if !(p.Gamma > 0 && p.Gamma < 1) {
+		return nil, fmt.Errorf("gamma is %v; allowed: more than 0, less than 1", p.Gamma)
+	}
+	n := len(env.Rates)
+	return &reverie{
+		view: env.View, alpha: newAlpha(p.Alpha), lossyAlpha: newAlpha(p.AlphaLossy), unscheduled: newOptional(p.UnscheduledAlpha),
+		gamma: p.Gamma, rest: 1 - p.Gamma, departures: p.Filter == "departure",
+		in: make([]float64, n*mmu.Classes), out: make([]float64, n*mmu.Classes), inN: newCongestion(n), outN: newCongestion(n),
+	}, nil
+}
+
+// FlowControls implements Partnered: while a queue holds headroom, what arrives goes there,
+// and a queue whose filter lags behind resumes when it is empty.
+func (r *reverie) FlowControls() []string { return []string{"sonic"} }
+
+// filtered is the next q^ of a queue. Products are rounded one by one, so that every
+// machine gets the same.
+func (r *reverie) filtered(hat float64, q units.Bytes) float64 {
+	hat = float64(r.gamma*hat) + float64(r.rest*float64(q))
+	if r.departures {
+		hat = min(float64(units.Bytes(hat)), float64(q))
+	}
+	return hat
+}
+
+// Fits implements Policy.
+func (r *reverie) Fits(_ units.Time, v mmu.View, a *mmu.Arrival) bool {
+	free := v.SharedFree()
+	if a.Bytes > free {
+		return false
+	}
+	if a.Kind == mmu.Lossless {
+		return r.held(a.In, a.Class) <= r.alpha.of(r.inN.over(a.Class, free))
+	}
+	alpha := &r.lossyAlpha
+	if a.Unscheduled && !r.unscheduled.none {
+		alpha = &r.unscheduled.alpha
+	}
+	return units.Bytes(r.out[a.Out*mmu.Classes+int(a.Class)])+a.Bytes <= alpha.of(r.outN.over(a.Class, free))
+}
+
+// FitsCounted implements Counting.
+func (r *reverie) FitsCounted(_ units.Time, v mmu.View, a *mmu.Arrival) bool {
+	free := v.SharedFree() - a.Bytes
+	return free >= 0 && r.held(a.In, a.Class) <= r.alpha.of(r.inN.over(a.Class, free))
+}
+
+// held is q^ of a lossless queue in whole bytes.
+func (r *reverie) held(port int, class uint8) units.Bytes {
+	return units.Bytes(r.in[port*mmu.Classes+int(class)])
+}
+
+// Level implements Policy: q^ and Gamma.
+func (r *reverie) Level(_ units.Time, v mmu.View, port int, class uint8) (q, xoff units.Bytes) {
+	q = r.held(port, class)
+	if v != r.view { // a search for deadlock: by then the filter may have come down to that
+		in := v.Ingress(port, class)
+		q = min(q, in.Total())
+	}
+	return q, r.alpha.of(r.inN.over(class, v.SharedFree()))
+}
+
+// Enqueued implements Observer. A frame that is dropped is no arrival: nobody tells.
+func (r *reverie) Enqueued(_ units.Time, v mmu.View, a *mmu.Arrival) {
+	if !r.departures {
+		r.follow(v, a)
+	}
+}
+
+// Dequeued implements Observer.
+func (r *reverie) Dequeued(_ units.Time, v mmu.View, a *mmu.Arrival) { r.follow(v, a) }
+
+// follow filters the length of the queue that a frame changed.
+func (r *reverie) follow(v mmu.View, a *mmu.Arrival) {
+	switch a.Kind {
+	case mmu.Lossless:
+		in := v.Ingress(a.In, a.Class)
+		hat := &r.in[a.In*mmu.Classes+int(a.Class)]
+		*hat = r.filtered(*hat, in.Total())
+		r.inN.set(a.In, a.Class, units.Bytes(*hat))
+	case mmu.Lossy:
+		hat := &r.out[a.Out*mmu.Classes+int(a.Class)]
+		*hat = r.filtered(*hat, v.Egress(a.Out, a.Class))
+		r.outN.set(a.Out, a.Class, units.Bytes(*hat))
+	}
+}
+
+var reverieGauges = []registry.Shown{
+	{Name: "queue_bytes", Doc: "length q of a lossless ingress queue, headroom included, or of a lossy egress queue"},
+	{Name: "filtered_bytes", Doc: "its filtered length q^"},
+	{Name: "threshold_bytes", Doc: "what that is held against, Gamma"},
+	{Name: "congested_queues", Doc: "n_p: congested queues of its class, short ones as parts"},
+}
+
+var reverieGaugeNames = registry.NamesOf(reverieGauges)
+
+// Gauges implements probe.Gauged.
+func (r *reverie) Gauges() []string { return reverieGaugeNames }
+
+// Measure implements probe.Gauged.
+func (r *reverie) Measure(now units.Time, port int, class uint8, values []float64) bool {
+	v, free := r.view, r.view.SharedFree()
+	switch v.Kind(class) {
+	case mmu.Lossless:
+		in := v.Ingress(port, class)
+		q, xoff := r.Level(now, v, port, class)
+		measured(values, in.Total(), q, xoff)
+		values[3] = r.inN.queues(class)
+	case mmu.Lossy:
+		measured(values, v.Egress(port, class), units.Bytes(r.out[port*mmu.Classes+int(class)]), r.lossyAlpha.of(r.outN.over(class, free)))
+		values[3] = r.outN.queues(class)
+	default:
+		return false
+	}
+	return true
+}

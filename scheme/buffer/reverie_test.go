@@ -1,0 +1,179 @@
+package buffer
+
+import (
+	"math"
+	"math/rand/v2"
+	"testing"
+
+	"github.com/xoff-net/xoff/base/mmu"
+	"github.com/xoff-net/xoff/base/units"
+)
+
+func reverieBench(t *testing.T, ports int, shared units.Bytes, gamma float64, filter string) *bench {
+	return newBench(t, ports, shared, &ReverieParams{Alpha: ratio(2, 1), AlphaLossy: whole, Gamma: gamma, Filter: filter}, newReverie)
+}
+
+// Eq. 5 with gamma 1/2. Arrivals of 1000 B: q^ = 0/2 + 1000/2 = 500, 500/2 + 2000/2 = 1250.
+// Departures: 1250/2 + 1000/2 = 1125, 1125/2 + 0 = 562.5. With departures only: 0, 0, then
+// 0/2 + 1000/2 = 500, and 500/2 + 0 = 250, which is cut down to 0.
+func TestReverieFilter(t *testing.T) {
+	for _, c := range []struct {
+		filter string
+		want   [4]units.Bytes
+	}{{"plain", [4]units.Bytes{500, 1250, 1125, 562}}, {"departure", [4]units.Bytes{0, 0, 500, 0}}} {
+		b := reverieBench(t, 2, 100_000, 0.5, c.filter)
+		x, y := b.arrival(0, 1, lossless, 1000), b.arrival(0, 1, lossless, 1000)
+		for i, step := range []func(){func() { b.store(x, mmu.Shared) }, func() { b.store(y, mmu.Headroom) }, func() { b.leave(x) }, func() { b.leave(y) }} {
+			step()
+			if q, _ := b.p.Level(0, b.l.View(), 0, lossless); q != c.want[i] {
+				t.Errorf("%s, step %d: q^ is %d B, want %d", c.filter, i, q, c.want[i])
+			}
+		}
+	}
+}
+
+// In whole bytes and with gamma 0.999, q^ rises only while q exceeds it by 1000 B: from 5,
+// 0.999 x 5 + 0.001 x 1004 = 5.999 is 5, and 0.999 x 5 + 0.001 x 1010 = 6.005 is 6.
+func TestReverieDepartureInWholeBytes(t *testing.T) {
+	b := reverieBench(t, 2, 100_000, 0.999, "departure")
+	r := b.p.(*reverie)
+	if a, c := r.filtered(5, 1004), r.filtered(5, 1010); a != 5 || c != 6 {
+		t.Errorf("q^ is %v and %v, want 5 and 6", a, c)
+	}
+}
+
+// Eq. 6, by the parts of q^. Lossless: 40,960 B in headroom and 9040 B in the shared segment,
+// gamma tiny, so q^ is q, 50,000, and n_p 1. Gamma = 2 (100,000 - 9040). A second queue of
+// 10,240 B counts half: 2 / 1.5 (100,000 - 9040 - 10,240) = 107,626.
+func TestReverieThreshold(t *testing.T) {
+	b := reverieBench(t, 3, 100_000, 1e-12, "plain")
+	b.store(b.arrival(0, 1, lossless, 9040), mmu.Shared)
+	b.store(b.arrival(0, 1, lossless, 40_960), mmu.Headroom)
+	if q, xoff := b.p.Level(0, b.l.View(), 0, lossless); q != 49_999 || xoff != 181_920 {
+		t.Errorf("level %d of %d B, want 49,999 of 181,920", q, xoff)
+	}
+	b.store(b.arrival(1, 2, lossless, 10_240), mmu.Shared)
+	_, xoff := b.p.Level(0, b.l.View(), 0, lossless)
+	b.near("Gamma", xoff, 107_626, 5) // 10,239 of 10,240 B are counted
+}
+
+// Theorem 1 and eq. 13 to 15. With alphas 2 and 1 on 1,200,000 B lossless queues hold 2/4,
+// 600,000 B, lossy ones 300,000 B, whatever their numbers. Theorem 2: 300,000 B stay idle,
+// 1,200,000 / (1 + 3); 1,200,000 / (1 + 2) when there are only lossless queues, and
+// 1,200,000 / (1 + 1), the most, when there are only lossy ones.
+func TestReverieTheorems(t *testing.T) {
+	lossless2 := [][3]int{{0, 0, lossless}, {1, 1, lossless}}
+	lossy3 := [][3]int{{2, 2, lossy}, {3, 3, lossy}, {4, 4, lossy}}
+	idle := func(b *bench) units.Bytes { return b.l.View().SharedFree() }
+	b := reverieBench(t, 6, 1_200_000, 0.9, "plain")
+	held := b.steady(20_000, 200, append(lossless2, lossy3...)...)
+	b.near("lossless bytes", sum(held[:2]), 600_000, 3000)
+	b.near("lossy bytes", sum(held[2:]), 300_000, 3000)
+	b.near("idle bytes of both", idle(b), 300_000, 3000)
+	b = reverieBench(t, 6, 1_200_000, 0.9, "plain")
+	b.steady(20_000, 200, lossless2...)
+	b.near("idle bytes of lossless queues", idle(b), 400_000, 3000)
+	b = reverieBench(t, 6, 1_200_000, 0.9, "plain")
+	b.steady(20_000, 200, lossy3...)
+	b.near("idle bytes of lossy queues", idle(b), 600_000, 3000)
+}
+
+// Property 1 with gamma 3/4. From q^ = 400 and q = 1200 follows q^ = 600. Per dt, the slope is
+// 200. Holding the q^ before against Gamma, 400 <= Gamma, is 1200 <= Gamma + K 200 with
+// K = 1 / (1 - 3/4) = 4. Holding the new one against it, 600 <= Gamma, is the same with
+// K = (3/4) / (1 - 3/4) = 3. And so for any other numbers.
+func TestReverieProperty1(t *testing.T) {
+	b := reverieBench(t, 2, 100_000, 0.75, "plain")
+	r := b.p.(*reverie)
+	if hat := r.filtered(400, 1200); hat != 600 {
+		t.Fatalf("q^ is %v, want 600", hat)
+	}
+	random := rand.New(rand.NewPCG(1, 1))
+	for range 10_000 {
+		hat, q, gamma := math.Trunc(random.Float64()*1e6), units.Bytes(random.IntN(1e6)), math.Trunc(random.Float64()*1e6)
+		next := r.filtered(hat, q)
+		for _, c := range []struct {
+			k    float64
+			held float64 // against Gamma
+		}{{4, hat}, {3, next}} {
+			if math.Abs(c.held-gamma) < 1 {
+				continue // rounding
+			}
+			if byFilter, bySlope := c.held <= gamma, float64(q) <= gamma+c.k*(next-hat); byFilter != bySlope {
+				t.Fatalf("q^ %v, q %d, Gamma %v, K %v: by the filter %v, by the slope %v", hat, q, gamma, c.k, byFilter, bySlope)
+			}
+		}
+	}
+}
+
+// The q^ before counts: 12,000 B at once are taken though they exceed Gamma, and only then
+// is q^ = 3000; a queue may exceed Gamma. What decides is q^ <= Gamma: of 20,000 B 8000 are
+// left; with alpha 1/4, Gamma is 2000 B.
+func TestReverieDecidesByThePast(t *testing.T) {
+	b := newBench(t, 2, 20_000, &ReverieParams{Alpha: ratio(1, 4), AlphaLossy: ratio(1, 4), Gamma: 0.75, Filter: "plain"}, newReverie)
+	if _, ok := b.offer(0, 1, lossless, 12_000); !ok {
+		t.Error("a burst is refused")
+	}
+	if q, xoff := b.p.Level(0, b.l.View(), 0, lossless); q != 3000 || xoff != 2000 {
+		t.Errorf("level %d of %d B, want 3000 of 2000", q, xoff)
+	}
+	if _, ok := b.offer(0, 1, lossless, 1); ok {
+		t.Error("a frame is taken with q^ above Gamma")
+	}
+	// A lossy frame counts itself: 0 + 2000 <= 2000, but not 2001.
+	if b.p.Fits(0, b.l.View(), b.arrival(1, 1, lossy, 2001)) || !b.p.Fits(0, b.l.View(), b.arrival(1, 1, lossy, 2000)) {
+		t.Error("a lossy frame is not held against Gamma with its size")
+	}
+	// Nothing fits that is larger than what is free, whatever the filter says.
+	if b.p.Fits(0, b.l.View(), b.arrival(1, 1, lossless, 8001)) || !b.p.Fits(0, b.l.View(), b.arrival(1, 1, lossless, 8000)) {
+		t.Error("the pool is not the limit")
+	}
+	// Counted before it is decided, a frame of 8000 B leaves Gamma 0, which is q^ still.
+	if c := b.p.(Counting); !c.FitsCounted(0, b.l.View(), b.arrival(1, 1, lossless, 8000)) || c.FitsCounted(0, b.l.View(), b.arrival(1, 1, lossless, 8001)) {
+		t.Error("counted, the pool is not the limit")
+	}
+}
+
+// Asking changes nothing, and a frame that is dropped is no arrival.
+func TestReverieAsking(t *testing.T) {
+	b := reverieBench(t, 2, 20_000, 0.9, "plain")
+	b.offer(0, 1, lossless, 5000)
+	b.offer(0, 1, lossy, 5000)
+	r := b.p.(*reverie)
+	in, out, n := r.in[lossless], r.out[mmu.Classes+lossy], [2]units.Bytes{r.inN.sums[lossless], r.outN.sums[lossy]}
+	for range 100 {
+		b.p.Fits(0, b.l.View(), b.arrival(0, 1, lossless, 1000))
+		b.p.Level(0, b.l.View(), 0, lossless)
+		if _, ok := b.offer(0, 1, lossy, 19_000); ok {
+			t.Fatal("19,000 B fit")
+		}
+	}
+	if in != r.in[lossless] || out != r.out[mmu.Classes+lossy] || n != [2]units.Bytes{r.inN.sums[lossless], r.outN.sums[lossy]} {
+		t.Error("asking changes the filter")
+	}
+}
+
+// Sixteen ingress queues into one egress, one frame leaving for every sixteen that come.
+// Filtered at departures only, q^ is far behind, and frames are taken until none fits;
+// filtered at every arrival, the first is refused before.
+func TestReverieFiltersDiffer(t *testing.T) {
+	for filter, full := range map[string]bool{"plain": false, "departure": true} {
+		b := newBench(t, 17, 1_600_000, &ReverieParams{Alpha: whole, AlphaLossy: whole, Gamma: 0.999, Filter: filter}, newReverie)
+		var fifo []*mmu.Arrival
+		refused := units.Bytes(-1)
+		for i := 0; refused < 0; i++ {
+			a, ok := b.offer(i%16, 16, lossless, 1000)
+			if !ok {
+				refused = b.l.View().SharedFree()
+				break
+			}
+			if fifo = append(fifo, a); i%16 == 15 {
+				b.leave(fifo[0])
+				fifo = fifo[1:]
+			}
+		}
+		if refused < 1000 != full {
+			t.Errorf("%s: the first frame is refused with %d B free", filter, refused)
+		}
+	}
+}
