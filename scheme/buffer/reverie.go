@@ -79,7 +79,12 @@ func (r *reverie) Fits(_ units.Time, v mmu.View, a *mmu.Arrival) bool {
 	if a.Unscheduled && !r.unscheduled.none {
 		alpha = &r.unscheduled.alpha
 	}
-	return units.Bytes(r.out[a.Out*mmu.Classes+int(a.Class)])+a.Bytes <= alpha.of(r.outN.over(a.Class, free))
+	if units.Bytes(r.out[a.Out*mmu.Classes+int(a.Class)])+a.Bytes <= alpha.of(r.outN.over(a.Class, free)) {
+		return true
+	}
+	// Frames that are dropped are no arrivals, so q^ of an empty queue would stay as high as
+	// it is, and the queue closed, for ever.
+	return v.Egress(a.Out, a.Class) == 0
 }
 
 // FitsCounted implements Counting.

@@ -120,17 +120,45 @@ func TestReverieDecidesByThePast(t *testing.T) {
 	if _, ok := b.offer(0, 1, lossless, 1); ok {
 		t.Error("a frame is taken with q^ above Gamma")
 	}
-	// A lossy frame counts itself: 0 + 2000 <= 2000, but not 2001.
-	if b.p.Fits(0, b.l.View(), b.arrival(1, 1, lossy, 2001)) || !b.p.Fits(0, b.l.View(), b.arrival(1, 1, lossy, 2000)) {
+	// A lossy frame counts itself. With 4 B of its queue stored q^ is 1, and Gamma 7996 / 4:
+	// 1 + 1998 <= 1999, but not 1 + 1999.
+	b.offer(1, 1, lossy, 4)
+	if b.p.Fits(0, b.l.View(), b.arrival(1, 1, lossy, 1999)) || !b.p.Fits(0, b.l.View(), b.arrival(1, 1, lossy, 1998)) {
 		t.Error("a lossy frame is not held against Gamma with its size")
 	}
 	// Nothing fits that is larger than what is free, whatever the filter says.
-	if b.p.Fits(0, b.l.View(), b.arrival(1, 1, lossless, 8001)) || !b.p.Fits(0, b.l.View(), b.arrival(1, 1, lossless, 8000)) {
+	if b.p.Fits(0, b.l.View(), b.arrival(1, 1, lossless, 7997)) || !b.p.Fits(0, b.l.View(), b.arrival(1, 1, lossless, 7996)) {
 		t.Error("the pool is not the limit")
 	}
-	// Counted before it is decided, a frame of 8000 B leaves Gamma 0, which is q^ still.
-	if c := b.p.(Counting); !c.FitsCounted(0, b.l.View(), b.arrival(1, 1, lossless, 8000)) || c.FitsCounted(0, b.l.View(), b.arrival(1, 1, lossless, 8001)) {
+	// Counted before it is decided, a frame of 7996 B leaves Gamma 0, which is q^ still.
+	if c := b.p.(Counting); !c.FitsCounted(0, b.l.View(), b.arrival(1, 1, lossless, 7996)) || c.FitsCounted(0, b.l.View(), b.arrival(1, 1, lossless, 7997)) {
 		t.Error("counted, the pool is not the limit")
+	}
+}
+
+// A lossy queue that was long is empty, q^ is not: frames pass one by one, and q^ comes down
+// by them. Gamma 1/2: from 8000 B at once q^ is 4000, then 2000 when they have left. With alpha
+// 1/10 of 20,000 B, Gamma is 2000: 1000 B more do not fit, but for the queue being empty. With
+// them q^ is (2000 + 1000) / 2 = 1500, and 750 when they have left, so then they fit.
+func TestReverieEmptyLossyQueue(t *testing.T) {
+	b := newBench(t, 2, 20_000, &ReverieParams{Alpha: whole, AlphaLossy: ratio(1, 10), Gamma: 0.5, Filter: "plain"}, newReverie)
+	burst := b.arrival(0, 1, lossy, 8000)
+	b.store(burst, mmu.Shared)
+	if _, ok := b.offer(0, 1, lossy, 1000); ok {
+		t.Error("a frame is taken with q^ above Gamma")
+	}
+	b.leave(burst)
+	one, ok := b.offer(0, 1, lossy, 1000)
+	if !ok {
+		t.Fatal("an empty queue is closed")
+	}
+	if _, ok := b.offer(0, 1, lossy, 1000); ok {
+		t.Error("a second frame is taken: 1500 + 1000 > 1900")
+	}
+	b.leave(one)
+	one, _ = b.offer(0, 1, lossy, 100) // 750 + 100
+	if _, ok := b.offer(0, 1, lossy, 1000); !ok || one == nil {
+		t.Error("the filter has not come down")
 	}
 }
 
