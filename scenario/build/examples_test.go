@@ -53,6 +53,7 @@ var shortened = map[string]short{
 	"l2bm-clos":          {arrivals: 500 * units.Microsecond, flows: 20},
 	"long-haul":          {arrivals: units.Millisecond, flows: 5},
 	"reverie-authors":    {arrivals: 500 * units.Microsecond, flows: 20},
+	"sharing":            {flows: 8},
 	"reverie-leaf-spine": {arrivals: 500 * units.Microsecond, flows: 20},
 	"roundabout-mesh":    {flow: 100 * units.KB, flows: 480},
 	"roundabout-ring":    {flow: 10 * units.KB, flows: 8},
