@@ -100,7 +100,11 @@ const longest = 100 * units.Millisecond
 
 func newL2BM(params any, env Env) (Policy, error) {
 	p := params.(*L2BMParams)
-	if err := first(oneOf("algorithm", p.Algorithm, "mended", "printed"), oneOf("paused_time", p.PausedTime, "ignore", "freeze"), positive("alpha", p.Alpha), positive("alpha_lossy", p.AlphaLossy)); err != nil {
+	err := first(
+		oneOf("algorithm", p.Algorithm, "mended", "printed"), oneOf("paused_time", p.PausedTime, "ignore", "freeze"),
+		positive("alpha", p.Alpha), positive("alpha_lossy", p.AlphaLossy),
+	)
+	if err != nil {
 		return nil, err
 	}
 	if p.C.Rule == "" && p.C.Time <= 0 {
