@@ -9,6 +9,7 @@ import (
 
 	"github.com/parquet-go/parquet-go"
 
+	"github.com/xoff-net/xoff/base/packet"
 	"github.com/xoff-net/xoff/base/probe"
 	"github.com/xoff-net/xoff/base/units"
 	"github.com/xoff-net/xoff/dataplane"
@@ -35,7 +36,9 @@ func outcome() *Outcome {
 		Measured:  func(i int) bool { return i > 0 },
 		Workloads: []string{"web", "incast"}, Hosts: []string{"a", "b", "c"}, Nodes: []string{"a", "b", "c", "s"}, Grouping: DefaultGrouping(),
 	}
-	o.Totals = sim.Totals{Hops: 77, Pauses: 3, Resumes: 2, Blocked: 40, Marks: 5, PeakUsed: 4096}
+	o.Totals = sim.Totals{Hops: 77, Pauses: 3, Resumes: 2, Blocked: 40, Marks: 5, PeakUsed: 4096, Control: 7}
+	pfc, request := &o.Totals.Controls[0], &o.Totals.Controls[packet.Request-packet.PFC]
+	pfc.Frames, pfc.Bytes, request.Frames, request.Bytes = 4, 256, 3, 192
 	o.Totals.Depths[1], o.Totals.Depths[3] = 2, 1
 	o.Totals.Drops[probe.Lossless] = 1
 	o.Totals.Drops[probe.Corrupt] = 2
@@ -64,6 +67,11 @@ func TestSummarize(t *testing.T) {
 	}
 	if s.Drops.Lossless != 1 || s.Drops.Link != 2 || s.Buffer.Peak != 4096 || s.Network.Hops != 77 {
 		t.Errorf("totals: got %+v", s)
+	}
+	// 4 x 64 B and 3 x 64 B.
+	kinds := ControlKinds{PFC: ControlCount{4, 256}, Request: ControlCount{3, 192}}
+	if n := s.Network; n.Control != 7 || n.Bytes != 448 || n.Kinds != kinds {
+		t.Errorf("control frames: got %+v", n)
 	}
 	if s.Invariants.Checked {
 		t.Error("a run without checks says that it was checked")

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"io"
 
+	"github.com/xoff-net/xoff/base/packet"
 	"github.com/xoff-net/xoff/base/probe"
 	"github.com/xoff-net/xoff/base/units"
 	"github.com/xoff-net/xoff/sim"
@@ -107,8 +108,36 @@ type Transport struct {
 type Network struct {
 	Hops    uint64 `json:"hops"`           // data frames and replies that finished a link
 	Control uint64 `json:"control_frames"` // control frames that finished a link
+	Bytes   uint64 `json:"control_bytes"`  // of these, without preamble and gap
 	Marks   uint64 `json:"ecn_marks"`
 	Forced  uint64 `json:"forced_sends"` // sent from a paused class by a deadlock handler
+
+	Kinds ControlKinds `json:"control"` // control frames by kind
+}
+
+// ControlKinds counts control frames by what they are for.
+type ControlKinds struct {
+	PFC      ControlCount `json:"pfc"`
+	Feedback ControlCount `json:"feedback"` // of flow control, to the sender
+	Request  ControlCount `json:"request"`  // of flow control, to the receiver
+	Loop     ControlCount `json:"loop"`     // of deadlock handling
+}
+
+// ControlCount is a number of frames, and of their bytes.
+type ControlCount struct {
+	Frames uint64 `json:"frames"`
+	Bytes  uint64 `json:"bytes"`
+}
+
+// networkOf reports on frames.
+func networkOf(t *sim.Totals) Network {
+	n := Network{Hops: t.Hops, Control: t.Control, Marks: t.Marks, Forced: t.Forced}
+	of := [packet.ControlKinds]*ControlCount{&n.Kinds.PFC, &n.Kinds.Feedback, &n.Kinds.Request, &n.Kinds.Loop}
+	for i, k := range t.Controls {
+		*of[i] = ControlCount{k.Frames, k.Bytes}
+		n.Bytes += k.Bytes
+	}
+	return n
 }
 
 // Buffer is the fullest moment of the fullest switch.
@@ -145,7 +174,7 @@ func (o *Outcome) Counters() *Summary {
 			Handler: t.Drops[probe.Handler], Link: t.Drops[probe.Corrupt],
 		},
 		Transport: Transport{Retransmissions: t.Resent, Timeouts: t.Timeouts, Nacks: t.Nacks, CNPs: t.CNPs},
-		Network:   Network{Hops: t.Hops, Control: t.Control, Marks: t.Marks, Forced: t.Forced},
+		Network:   networkOf(t),
 		Buffer:    Buffer{Peak: t.PeakUsed, PeakHeadroom: t.PeakHead},
 	}
 }

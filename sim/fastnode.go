@@ -56,8 +56,7 @@ type fastNode struct {
 	worker      *worker // that runs the node
 	sw          *dataplane.Switch
 	nic         *dataplane.NIC
-	control     uint64 // control frames that arrived
-	faulty      bool   // a wire that leads here may lose frames
+	faulty      bool // a wire that leads here may lose frames
 	inputs      []input
 	outputs     []output
 	touched     []uint64 // bitmap of links with frames not yet published
@@ -71,6 +70,7 @@ type fastNode struct {
 	ordered     *orderedNode // not nil in runs in the order of insertion
 	index       int          // in the engine's order
 	pendingWake uint64       // window of a far wake that is on its way
+	control     Controls     // that arrived
 }
 
 // Slots of fastNode.timers.
@@ -231,7 +231,7 @@ func (n *fastNode) arriveFar(port int) {
 // wire may have damaged.
 func (n *fastNode) arriveSpecial(port int, p *packet.Packet, ext packet.Ext) {
 	if p.Control() {
-		n.control++
+		n.control.count(p)
 		if ext != nil { // who gets it may append to it
 			n.ext = append(n.ext[:0], ext...)
 			ext = n.ext

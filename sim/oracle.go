@@ -114,7 +114,7 @@ type oracleNode struct {
 	pace    uint64
 	start   uint64
 	hops    uint64
-	control uint64
+	control Controls
 }
 
 // oracleWire is one direction of a cable, seen from its sender.
@@ -262,7 +262,7 @@ func (n *oracleNode) sample(now units.Time) {
 func (n *oracleNode) arrive(e *oracleEvent) {
 	p := &e.packet
 	if e.kind == oracleControl {
-		n.control++
+		n.control.count(p)
 	} else {
 		n.hops++
 	}
@@ -327,7 +327,7 @@ func (o *Oracle) Totals() Totals {
 	t := totals(o.spec, o.nics, o.switches, o.now)
 	for _, n := range o.nodes {
 		t.Hops += n.hops
-		t.Control += n.control
+		n.control.addTo(&t)
 	}
 	return t
 }

@@ -2,6 +2,7 @@ package sim
 
 import (
 	"github.com/xoff-net/xoff/base/mmu"
+	"github.com/xoff-net/xoff/base/packet"
 	"github.com/xoff-net/xoff/base/probe"
 	"github.com/xoff-net/xoff/base/units"
 	"github.com/xoff-net/xoff/dataplane"
@@ -11,6 +12,7 @@ import (
 type Totals struct {
 	Hops      uint64 // data frames and replies that finished a link
 	Control   uint64 // control frames that finished a link
+	Controls  Controls
 	Lost      uint64 // frames that links damaged
 	Finished  uint64 // flows
 	Pauses    uint64
@@ -30,12 +32,33 @@ type Totals struct {
 	PeakHead  units.Bytes      // headroom of the switch that used most
 }
 
+// Controls counts the control frames that finished a link, and their bytes without what
+// a frame takes on the wire beside them, by kind from packet.PFC on.
+type Controls [packet.ControlKinds]struct{ Frames, Bytes uint64 }
+
+func (c *Controls) count(p *packet.Packet) {
+	k := &c[p.Kind()-packet.PFC]
+	k.Frames++
+	k.Bytes += uint64(p.Size)
+}
+
+// addTo adds what a node counted to the sums of a run and returns how many frames it was.
+func (c *Controls) addTo(t *Totals) uint64 {
+	n := uint64(0)
+	for i, k := range c {
+		n += k.Frames
+		t.Controls[i].Frames += k.Frames
+		t.Controls[i].Bytes += k.Bytes
+	}
+	t.Control += n
+	return n
+}
+
 // Totals returns the sums so far.
 func (f *Fast) Totals() Totals {
 	t := totals(f.spec, f.nics, f.switches, f.now)
 	for _, n := range f.nodes {
-		t.Hops += n.frames - n.control
-		t.Control += n.control
+		t.Hops += n.frames - n.control.addTo(&t)
 	}
 	return t
 }

@@ -89,6 +89,13 @@ var shapes = []shape{
 		joined: []string{"host16-dc1-edge0", "dc0-edge0-dc0-agg1", "dc1-core3-dci1", "dci0-dci1"},
 	},
 	{
+		// The same with relays: two switches and two links more, two hops more across.
+		name: "two-dc", params: relayed(),
+		hosts: 32, switches: 44, links: 2*48 + 2*4 + 3, diameter: 11, ports: map[string]int{"dci0": 5, "dci1": 5, "relay0": 2, "relay1": 2},
+		groups: "all dc0 dc0-pod0 dc0-pod1 dc0-pod2 dc0-pod3 dc1 dc1-pod0 dc1-pod1 dc1-pod2 dc1-pod3", racks: 16,
+		joined: []string{"dci0-relay0", "dci1-relay1", "relay0-relay1"},
+	},
+	{
 		name: "ring", params: &RingParams{Switches: 3, HostsPerSwitch: 1, HostLink: slow, FabricLink: fast},
 		hosts: 3, switches: 3, links: 6, diameter: 3, ports: map[string]int{"switch0": 3}, groups: "all", racks: 3,
 		joined: []string{"switch2-switch0"},
@@ -189,6 +196,12 @@ func TestShapes(t *testing.T) {
 			}
 		})
 	}
+}
+
+func relayed() *TwoDCParams {
+	p := twoDCDefaults()
+	p.RelayLink = Cable{Rate: p.LongLink.Rate, Delay: units.Microsecond}
+	return p
 }
 
 // The defaults of every entry make a topology.

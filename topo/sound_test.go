@@ -169,7 +169,7 @@ func drawParams(t *rapid.T) (string, any) {
 	case "clos3":
 		return name, &Clos3Params{Cores: n("cores", 1, 3), Aggs: n("aggs", 1, 3), ToRs: n("tors", 1, 3), HostsPerToR: n("hosts", 2, 3), HostLink: slow, AggLink: fast, CoreLink: fast}
 	case "two-dc":
-		return name, &TwoDCParams{K: 2 * n("half", 1, 2), HostsPerEdge: 1, HostLink: slow, FabricLink: fast, DCILink: fast, LongLink: fast}
+		return name, &TwoDCParams{K: 2 * n("half", 1, 2), HostsPerEdge: 1, HostLink: slow, FabricLink: fast, DCILink: fast, LongLink: fast, RelayLink: []Cable{{}, fast}[n("relays", 0, 1)]}
 	case "ring":
 		return name, &RingParams{Switches: n("switches", 3, 8), HostsPerSwitch: n("hosts", 1, 2), HostLink: slow, FabricLink: fast}
 	case "full-mesh":

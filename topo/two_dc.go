@@ -10,14 +10,16 @@ import (
 // whose switches are dc0-edge0 .. and so on, and a DCI switch, dci0 and dci1, on
 // every core; the two are joined by the long-haul link. The first half of the
 // hosts is the group dc0, the other is dc1; pods are dc0-pod0 .. and so on. The
-// last port of a DCI switch is the long-haul one.
+// last port of a DCI switch is the long-haul one, or that to its relay: relay0 and relay1
+// stand between the DCI switches and the long-haul link, which is at their second port.
 type TwoDCParams struct {
 	K            int   `yaml:"k" doc:"ports of a switch of the fat-trees; even"`
 	HostsPerEdge int   `yaml:"hosts_per_edge,omitempty" doc:"on each edge switch; 0: k/2"`
 	HostLink     Cable `yaml:"host_link" doc:"from the hosts to their switch"`
 	FabricLink   Cable `yaml:"fabric_link" doc:"between switches"`
 	DCILink      Cable `yaml:"dci_link" doc:"from the cores to the DCI switch"`
-	LongLink     Cable `yaml:"long_link" doc:"between the DCI switches"`
+	LongLink     Cable `yaml:"long_link" doc:"between the DCI switches, or their relays"`
+	RelayLink    Cable `yaml:"relay_link,omitempty" doc:"from each DCI switch to a relay of its own at its end of the long link; not given: no relays"`
 }
 
 func twoDCDefaults() *TwoDCParams {
@@ -30,8 +32,13 @@ func newTwoDC(params any) (*Graph, error) {
 	p := params.(*TwoDCParams)
 	tree := &FatTreeParams{K: p.K, HostsPerEdge: p.HostsPerEdge, HostLink: p.HostLink, FabricLink: p.FabricLink}
 	err := first(tree.check(), p.DCILink.Check("dci_link"), p.LongLink.Check("long_link"))
+	edge := 2 // nodes between the cores
+	if p.RelayLink != (Cable{}) {
+		edge = 4
+		err = first(err, p.RelayLink.Check("relay_link"))
+	}
 	if err == nil {
-		err = first(fits(2*tree.hosts(), 2*tree.switches()+2), ports("a DCI switch", p.K*p.K/4+1))
+		err = first(fits(2*tree.hosts(), 2*tree.switches()+edge), ports("a DCI switch", p.K*p.K/4+1))
 	}
 	if err != nil {
 		return nil, err
@@ -49,6 +56,13 @@ func newTwoDC(params any) (*Graph, error) {
 			b.Join(cores[dc]+c, dci+dc, p.DCILink)
 		}
 	}
-	b.Join(dci, dci+1, p.LongLink)
+	ends := dci // of the long link
+	if p.RelayLink != (Cable{}) {
+		ends = b.Switches("relay", 2)
+		for dc := range 2 {
+			b.Join(dci+dc, ends+dc, p.RelayLink)
+		}
+	}
+	b.Join(ends, ends+1, p.LongLink)
 	return b.Done(), nil
 }

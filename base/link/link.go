@@ -20,8 +20,9 @@ type Port struct {
 	Cell         units.Bytes
 	Lossless     uint8 // mask of lossless classes
 	PFC          PFC
-	Peer         *PFC // how the other end speaks PFC; nil: alike
-	Host         bool // a NIC port
+	Peer         *PFC   // how the other end speaks PFC; nil: alike
+	Host         bool   // a NIC port
+	Ports        uint16 // of the node that it belongs to; 0: not known
 	// Excused is the time from which a dropped lossless frame breaks no promise:
 	// the scheme makes none, or the link has begun to lose what tells the peer to
 	// stop. 0: never.

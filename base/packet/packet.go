@@ -47,6 +47,9 @@ func (k Kind) String() string {
 	return "unknown"
 }
 
+// ControlKinds is the number of link-local kinds: PFC and those after it.
+const ControlKinds = int(numKinds - PFC)
+
 // KindNames lists the names of all kinds, by number.
 func KindNames() []string { return kindNames[:] }
 

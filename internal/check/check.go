@@ -95,6 +95,7 @@ func Run(ctx context.Context, s *Survey, o Options) (*Report, error) {
 	c := &checker{Survey: s, report: r}
 	c.buffers()
 	c.headroom()
+	c.advice()
 	c.classes()
 	c.lateMarks()
 	c.faults()

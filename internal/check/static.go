@@ -224,6 +224,38 @@ func (c *checker) headroom() {
 	}
 }
 
+// advice passes on what flow control has to say about its ports.
+func (c *checker) advice() {
+	type kind struct{ what, better string }
+	var order []kind
+	groups := make(map[kind][]*surveyedPort)
+	for i := range c.Switches {
+		for n := range c.Switches[i].Ports {
+			p := &c.Switches[i].Ports[n]
+			adviser, ok := p.Scheme.(flowctl.Advisor)
+			if !ok || p.Spec.Lossless == 0 {
+				continue
+			}
+			what, better := adviser.Advise(&p.Spec)
+			if what == "" {
+				continue
+			}
+			k := kind{what, better}
+			if groups[k] == nil {
+				order = append(order, k)
+			}
+			groups[k] = append(groups[k], p)
+		}
+	}
+	for _, k := range order {
+		ports := groups[k]
+		c.add(Finding{
+			Level: Note, Kind: OfHeadroom, Where: c.where(ports), Classes: numbers(idsOf(ports[0].Spec.Lossless)),
+			What: fmt.Sprintf("%s: %s", c.ports(ports), k.what), Fix: k.better,
+		})
+	}
+}
+
 // enough says how to give ports the headroom that they need, and whether there is
 // buffer for it.
 func (c *checker) enough(ports []*surveyedPort, need units.Bytes, keys string) string {

@@ -95,6 +95,7 @@ func (l *Layout) PortSpec(here, port int) link.Port {
 		Rate: e.Rate, DelayIn: e.Back, DelayOut: e.Delay,
 		MTU: l.LargestFrom(e.To), MTUOut: l.LargestFrom(here), MinFrame: l.frames.smallest[l.sender(e.To)],
 		WireOverhead: l.Config.Switch.WireOverhead, Lossless: l.MaskOf(mmu.Lossless), Host: here < l.Graph.Hosts,
+		Ports: uint16(len(l.PortEnds()[here])),
 	}
 	node, at := here, port
 	if p.Host {

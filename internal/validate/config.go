@@ -53,7 +53,7 @@ func check(cfg *scenario.Config, fits bool) error {
 		return err
 	}
 	err = strict.First(
-		f.checkSchemes(), f.checkPFC(), f.checkChips(), strict.When(fits, f.checkBuffers()), f.checkDeadlock(), f.checkLinks(),
+		f.checkSchemes(), f.checkPFC(), f.checkFlow(), f.checkChips(), strict.When(fits, f.checkBuffers()), f.checkDeadlock(), f.checkLinks(),
 		f.checkRouting(), f.checkReceive(),
 	)
 	if err != nil {

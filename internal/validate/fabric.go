@@ -197,6 +197,32 @@ func (f fabric) checkPort(s *layout.Setting, rate units.Rate) error {
 	return err
 }
 
+// checkFlow asks the flow control of every port whether it fits there.
+func (f fabric) checkFlow() error {
+	for node := range f.Graph.Nodes() {
+		for i, e := range f.PortEnds()[node] {
+			at, port := node, i
+			if node < f.Graph.Hosts {
+				at, port = e.To, e.Port
+			}
+			s := f.PortAt(at, port)
+			scheme, err := layout.FlowScheme(s.FlowControl)
+			if err != nil {
+				return f.OfSwitch(s, err)
+			}
+			c, ok := scheme.(flowctl.Checker)
+			if !ok {
+				continue
+			}
+			spec := f.PortSpec(node, i)
+			if err := c.Check(&spec); err != nil {
+				return f.OfSwitch(s, s.FlowControl.Wrong("switch.flow_control", fmt.Errorf("%w (%s)", err, f.portName(node, i))))
+			}
+		}
+	}
+	return nil
+}
+
 // lineChecker is a parameter struct that must fit the line rate of every host.
 type lineChecker interface{ CheckLine(units.Rate) error }
 

@@ -156,6 +156,18 @@ type Conditional interface {
 	Keeps(promised registry.Promise) registry.Promise
 }
 
+// Checker is a scheme that does not fit every port. Check says why it cannot run on
+// this one, and what is allowed; the message begins with the parameter that it is about,
+// if there is one. It is called for every port that runs the scheme before a run is
+// built; a scheme at the port of a switch runs at the host behind it, too.
+type Checker interface{ Check(p *link.Port) error }
+
+// Advisor is a scheme that fits a port, but not well: Advise returns what is worth
+// knowing and what would be better, for `xoff check`. Both are empty when there is nothing.
+type Advisor interface {
+	Advise(p *link.Port) (what, better string)
+}
+
 // Pooling is a scheme whose ports may share what they reserved with each other.
 type Pooling interface{ Pooling() bool }
 
