@@ -56,7 +56,42 @@ func FlowControl(t testing.TB, e registry.Entry[flowctl.New]) {
 		n.Flow = func(int, int) flowctl.Scheme { return scheme }
 		return n
 	})
-	gauges(t, flowctl.Schemes, e, func(c *scenario.Config, x scenario.Choice) { c.Switch.FlowControl = x })
+	gauges(t, flowctl.Schemes, e, func(c *scenario.Config, x scenario.Choice) {
+		if _, choosy := must(e.New(paramsOf(e))).(flowctl.Checker); choosy {
+			longTrunk(c, x.Name)
+		} else {
+			c.Switch.FlowControl = x
+		}
+	})
+}
+
+// longTrunk is a fabric for schemes that do not fit every port: 10 km of cable between
+// two switches, whose ports run them.
+func longTrunk(c *scenario.Config, name string) {
+	linear := must(topo.Topologies.Get("linear"))
+	p := linear.Params().(*topo.LinearParams)
+	p.Switches, p.HostsPerSwitch, p.FabricLink.Delay = 2, 5, 50*units.Microsecond
+	c.Topology.Name, c.Topology.Params = linear.Name, p
+	c.Switch.Buffer.Size = 64 * units.MiB
+	c.Switch.Overrides = []scenario.Override{{Match: "switch*.to-switch*", Keys: scenario.NewPatch("flow_control", scenario.NewPatch("name", name))}}
+}
+
+// needsTimed reports whether a scheme refuses a port for pauses that do not run out.
+func needsTimed(e registry.Entry[flowctl.New]) bool {
+	scheme, err := e.New(paramsOf(e))
+	c, choosy := scheme.(flowctl.Checker)
+	if err != nil || !choosy {
+		return false
+	}
+	n := NewNetwork(dumbbell())
+	l := n.Graph.Links[trunk]
+	l.Delay = 50 * units.Microsecond
+	p := n.portSpec(l, n.Graph.Hosts)
+	if c.Check(&p) != nil {
+		return false
+	}
+	p.PFC.Indefinite = true
+	return c.Check(&p) != nil
 }
 
 // useScheme puts a scheme on all ports, or on the trunk only.
@@ -224,7 +259,8 @@ func resets(t testing.TB, e registry.Entry[flowctl.New]) {
 	name := e.Name + "/link down and up"
 	watch := &flowWatch{}
 	n := NewNetwork(dumbbell())
-	n.Flows, n.Until, n.PFC.Indefinite = burst(40, 0), 200*units.Millisecond, true
+	n.Flows, n.Until = burst(40, 0), 200*units.Millisecond
+	n.PFC.Indefinite = !needsTimed(e)
 	n.Down = map[int][]units.Interval{trunk: {{From: 40 * units.Microsecond, To: units.Millisecond}}}
 	if e.Promises&registry.Lossless == 0 {
 		n.Shared = 32 * units.MiB

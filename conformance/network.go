@@ -48,6 +48,7 @@ type Network struct {
 
 	Flows   []dataplane.Flow // Transport 0 sends frames of 1048 B, 1 of 64 B
 	Timeout units.Time       // of go-back-N
+	Acks    int              // packets per ACK; 0: one
 	Until   units.Time
 	Linger  units.Time  // after the last flow is done: what was sent twice may still wait
 	Options sim.Options // of the engine: they change no result
@@ -240,7 +241,7 @@ func (n *Network) run(watch bool) (out *Result) {
 
 func (n *Network) host(node int, flows *dataplane.Flows) *dataplane.NICSpec {
 	way := dataplane.Transport{
-		Control: n.Control, Payload: bigPayload, Header: header, AckSize: 64, AckEvery: 1, CNPEvery: 50 * units.Microsecond,
+		Control: n.Control, Payload: bigPayload, Header: header, AckSize: 64, AckEvery: max(1, n.Acks), CNPEvery: 50 * units.Microsecond,
 		NackEvery: 500 * units.Microsecond, Timeout: n.Timeout, MaxTimeout: 4 * n.Timeout,
 	}
 	small := way

@@ -61,9 +61,9 @@ func (h Headroom) MarshalText() ([]byte, error) {
 func (h Headroom) Of(p *Port) units.Bytes {
 	switch h.Rule {
 	case RuleExact:
-		return p.cells(Exact(p))
+		return p.Cells(Exact(p))
 	case RuleEq1:
-		return p.cells(Eq1(p.Rate, p.DelayIn, p.mtuOut()))
+		return p.Cells(Eq1(p.Rate, p.DelayIn, p.mtuOut()))
 	default:
 		return h.Bytes
 	}
@@ -151,19 +151,37 @@ func roundUp(r units.Rate, t units.Time) units.Bytes {
 	return b
 }
 
-// cells grows a number of bytes on the wire to what they can cost in a buffer of
-// cells. The worst mix is all frames of one size: the smallest, or one byte more than
-// fills whole cells, if that wastes more.
-func (p *Port) cells(b units.Bytes) units.Bytes {
+// RoundTrip is from the moment at which a control frame has left to that at which what
+// the peer sends because of it arrives.
+func (p *Port) RoundTrip() units.Time { return p.DelayIn + p.DelayOut + p.PeerPFC().Processing }
+
+// BDP is what can arrive in a round trip, DELTA of Bifrost (section IV): what is on the
+// wire, the line time of a control frame, the frame that the peer has begun, and the one
+// that the control frame waits for.
+func BDP(p *Port) units.Bytes {
+	return roundUp(p.Rate, p.RoundTrip()) + packet.PFCSize + 3*p.WireOverhead + p.MTU + p.mtuOut()
+}
+
+// Worst returns the size of frames that take most of a buffer of cells for their bytes,
+// and what one takes: the smallest, or one byte more than fills whole cells, if that
+// wastes more.
+func (p *Port) Worst() (frame, cost units.Bytes) {
 	if p.Cell <= 1 {
-		return b
+		return 1, 1
 	}
-	worst := max(1, p.MinFrame)
-	cost := (worst + p.Cell - 1) / p.Cell * p.Cell
-	if next := cost + 1; next <= p.MTU && (cost+p.Cell)*worst > cost*next {
-		worst, cost = next, cost+p.Cell
+	frame = max(1, p.MinFrame)
+	cost = (frame + p.Cell - 1) / p.Cell * p.Cell
+	if next := cost + 1; next <= p.MTU && (cost+p.Cell)*frame > cost*next {
+		return next, cost + p.Cell
 	}
-	return (b + worst - 1) / worst * cost
+	return frame, cost
+}
+
+// Cells grows a number of bytes on the wire to what they can cost in a buffer of cells,
+// all in frames of the worst size.
+func (p *Port) Cells(b units.Bytes) units.Bytes {
+	frame, cost := p.Worst()
+	return (b + frame - 1) / frame * cost
 }
 
 // Pattern is a regular expression of what UnmarshalText reads, for editors.

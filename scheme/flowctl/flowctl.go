@@ -248,6 +248,11 @@ var Schemes = registry.NewTable("flow_control",
 		Params: defaultDSH, New: newDSH,
 	},
 	registry.Entry[New]{
+		Name: "bifrost", Colour: "blue", Gauges: bifrostGauges, Doc: "pauses of computed length in every slot, by what is stored and may still arrive: for long cables between switches",
+		Paper: "Bifrost section IV", Promises: registry.Lossless | registry.InOrder | registry.Bounded,
+		Params: defaultBifrost, New: newBifrost,
+	},
+	registry.Entry[New]{
 		Name: "none", Colour: "grey", Traits: registry.NeverHolds, Doc: "no flow control: a lossless class has no headroom and is never paused",
 		Promises: registry.InOrder, New: newNone,
 	},
