@@ -15,6 +15,7 @@ import (
 	"github.com/xoff-net/xoff/internal/deep"
 	"github.com/xoff-net/xoff/scheme/buffer"
 	"github.com/xoff-net/xoff/scheme/flowctl"
+	"github.com/xoff-net/xoff/scheme/sched"
 	"github.com/xoff-net/xoff/topo"
 )
 
@@ -27,6 +28,7 @@ type haul struct {
 	delay units.Time
 	slot  units.Time
 	small bool // frames of 64 B beside full ones
+	mixed int  // classes; 0: one
 	drain []units.Interval
 	n     *Network
 }
@@ -72,6 +74,14 @@ func newHaul(index int) *haul {
 	return h
 }
 
+// classes makes a case one of so many lossless classes, served by priority.
+func (h *haul) classes(n int) *haul {
+	h.mixed = n
+	last := h.drain[len(h.drain)-1]
+	h.build(last.To + 6*h.delay)
+	return h
+}
+
 // build makes flows that last for so long, and longer by the stops.
 func (h *haul) build(length units.Time) {
 	n := NewNetwork(h.graph())
@@ -84,12 +94,24 @@ func (h *haul) build(length units.Time) {
 		}
 		n.Flows = append(n.Flows, dataplane.Flow{Start: start, Size: size, Src: uint16(src), Dst: uint16(dst), Class: class, Transport: way, Hash: h.Uint32()})
 	}
-	add(0, 0, haulReceiver, 1, 0, packets/2)
-	add(0, 1, haulReceiver, 1, 0, packets/2)
-	if h.small {
-		add(0, 0, haulReceiver, 1, 1, packets/2)
+	classes := max(1, h.mixed)
+	for c := range classes {
+		add(0, 0, haulReceiver, uint8(1+c), 0, packets/2/classes)
+		add(0, 1, haulReceiver, uint8(1+c), 0, packets/2/classes)
+		if h.small {
+			add(0, 0, haulReceiver, uint8(1+c), 1, packets/2/classes)
+		}
 	}
-	add(units.Time(h.IntN(2000))*units.Nanosecond, haulReverse, 0, 7, 0, packets/2)
+	reverse := uint8(7)
+	if h.mixed > 0 {
+		reverse = uint8(h.mixed)
+		for c := h.mixed + 1; c < mmu.Classes; c++ {
+			n.Kinds[c] = mmu.Unused
+		}
+		strict := must(sched.Schedulers.Get("strict"))
+		n.Scheduler = func() (sched.Scheduler, error) { return strict.New(nil, SchedulerEnv()) }
+	}
+	add(units.Time(h.IntN(2000))*units.Nanosecond, haulReverse, 0, reverse, 0, packets/2)
 	n.Receive = func(node int) dataplane.ReceiveSpec {
 		if node != haulReceiver {
 			return dataplane.ReceiveSpec{}

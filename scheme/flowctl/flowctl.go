@@ -253,6 +253,11 @@ var Schemes = registry.NewTable("flow_control",
 		Params: defaultBifrost, New: newBifrost,
 	},
 	registry.Entry[New]{
+		Name: "bifrostx", Colour: "sky", Gauges: bifrostXGauges, Doc: "Bifrost for several classes: tokens for the link and for each class, in feedback frames",
+		Paper: "Bifrost section IV-E", Promises: registry.Lossless | registry.InOrder | registry.Bounded,
+		Params: defaultBifrostX, New: newBifrostX,
+	},
+	registry.Entry[New]{
 		Name: "none", Colour: "grey", Traits: registry.NeverHolds, Doc: "no flow control: a lossless class has no headroom and is never paused",
 		Promises: registry.InOrder, New: newNone,
 	},

@@ -22,6 +22,7 @@ type fakePort struct {
 	wakes     map[int]units.Time // of these
 	reserved  units.Bytes        // as last set by Reserve
 	pool      units.Bytes
+	waiting   units.Bytes // of every class
 }
 
 func newFakePort() *fakePort {
@@ -46,7 +47,7 @@ func (p *fakePort) Index() int                                        { return 0
 func (p *fakePort) Spec() *link.Port                                  { return &p.spec }
 func (p *fakePort) View() mmu.View                                    { return p.ledger.View() }
 func (p *fakePort) Policy() buffer.Policy                             { return p.policy }
-func (p *fakePort) Waiting(uint8) units.Bytes                         { return 0 }
+func (p *fakePort) Waiting(uint8) units.Bytes                         { return p.waiting }
 func (p *fakePort) Request(units.Time)                                { p.requested = true }
 func (p *fakePort) NewTimer() int                                     { p.timers++; return p.timers }
 func (p *fakePort) Block(_ units.Time, mask uint8)                    { p.blocked = mask }

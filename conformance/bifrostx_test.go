@@ -1,0 +1,168 @@
+package conformance
+
+import (
+	"fmt"
+	"math/bits"
+	"strings"
+	"testing"
+
+	"github.com/xoff-net/xoff/base/packet"
+	"github.com/xoff-net/xoff/base/units"
+	"github.com/xoff-net/xoff/internal/deep"
+	"github.com/xoff-net/xoff/scheme/flowctl"
+)
+
+func (h *haul) bifrostX(buffer units.Bytes) flowctl.Scheme {
+	return must(must(flowctl.Schemes.Get("bifrostx")).New(&flowctl.BifrostXParams{Slot: h.slot, Buffer: flowctl.SlotBuffer{Bytes: buffer}}))
+}
+
+// tokenWatch looks at what a gate lets pass.
+type tokenWatch struct {
+	flowctl.Scheme
+	bad   string
+	slots int // in which less than all was granted
+}
+
+func (w *tokenWatch) Gate(p flowctl.Port) flowctl.Gate {
+	return &watchedTokens{Gate: w.Scheme.Gate(p), port: p, w: w}
+}
+
+type watchedTokens struct {
+	flowctl.Gate
+	port    flowctl.Port
+	w       *tokenWatch
+	told    bool
+	granted units.Bytes // c_max so far
+	sent    units.Bytes
+}
+
+func (g *watchedTokens) Control(now units.Time, f *packet.Packet, ext packet.Ext) {
+	if !g.told {
+		g.told, g.sent = true, 0
+	}
+	g.granted += units.Bytes(ext[0])
+	if units.Bytes(ext[0]) < g.port.Spec().Rate.In(g.port.Spec().DelayIn)/100 {
+		g.w.slots++
+	}
+	// What is not used is lost, up to a frame.
+	g.granted = min(g.granted, g.sent+units.Bytes(ext[0])+haulMTU)
+	g.Gate.Control(now, f, ext)
+}
+
+func (g *watchedTokens) May(now units.Time, class uint8, b units.Bytes) bool {
+	return g.Gate.(flowctl.Meter).May(now, class, b)
+}
+
+// Sent: never more than was granted, and never before a class of higher priority that
+// could send.
+func (g *watchedTokens) Sent(now units.Time, class uint8, b units.Bytes) {
+	for m := g.port.Spec().Lossless & (1<<class - 1); m != 0 && !g.port.Spec().Host; m &= m - 1 {
+		c := uint8(bits.TrailingZeros8(m))
+		if g.port.Waiting(c) >= haulMTU && g.Gate.(flowctl.Meter).May(now, c, haulMTU) && g.w.bad == "" {
+			g.w.bad = fmt.Sprintf("at %s class %d is sent while class %d could be", now, class, c)
+		}
+	}
+	g.Gate.(flowctl.Meter).Sent(now, class, b)
+	if g.sent += b; g.told && g.sent > g.granted && g.w.bad == "" {
+		g.w.bad = fmt.Sprintf("at %s %d B were sent, %d granted", now, g.sent, g.granted)
+	}
+}
+
+// BifrostX loses nothing with 1, 3 and 7 classes; what is sent was granted; and nobody waits
+// for a class of lower priority. Throughput it can lose: c_i holds a queue back that grew,
+// also when no other class has anything to send in its place.
+func TestBifrostXKeepsItsPromise(t *testing.T) { bifrostXKeeps(t, deep.All(200)) }
+
+func bifrostXKeeps(t *testing.T, which []int) {
+	t.Helper()
+	held, worst := 0, units.Time(0)
+	for _, i := range which {
+		h := newHaul(i).classes([]int{1, 3, 7}[i%3])
+		free := h.play(h.bifrostX(plenty))
+		watch := &tokenWatch{Scheme: h.bifrostX(h.steady())}
+		r := h.play(watch)
+		if say := wrong(r); say != "" || watch.bad != "" {
+			t.Errorf("case %d: %s %s (%s, %s, slots of %s, drain %v)", i, say, watch.bad, h.rate, h.delay, h.slot, h.drain)
+			continue
+		}
+		worst = max(worst, late(r, free))
+		if watch.slots > 3 {
+			held++
+		}
+	}
+	t.Logf("of %d cases %d are held back; the drain is without frames for at most %s", len(which), held, worst)
+	if held < len(which)/2 {
+		t.Error("the cases are too tame")
+	}
+}
+
+// Ways to run BifrostX that the property must find wanting.
+func TestBifrostXMutantsAreCaught(t *testing.T) {
+	for _, m := range []struct {
+		name, about string
+		change      func(flowctl.Scheme) flowctl.Scheme
+	}{
+		{"a round trip of half the length", "frames dropped", func(s flowctl.Scheme) flowctl.Scheme {
+			return &slotMutant{s, func(s flowctl.Scheme, p flowctl.Port) flowctl.Receiver {
+				short := *p.Spec()
+				short.DelayIn /= 2
+				short.DelayOut /= 2
+				return s.Receiver(otherSpec{p, &short})
+			}}
+		}},
+		{"tokens that add up", "were sent", func(s flowctl.Scheme) flowctl.Scheme {
+			return &gateMutant{s, func(g flowctl.Gate) flowctl.Gate { return &hoarding{Gate: g} }}
+		}},
+		{"a meter that lets small frames pass", "were sent", func(s flowctl.Scheme) flowctl.Scheme {
+			return &gateMutant{s, func(g flowctl.Gate) flowctl.Gate { return lenient{g} }}
+		}},
+	} {
+		t.Run(m.name, func(t *testing.T) {
+			for i := range 100 {
+				h := newHaul(i).classes(3)
+				watch := &tokenWatch{Scheme: m.change(h.bifrostX(h.steady()))}
+				if said := wrong(h.play(watch)) + watch.bad; strings.Contains(said, m.about) {
+					t.Logf("caught by case %d: %.200s", i, said)
+					return
+				}
+			}
+			t.Error("not caught")
+		})
+	}
+}
+
+type gateMutant struct {
+	flowctl.Scheme
+	wrap func(flowctl.Gate) flowctl.Gate
+}
+
+func (m *gateMutant) Gate(p flowctl.Port) flowctl.Gate { return m.wrap(m.Scheme.Gate(p)) }
+
+// hoarding takes each feedback three times.
+type hoarding struct{ flowctl.Gate }
+
+func (g *hoarding) Control(now units.Time, f *packet.Packet, ext packet.Ext) {
+	if len(ext) > 0 {
+		ext[0] += 2 * ext[0]
+	}
+	g.Gate.Control(now, f, ext)
+}
+
+func (g *hoarding) May(now units.Time, class uint8, b units.Bytes) bool {
+	return g.Gate.(flowctl.Meter).May(now, class, b)
+}
+
+func (g *hoarding) Sent(now units.Time, class uint8, b units.Bytes) {
+	g.Gate.(flowctl.Meter).Sent(now, class, b)
+}
+
+// lenient asks for half of each frame.
+type lenient struct{ flowctl.Gate }
+
+func (g lenient) May(now units.Time, class uint8, b units.Bytes) bool {
+	return g.Gate.(flowctl.Meter).May(now, class, b/2)
+}
+
+func (g lenient) Sent(now units.Time, class uint8, b units.Bytes) {
+	g.Gate.(flowctl.Meter).Sent(now, class, b/2)
+}
