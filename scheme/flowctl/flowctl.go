@@ -258,6 +258,11 @@ var Schemes = registry.NewTable("flow_control",
 		Params: defaultBifrostX, New: newBifrostX,
 	},
 	registry.Entry[New]{
+		Name: "cbfc", Colour: "green", Gauges: cbfcGauges, Doc: "credits instead of pauses, on every link and at hosts: InfiniBand, Ultra Ethernet",
+		Paper: "InfiniBand Architecture Specification 7.9; Ultra Ethernet 1.0 link layer; Bifrost section II-B", Promises: registry.Lossless | registry.InOrder | registry.Bounded,
+		Params: defaultCBFC, New: newCBFC,
+	},
+	registry.Entry[New]{
 		Name: "none", Colour: "grey", Traits: registry.NeverHolds, Doc: "no flow control: a lossless class has no headroom and is never paused",
 		Promises: registry.InOrder, New: newNone,
 	},

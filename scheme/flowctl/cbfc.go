@@ -1,0 +1,331 @@
+package flowctl
+
+import (
+	"fmt"
+	"math/bits"
+
+	"github.com/xoff-net/xoff/base/link"
+	"github.com/xoff-net/xoff/base/mmu"
+	"github.com/xoff-net/xoff/base/packet"
+	"github.com/xoff-net/xoff/base/registry"
+	"github.com/xoff-net/xoff/base/units"
+)
+
+// CBFCParams are the parameters of credit-based flow control.
+type CBFCParams struct {
+	Form   string      `yaml:"form" allowed:"ib,uec" doc:"ib: InfiniBand, credits are told in every period; uec: Ultra Ethernet, also as soon as enough of them are free"`
+	Field  string      `yaml:"field" allowed:"ideal,12bit" doc:"of credits in a frame: ideal (any distance), or 12bit as in InfiniBand"`
+	Period units.Time  `yaml:"period" doc:"how often each end tells its counters"`
+	After  units.Bytes `yaml:"after" doc:"form uec: a class that has so much more free than was told is told at once"`
+	Buffer units.Bytes `yaml:"buffer" doc:"of each lossless class of a port; 0: what passes in a round trip and two periods"`
+}
+
+func defaultCBFC() any {
+	return &CBFCParams{Form: formIB, Field: fieldIdeal, Period: 30 * units.Microsecond, After: 4 * units.KB}
+}
+
+// Forms and fields of credits.
+const (
+	formIB     = "ib"
+	formUEC    = "uec"
+	fieldIdeal = "ideal"
+	field12    = "12bit"
+)
+
+// cbfc is credit-based flow control: each class of a port has a buffer of its own, and its
+// upstream is told how many blocks it may have sent in all. It counts what it sent, and
+// tells that in turn, so that lost frames do not lose credit. Nobody is ever paused.
+type cbfc struct{ params CBFCParams }
+
+// creditBlock is what a credit stands for (InfiniBand Architecture Specification, 7.9).
+const creditBlock units.Bytes = 64
+
+func newCBFC(params any) (Scheme, error) {
+	p := params.(*CBFCParams)
+	switch {
+	case p.Form != formIB && p.Form != formUEC:
+		return nil, fmt.Errorf("form cannot be %q; allowed: %s, %s", p.Form, formIB, formUEC)
+	case p.Field != fieldIdeal && p.Field != field12:
+		return nil, fmt.Errorf("field cannot be %q; allowed: %s, %s", p.Field, fieldIdeal, field12)
+	case p.Form == formUEC && p.Field == field12:
+		return nil, fmt.Errorf("field is 12bit, which is that of InfiniBand; allowed: ideal with form: uec")
+	case p.Period < 100*units.Nanosecond || p.Period > units.Second:
+		return nil, fmt.Errorf("period is %s; allowed: 100ns to 1s", p.Period)
+	case p.After < 0 || p.After > mmu.MaxBuffer:
+		return nil, fmt.Errorf("after is %s; allowed: 0B to %dB", p.After, int64(mmu.MaxBuffer))
+	case p.Buffer < 0 || p.Buffer > mmu.MaxBuffer:
+		return nil, fmt.Errorf("buffer is %s; allowed: 0B to %dB", p.Buffer, int64(mmu.MaxBuffer))
+	}
+	return &cbfc{*p}, nil
+}
+
+// Dialect implements Dialect.
+func (s *cbfc) Dialect() string {
+	switch {
+	case s.params.Form == formUEC:
+		return "credits of Ultra Ethernet"
+	case s.params.Field == field12:
+		return "credits of InfiniBand"
+	}
+	return "credits of InfiniBand without their bound"
+}
+
+// HostReceiver implements dataplane.HostReceiver: hosts give credits, too.
+func (*cbfc) HostReceiver() {}
+
+// counter returns the mask of counters, and the most credits that they can express.
+func (s *cbfc) counter() (mask, most uint64) {
+	if s.params.Field == field12 {
+		return 1<<12 - 1, 1 << 11
+	}
+	return 1<<64 - 1, 1 << 62
+}
+
+// lane is the buffer of a class, in blocks.
+func (s *cbfc) lane(p *link.Port) uint64 {
+	b := s.params.Buffer
+	if b == 0 {
+		b = p.Cells(p.Rate.In(p.RoundTrip()+2*s.params.Period) + 4*p.MTU)
+	}
+	return uint64(b / creditBlock)
+}
+
+// Reserve implements Scheme: every class of a port has its own.
+func (s *cbfc) Reserve(p *link.Port) units.Bytes {
+	return p.Queues() * units.Bytes(s.lane(p)) * creditBlock
+}
+
+// Check implements Checker.
+func (s *cbfc) Check(p *link.Port) error {
+	_, most := s.counter()
+	limit := units.Bytes(most) * creditBlock
+	control := 2 * p.Queues() * (packet.PFCSize + p.WireOverhead)
+	switch lane := units.Bytes(s.lane(p)) * creditBlock; {
+	case s.params.Field == field12 && link.BDP(p) > limit:
+		return fmt.Errorf("field is 12bit, with which at most %d bytes can be on their way, but %d pass in a round trip; allowed: ideal, or a cable of %s one way", int64(limit), int64(link.BDP(p)), p.Rate.TxTime(limit-link.BDP(p)+p.Rate.In(p.RoundTrip()))/2)
+	case lane < p.Cells(2*p.MTU):
+		return fmt.Errorf("buffer is %d bytes; allowed: two frames, %d bytes, or more", int64(lane), int64(p.Cells(2*p.MTU)))
+	case p.Queues()*lane > mmu.MaxBuffer:
+		return fmt.Errorf("buffer is %d bytes for all classes of a port; allowed: at most %d", int64(p.Queues()*lane), int64(mmu.MaxBuffer))
+	case 4*control > p.Rate.In(s.params.Period):
+		return fmt.Errorf("period is %s, of which credits would take more than a quarter; allowed: %s or more", s.params.Period, p.Rate.TxTime(4*control))
+	}
+	return nil
+}
+
+// Advise implements Advisor.
+func (s *cbfc) Advise(p *link.Port) (what, better string) {
+	wait := s.params.Period
+	if s.params.Form == formUEC {
+		wait = p.Rate.TxTime(min(s.params.After, p.Rate.In(wait)))
+	}
+	_, most := s.counter()
+	lane := min(units.Bytes(s.lane(p)), units.Bytes(most)) * creditBlock
+	need := link.BDP(p) + p.Rate.In(wait)
+	if lane >= need {
+		return "", ""
+	}
+	return fmt.Sprintf("credits for %d B, but %d B pass until one comes back: the link does not run at line rate", lane, need), "a larger buffer, or a shorter period"
+}
+
+// blocks is what a frame costs. Both ends round to cells first: receivers know no more.
+func blocks(p *link.Port, b units.Bytes) uint64 {
+	if p.Cell > 1 {
+		b = (b + p.Cell - 1) / p.Cell * p.Cell
+	}
+	return uint64((b + creditBlock - 1) / creditBlock)
+}
+
+// Receiver implements Scheme: credits are told at the start.
+func (s *cbfc) Receiver(p Port) Receiver {
+	r := &cbfcReceiver{port: p, period: s.params.Period, lane: s.lane(p.Spec()), after: 1<<64 - 1, due: p.Spec().Lossless}
+	r.mask, r.most = s.counter()
+	if s.params.Form == formUEC {
+		r.after = uint64(s.params.After / creditBlock)
+	}
+	p.Request(0)
+	p.WakeAt(0, s.params.Period)
+	return r
+}
+
+// Gate implements Scheme.
+func (s *cbfc) Gate(p Port) Gate {
+	g := &cbfcGate{port: p, period: s.params.Period}
+	g.mask, g.most = s.counter()
+	p.Meter(p.Spec().Lossless)
+	p.WakeAt(0, s.params.Period)
+	return g
+}
+
+type cbfcReceiver struct {
+	port   Port
+	period units.Time
+	lane   uint64 // blocks of each class
+	mask   uint64 // of counters
+	most   uint64 // credits that they can express
+	after  uint64 // blocks that are worth a frame of their own
+	due    uint8  // classes to be told
+	came   [mmu.Classes]uint64
+	held   [mmu.Classes]uint64
+	told   [mmu.Classes]uint64     // limit in the last frame
+	left   [mmu.Classes]units.Time // last departures
+}
+
+// limit is what the upstream may have sent in all: what came, and what there is room for
+// (FCCL of InfiniBand; what was freed and the size of the buffer).
+func (r *cbfcReceiver) limit(class uint8) uint64 {
+	return (r.came[class] + min(r.lane-r.held[class], r.most)) & r.mask
+}
+
+// Place implements Receiver.
+func (r *cbfcReceiver) Place(_ units.Time, a *mmu.Arrival) mmu.Segment {
+	if r.held[a.Class]+blocks(r.port.Spec(), a.Bytes) <= r.lane {
+		return mmu.Headroom
+	}
+	return mmu.Drop
+}
+
+// Charged implements Receiver.
+func (r *cbfcReceiver) Charged(_ units.Time, a *mmu.Arrival, _ mmu.Segment) {
+	n := blocks(r.port.Spec(), a.Bytes)
+	r.came[a.Class] = (r.came[a.Class] + n) & r.mask
+	r.held[a.Class] += n
+}
+
+// Released implements Receiver.
+func (r *cbfcReceiver) Released(now units.Time, a *mmu.Arrival) {
+	r.left[a.Class] = now
+	r.held[a.Class] -= blocks(r.port.Spec(), a.Bytes)
+	if bit := uint8(1) << a.Class; r.due&bit == 0 && (r.limit(a.Class)-r.told[a.Class])&r.mask >= r.after {
+		r.due |= bit
+		r.port.Request(now)
+	}
+}
+
+// Control implements Receiver: the peer's counter of a class. What it sent before that and
+// did not come is lost.
+func (r *cbfcReceiver) Control(_ units.Time, f *packet.Packet, ext packet.Ext) {
+	if len(ext) > 0 {
+		r.came[f.Class()] = ext[0]
+	}
+}
+
+// Frame implements Receiver: one frame for each class.
+func (r *cbfcReceiver) Frame(_ units.Time, f *packet.Packet, ext packet.Ext) (packet.Ext, bool) {
+	if r.due == 0 {
+		return ext, false
+	}
+	c := uint8(bits.TrailingZeros8(r.due))
+	r.due &= r.due - 1
+	r.told[c] = r.limit(c)
+	*f = packet.Packet{Size: uint16(packet.PFCSize), Meta: packet.MakeMeta(packet.Feedback, c)}
+	return append(ext, r.told[c]), true
+}
+
+// Wake implements Receiver: all classes are told.
+func (r *cbfcReceiver) Wake(now units.Time, _ int) {
+	r.due = r.port.Spec().Lossless
+	r.port.WakeAt(0, now+r.period)
+	r.port.Request(now)
+}
+
+// Reset implements Receiver: both ends begin to count anew.
+func (r *cbfcReceiver) Reset(now units.Time, up bool) {
+	r.came = [mmu.Classes]uint64{}
+	if up {
+		r.Wake(now, 0)
+	}
+}
+
+// Resumes implements Resuming: there will be credit for the next frame. What is left takes
+// no more blocks than its bytes fill.
+func (r *cbfcReceiver) Resumes(_ units.Time, rest *Rest) bool {
+	held := r.held[rest.Class]
+	if rest.Moves&(1<<rest.Class) != 0 {
+		in := rest.View.Ingress(r.port.Index(), rest.Class)
+		held = uint64((in.Total() + creditBlock - 1) / creditBlock)
+	}
+	return held+blocks(r.port.Spec(), rest.Next) <= r.lane
+}
+
+// Quiet implements Resuming.
+func (r *cbfcReceiver) Quiet(class uint8) units.Time { return r.left[class] }
+
+type cbfcGate struct {
+	port   Port
+	period units.Time
+	mask   uint64
+	most   uint64
+	due    uint8
+	limit  [mmu.Classes]uint64 // blocks that may be sent in all
+	sent   [mmu.Classes]uint64 // blocks sent (FCTBS)
+}
+
+// Control implements Gate.
+func (g *cbfcGate) Control(now units.Time, f *packet.Packet, ext packet.Ext) {
+	if f.Kind() == packet.Feedback && len(ext) > 0 {
+		g.limit[f.Class()] = ext[0]
+		g.port.Kick(now)
+	}
+}
+
+// Frame implements Gate: one frame for each class.
+func (g *cbfcGate) Frame(_ units.Time, f *packet.Packet, ext packet.Ext) (packet.Ext, bool) {
+	if g.due == 0 {
+		return ext, false
+	}
+	c := uint8(bits.TrailingZeros8(g.due))
+	g.due &= g.due - 1
+	*f = packet.Packet{Size: uint16(packet.PFCSize), Meta: packet.MakeMeta(packet.Request, c)}
+	return append(ext, g.sent[c]), true
+}
+
+// Wake implements Gate.
+func (g *cbfcGate) Wake(now units.Time, _ int) {
+	g.due = g.port.Spec().Lossless
+	g.port.WakeAt(0, now+g.period)
+	g.port.Request(now)
+}
+
+// Reset implements Gate.
+func (g *cbfcGate) Reset(units.Time, bool) {
+	g.limit, g.sent = [mmu.Classes]uint64{}, [mmu.Classes]uint64{}
+	g.due = 0
+}
+
+// May implements Meter: counters wrap, so that a difference of more than half of their
+// range is below zero.
+func (g *cbfcGate) May(_ units.Time, class uint8, b units.Bytes) bool {
+	return (g.limit[class]-g.sent[class]-blocks(g.port.Spec(), b))&g.mask <= g.most
+}
+
+// Sent implements Meter.
+func (g *cbfcGate) Sent(_ units.Time, class uint8, b units.Bytes) {
+	g.sent[class] = (g.sent[class] + blocks(g.port.Spec(), b)) & g.mask
+}
+
+var cbfcGauges = []registry.Shown{
+	{Name: "stored_bytes", Doc: "receiver: what the queue holds, in whole blocks"},
+	{Name: "told_credits", Doc: "receiver: blocks that the upstream may have sent in all, as last told"},
+	{Name: "credits", Doc: "gate: blocks that may be sent now"},
+}
+
+// Gauges implements probe.Gauged.
+func (r *cbfcReceiver) Gauges() []string { return cbfcReceiverGauges }
+
+// Measure implements probe.Gauged.
+func (r *cbfcReceiver) Measure(_ units.Time, _ int, class uint8, values []float64) bool {
+	values[0], values[1] = float64(r.held[class&7])*float64(creditBlock), float64(r.told[class&7])
+	return r.port.Spec().Lossless>>(class&7)&1 != 0
+}
+
+// Gauges implements probe.Gauged.
+func (g *cbfcGate) Gauges() []string { return cbfcGateGauges }
+
+// Measure implements probe.Gauged.
+func (g *cbfcGate) Measure(_ units.Time, _ int, class uint8, values []float64) bool {
+	values[0] = float64((g.limit[class&7] - g.sent[class&7]) & g.mask)
+	return g.port.Spec().Lossless>>(class&7)&1 != 0
+}
+
+var cbfcReceiverGauges, cbfcGateGauges = registry.NamesOf(cbfcGauges[:2]), registry.NamesOf(cbfcGauges[2:])
