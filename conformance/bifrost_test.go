@@ -29,6 +29,7 @@ type haul struct {
 	slot  units.Time
 	small bool // frames of 64 B beside full ones
 	mixed int  // classes; 0: one
+	relay bool // between the switches and the long link
 	drain []units.Interval
 	n     *Network
 }
@@ -37,7 +38,6 @@ type haul struct {
 const (
 	haulReceiver = 2
 	haulReverse  = 3
-	haulLink     = 4 // the long one
 	haulMTU      = bigPayload + header
 )
 
@@ -46,7 +46,14 @@ func (h *haul) graph() *topo.Graph {
 	for i, rate := range []units.Rate{h.rate, h.rate, h.rate, h.rate} {
 		g.Links = append(g.Links, topo.Link{A: i, B: 4 + i/2, PortB: i % 2, Rate: rate, Delay: units.Microsecond})
 	}
-	g.Links = append(g.Links, topo.Link{A: 4, PortA: 2, B: 5, PortB: 2, Rate: h.rate, Delay: h.delay})
+	if !h.relay {
+		g.Links = append(g.Links, topo.Link{A: 4, PortA: 2, B: 5, PortB: 2, Rate: h.rate, Delay: h.delay})
+		return g
+	}
+	g.Names = append(g.Names, "relay0", "relay1")
+	g.Links = append(g.Links,
+		topo.Link{A: 4, PortA: 2, B: 6, Rate: h.rate, Delay: units.Microsecond}, topo.Link{A: 5, PortA: 2, B: 7, Rate: h.rate, Delay: units.Microsecond},
+		topo.Link{A: 6, PortA: 1, B: 7, PortB: 1, Rate: h.rate, Delay: h.delay})
 	return g
 }
 

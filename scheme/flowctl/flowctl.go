@@ -263,6 +263,11 @@ var Schemes = registry.NewTable("flow_control",
 		Params: defaultCBFC, New: newCBFC,
 	},
 	registry.Entry[New]{
+		Name: "swing", Colour: "orange", Doc: "PFC relays at both ends of a long cable, which pass pauses on and store what is in flight",
+		Paper: "Chen et al.: Swing, TPDS 2023; Bifrost section II-B", Promises: registry.Lossless | registry.InOrder | registry.Bounded,
+		Params: defaultSwing, New: newSwing,
+	},
+	registry.Entry[New]{
 		Name: "none", Colour: "grey", Traits: registry.NeverHolds, Doc: "no flow control: a lossless class has no headroom and is never paused",
 		Promises: registry.InOrder, New: newNone,
 	},

@@ -1,0 +1,11 @@
+//go:build deep
+
+package conformance
+
+import (
+	"testing"
+
+	"github.com/xoff-net/xoff/internal/deep"
+)
+
+func TestDeepSwingKeepsItsPromise(t *testing.T) { swingKeeps(t, deep.Cases(5000)) }

@@ -1,0 +1,146 @@
+package flowctl
+
+import (
+	"fmt"
+
+	"github.com/xoff-net/xoff/base/link"
+	"github.com/xoff-net/xoff/base/mmu"
+	"github.com/xoff-net/xoff/base/packet"
+	"github.com/xoff-net/xoff/base/units"
+)
+
+// SwingParams are the parameters of SWING.
+type SwingParams struct {
+	Side   string      `yaml:"side" allowed:"short,long" doc:"where the port leads: short, to the switch that the relay stands before, or long, to the other relay"`
+	Xoff   units.Bytes `yaml:"xoff" doc:"side short: the switch is paused while a class holds more"`
+	Buffer units.Bytes `yaml:"buffer" doc:"side long: of each lossless class; 0: a bandwidth-delay product and 1 MiB"`
+}
+
+func defaultSwing() any { return &SwingParams{Side: sideShort, Xoff: 198 * units.KB} }
+
+// Sides of a relay.
+const (
+	sideShort = "short"
+	sideLong  = "long"
+)
+
+// swing is a PFC relay (SWING; Bifrost section II-B): a node of two ports at each end of a
+// long cable. It obeys the pauses of its own switch, and passes every PFC frame on to the
+// other relay, which hands it to its switch: that one stops and goes on as the far switch
+// does, one way later, and the buffer of the relay takes what is on its way meanwhile.
+type swing struct{ params SwingParams }
+
+func newSwing(params any) (Scheme, error) {
+	p := params.(*SwingParams)
+	switch {
+	case p.Side != sideShort && p.Side != sideLong:
+		return nil, fmt.Errorf("side cannot be %q; allowed: %s, %s", p.Side, sideShort, sideLong)
+	case p.Xoff < 1 || p.Xoff > mmu.MaxBuffer:
+		return nil, fmt.Errorf("xoff is %s; allowed: 1B to %dB", p.Xoff, int64(mmu.MaxBuffer))
+	case p.Buffer < 0 || p.Buffer > mmu.MaxBuffer:
+		return nil, fmt.Errorf("buffer is %s; allowed: 0B to %dB", p.Buffer, int64(mmu.MaxBuffer))
+	}
+	return &swing{*p}, nil
+}
+
+// queue is what a class may hold.
+func (s *swing) queue(p *link.Port) units.Bytes {
+	switch {
+	case s.params.Side == sideShort:
+		return s.params.Xoff + link.Needed(p)
+	case s.params.Buffer != 0:
+		return s.params.Buffer
+	}
+	return p.Cells(link.BDP(p)) + units.MiB
+}
+
+// relayPorts is the number of ports of a relay.
+const relayPorts = 2
+
+// Check implements Checker.
+func (s *swing) Check(p *link.Port) error {
+	switch all := p.Queues() * s.queue(p); {
+	case p.Host:
+		return fmt.Errorf("a relay stands between switches, and this is the port of a host; allowed: swing at nodes of two ports, such as relay0 of two-dc with relay_link")
+	case p.Ports != relayPorts:
+		return fmt.Errorf("a relay has two ports, and this switch has %d; allowed: swing at nodes of two ports, such as relay0 of two-dc with relay_link", p.Ports)
+	case s.params.Side == sideLong && s.queue(p) < p.Cells(link.BDP(p)):
+		return fmt.Errorf("buffer is %d bytes; allowed: a bandwidth-delay product, %d bytes, or more", int64(s.queue(p)), int64(p.Cells(link.BDP(p))))
+	case all > mmu.MaxBuffer:
+		return fmt.Errorf("buffer is %d bytes for all classes of a port; allowed: at most %d", int64(all), int64(mmu.MaxBuffer))
+	}
+	return nil
+}
+
+// Reserve implements Scheme: every class of a port has its own.
+func (s *swing) Reserve(p *link.Port) units.Bytes { return p.Queues() * s.queue(p) }
+
+// Gate implements Scheme.
+func (s *swing) Gate(p Port) Gate {
+	return &swingGate{PauseGate: NewPauseGate(p), obeys: s.params.Side == sideShort, passes: p.Spec().Ports == relayPorts}
+}
+
+// Receiver implements Scheme.
+func (s *swing) Receiver(p Port) Receiver {
+	r := &swingReceiver{PauseSender: NewPauseSender(p), view: p.View(), index: p.Index(), most: s.queue(p.Spec()), xoff: s.params.Xoff}
+	if s.params.Side == sideLong {
+		r.xoff = mmu.MaxBuffer // the far switch says when to stop
+	}
+	return r
+}
+
+type swingGate struct {
+	*PauseGate
+	obeys  bool
+	passes bool
+}
+
+// Control implements Gate.
+func (g *swingGate) Control(now units.Time, f *packet.Packet, ext packet.Ext) {
+	if g.obeys {
+		g.PauseGate.Control(now, f, ext)
+	}
+	if g.passes && f.Kind() == packet.PFC {
+		g.port.Relay(now, relayPorts-1-g.port.Index(), f, ext)
+	}
+}
+
+type swingReceiver struct {
+	PauseSender
+	view  mmu.View
+	index int
+	most  units.Bytes // what a class may hold
+	xoff  units.Bytes
+	quiet
+}
+
+// Place implements Receiver.
+func (r *swingReceiver) Place(_ units.Time, a *mmu.Arrival) mmu.Segment {
+	if r.view.In(r.index, a.Class, mmu.Headroom)+a.Bytes <= r.most {
+		return mmu.Headroom
+	}
+	return mmu.Drop
+}
+
+// Charged implements Receiver.
+func (r *swingReceiver) Charged(now units.Time, a *mmu.Arrival, _ mmu.Segment) {
+	if r.view.In(r.index, a.Class, mmu.Headroom) > r.xoff {
+		r.Want(now, r.want|1<<a.Class)
+	}
+}
+
+// Released implements Receiver.
+func (r *swingReceiver) Released(now units.Time, a *mmu.Arrival) {
+	if r.want&(1<<a.Class) != 0 {
+		r.quiet[a.Class&7] = now
+		if r.view.In(r.index, a.Class, mmu.Headroom) <= r.xoff {
+			r.Want(now, r.want&^(1<<a.Class))
+		}
+	}
+}
+
+// Resumes implements Resuming.
+func (r *swingReceiver) Resumes(_ units.Time, rest *Rest) bool {
+	in := rest.View.Ingress(r.index, rest.Class)
+	return !r.holds(rest.Class) || rest.Moves&(1<<rest.Class) != 0 && in.Total() <= r.xoff
+}
