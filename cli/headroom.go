@@ -19,7 +19,7 @@ import (
 type headroomFlags struct {
 	rate, cable, delay, ports, chip           string
 	mtu, overhead, cell, minFrame, buffer     string
-	processing, phy                           string
+	processing, phy, scheme                   string
 	classes                                   int
 	chips                                     bool
 	rateGiven, cableGiven, buffered, delaying bool
@@ -39,6 +39,12 @@ every queue has its own (SIH, eq. 3) or every port one (DSH, eq. 9).
   xoff headroom --ports 48x25Gbps@5m,8x100Gbps@100m --buffer 32MiB --mtu 9216B
   xoff headroom --chips
 
+With --flow-control it is the buffer that a scheme needs at a port of a long link,
+beside that of PFC, which has a bandwidth-delay product above its threshold and one
+below:
+
+  xoff headroom --flow-control bifrost --rate 400Gbps --cable 600km
+
 Columns are bytes unless their name says otherwise. See docs/headroom.md.`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
@@ -47,6 +53,12 @@ Columns are bytes unless their name says otherwise. See docs/headroom.md.`,
 			q, err := f.question()
 			if err != nil {
 				return wrap(exitInput, err)
+			}
+			if f.scheme != "" {
+				if !changed("classes") {
+					q.classes = 1
+				}
+				return a.longHaul(f, q)
 			}
 			if f.chips {
 				return wrap(exitFailure, a.printChips(q))
@@ -68,6 +80,7 @@ Columns are bytes unless their name says otherwise. See docs/headroom.md.`,
 	s.IntVar(&f.classes, "classes", 8, "lossless classes of a port")
 	s.StringVar(&f.buffer, "buffer", "", "of the switch; with --ports")
 	s.StringVar(&f.chip, "chip", "", "ports, rate and buffer of a chip (see --chips)")
+	s.StringVar(&f.scheme, "flow-control", "", "what a port of a long link needs with this flow control (NAME or NAME:PARAMETER=VALUE,...); one lossless class unless --classes says more")
 	s.BoolVar(&f.chips, "chips", false, "all chips that are known, by eq. 1 and 3 (DSH Fig. 4 with the defaults)")
 	return cmd
 }
