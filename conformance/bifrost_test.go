@@ -310,8 +310,8 @@ func steadyHaul(drain ...units.Interval) *haul {
 	return h
 }
 
-// One slot less, and ten round trips of grants are held against eleven slots: an eleventh
-// or twelfth of the line rate is lost for ever.
+// The round trip is 10 slots, so N is 11, and line rate takes 12 slots of grants. With room
+// for 11 a twelfth of the line rate is lost: 167 us of 2 ms.
 func TestBifrostNeedsTwoSlots(t *testing.T) {
 	h := steadyHaul()
 	free := h.play(h.bifrost("window", plenty))

@@ -102,7 +102,9 @@ func (s *cbfc) Check(p *link.Port) error {
 	control := 2 * p.Queues() * (packet.PFCSize + p.WireOverhead)
 	switch lane := units.Bytes(s.lane(p)) * creditBlock; {
 	case s.params.Field == field12 && link.BDP(p) > limit:
-		return fmt.Errorf("field is 12bit, with which at most %d bytes can be on their way, but %d pass in a round trip; allowed: ideal, or a cable of %s one way", int64(limit), int64(link.BDP(p)), p.Rate.TxTime(limit-link.BDP(p)+p.Rate.In(p.RoundTrip()))/2)
+		reach := p.Rate.TxTime(limit-link.BDP(p)+p.Rate.In(p.RoundTrip())) / 2
+		return fmt.Errorf("field is 12bit, with which at most %d bytes can be on their way, but %d pass in a round trip; allowed: ideal, or a cable of %s one way",
+			int64(limit), int64(link.BDP(p)), reach)
 	case lane < p.Cells(2*p.MTU):
 		return fmt.Errorf("buffer is %d bytes; allowed: two frames, %d bytes, or more", int64(lane), int64(p.Cells(2*p.MTU)))
 	case p.Queues()*lane > mmu.MaxBuffer:

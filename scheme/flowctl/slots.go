@@ -121,7 +121,8 @@ func (s *slotRules) check(p *link.Port) error {
 	case s.slot >= delay:
 		return fmt.Errorf("slot is %s, but the cable takes %s one way; allowed: more than %s, less than %s", s.slot, delay, minSlot, delay)
 	case full < 2*(p.MTU+p.WireOverhead):
-		return fmt.Errorf("slot is %s, in which %d bytes pass: less than two frames, so that no grant would ever open the gate; allowed: %s or more", s.slot, int64(full), p.Rate.TxTime(2*(p.MTU+p.WireOverhead)))
+		return fmt.Errorf("slot is %s, in which %d bytes pass: less than two frames, so that no grant would ever open the gate; allowed: %s or more",
+			s.slot, int64(full), p.Rate.TxTime(2*(p.MTU+p.WireOverhead)))
 	case h < bdp+full:
 		return fmt.Errorf("buffer is %d bytes; allowed: a bandwidth-delay product and a slot, %d bytes, or more (bdp+3 is %d)", int64(h), int64(bdp+full), int64(bdp+3*full))
 	case s.reserve(p) > mmu.MaxBuffer:
