@@ -39,7 +39,8 @@ func Deadlock(t testing.TB, e registry.Entry[deadlock.New]) {
 		n, hops int
 	}{{"ring of 3", 3, 2}, {"ring of 4, two hops", 4, 2}, {"ring of 4, three hops", 4, 3}} {
 		n := Ring(c.n, c.hops, 500*units.KB)
-		n.Until = 50 * units.Millisecond
+		// As often as a loop of so small queues can close, with time for the handler.
+		n.Until = 50*units.Millisecond + 100*patience(e)
 		try(c.name, n, resolves)
 	}
 	noAllocs(t, e.Name+"/allocations", func(packets int) *Network {
@@ -49,6 +50,21 @@ func Deadlock(t testing.TB, e registry.Entry[deadlock.New]) {
 		return n
 	})
 	gauges(t, deadlock.Handlers, e, func(c *scenario.Config, x scenario.Choice) { c.Switch.Deadlock = x })
+}
+
+// patience returns how long a handler lets a loop stand.
+func patience(e registry.Entry[deadlock.New]) (d units.Time) {
+	n := NewNetwork(dumbbell())
+	n.Flows, n.Until = burst(1, 0), units.Microsecond
+	n.Deadlock = func(_ int, s deadlock.Switch) (deadlock.Handler, error) {
+		h, err := e.New(paramsOf(e), s)
+		if p, ok := h.(deadlock.Patient); ok {
+			d = max(d, p.Patience())
+		}
+		return h, err
+	}
+	n.run(false)
+	return d
 }
 
 // handlerWatch wraps a handler and the switch it sees.

@@ -205,6 +205,9 @@ func (n *node) speak(now units.Time, p *port) bool {
 		if ok {
 			if len(ext) > 0 {
 				f.Flags |= packet.Extended
+				if f.Kind() == packet.PFC {
+					p.Stats.HeaderBytes += uint64(8 * len(ext))
+				}
 			}
 			p.busy = now + p.txTime(f.Size)
 			p.Stats.SentControl += uint64(f.Size) + uint64(p.overhead)

@@ -86,6 +86,7 @@ type PortStats struct {
 	Resumes     [mmu.Classes]uint64 // RESUME sent
 	Refreshes   uint64              // frames that only repeated a pause
 	PFCReceived uint64
+	HeaderBytes uint64                  // of headers that rode on PFC frames
 	Blocked     [mmu.Classes]units.Time // time during which the class could not be sent
 	Forced      uint64                  // frames sent in spite of a pause, by a deadlock handler
 	Marks       [mmu.Classes]uint64

@@ -60,6 +60,7 @@ type Switch struct {
 	id     uint16
 	kinds  [mmu.Classes]mmu.Kind
 	router route.Router
+	routes *route.Table
 	aside  map[int]fifo // by queue: frames that a deadlock handler keeps apart
 	atEnq  bool
 	timed  buffer.Waker
@@ -79,7 +80,7 @@ type Switch struct {
 func NewSwitch(spec *SwitchSpec, drv Driver) (*Switch, error) {
 	n := len(spec.Ports)
 	s := &Switch{
-		id: spec.Node, kinds: spec.Buffer.Kinds, atEnq: spec.AtEnqueue,
+		id: spec.Node, routes: spec.Routes, kinds: spec.Buffer.Kinds, atEnq: spec.AtEnqueue,
 		rand:   rand.NewPCG(spec.Seed, 0),
 		memory: memory{packets: make([]packet.Packet, 1, 64), next: make([]uint32, 1, 64)},
 	}
@@ -224,7 +225,10 @@ func (s *Switch) Start(now units.Time) {
 }
 
 // SetRoutes installs new routing tables.
-func (s *Switch) SetRoutes(t *route.Table) { s.router.Replace(t) }
+func (s *Switch) SetRoutes(t *route.Table) {
+	s.routes = t
+	s.router.Replace(t)
+}
 
 // Finish checks the books one last time.
 func (s *Switch) Finish(now units.Time) {

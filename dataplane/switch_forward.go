@@ -41,7 +41,7 @@ func (s *Switch) Forward(now units.Time, in int, p *packet.Packet) {
 		return
 	}
 	if out < 0 {
-		s.drop(now, in, p, probe.NoRoute)
+		s.unrouted(now, in, p)
 		return
 	}
 	seg, tell := mmu.Shared, false
@@ -93,6 +93,16 @@ func (s *Switch) Forward(now units.Time, in int, p *packet.Packet) {
 		}
 	}
 	s.ends(now)
+}
+
+// unrouted takes a frame whose destination nobody knows. A Barrier that has strayed from
+// its round is no loss.
+func (s *Switch) unrouted(now units.Time, in int, p *packet.Packet) {
+	if p.Kind() == packet.Barrier {
+		s.consumed(p)
+		return
+	}
+	s.drop(now, in, p, probe.NoRoute)
 }
 
 // extension returns the extension of the frame that is being forwarded.

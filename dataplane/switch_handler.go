@@ -8,6 +8,7 @@ import (
 	"github.com/xoff-net/xoff/base/probe"
 	"github.com/xoff-net/xoff/base/units"
 	"github.com/xoff-net/xoff/scheme/deadlock"
+	"github.com/xoff-net/xoff/scheme/flowctl"
 	"github.com/xoff-net/xoff/scheme/route"
 )
 
@@ -53,6 +54,32 @@ func (s *Switch) WakeAt(timer int, at units.Time) {
 // Report implements deadlock.Switch.
 func (s *Switch) Report(now units.Time, event string, port, class int, number int64) {
 	s.reported(now, probe.Deadlock, event, port, class, number)
+}
+
+// WholePort implements deadlock.Switch.
+func (s *Switch) WholePort(port int) bool {
+	w, ok := s.ports[port].recv.(flowctl.Whole)
+	return ok && w.WholePort()
+}
+
+// Choices implements deadlock.Switch.
+func (s *Switch) Choices(p *packet.Packet) []uint16 { return s.routes.Set(p.Dst) }
+
+// Repeat implements deadlock.Switch.
+func (s *Switch) Repeat(now units.Time, port int, mask uint8) {
+	if r, ok := s.ports[port].recv.(flowctl.Repeater); ok {
+		r.Repeat(now, mask)
+	}
+}
+
+// Settle implements deadlock.Switch. A departure of nothing makes the receiver look.
+func (s *Switch) Settle(now units.Time, port int, class uint8) {
+	_, xoff := s.Level(now, port, class)
+	s.ledger.Settle(port, class, xoff)
+	a := mmu.Arrival{In: port, Out: port, Class: class, Kind: s.kinds[class&7]}
+	if a.Kind == mmu.Lossless {
+		s.ports[port].recv.Released(now, &a)
+	}
 }
 
 // Send implements deadlock.Switch.
@@ -146,8 +173,12 @@ func (s *Switch) ResizeShared(b units.Bytes) { s.ledger.Resize(b) }
 func (s *Switch) arriveHooked(now units.Time, in, out int, p *packet.Packet, ext packet.Ext) {
 	f := *p
 	verdict := s.hook.Arriving(now, &f, &out)
+	if verdict == deadlock.Consume {
+		s.consumed(&f)
+		return
+	}
 	if out < 0 {
-		s.drop(now, in, &f, probe.NoRoute)
+		s.unrouted(now, in, &f)
 		return
 	}
 	if verdict == deadlock.DropIt {
@@ -188,6 +219,13 @@ func (s *Switch) arriveHooked(now units.Time, in, out int, p *packet.Packet, ext
 	s.look(op)
 }
 
+// consumed takes a frame that was for the handler out of the count.
+func (s *Switch) consumed(f *packet.Packet) {
+	if s.checks != nil {
+		s.checks.out += uint64(s.ledger.Cells(units.Bytes(f.Size)))
+	}
+}
+
 func (s *Switch) link(q *fifo, slot uint32) {
 	if q.tail == 0 {
 		q.head = slot
@@ -212,6 +250,13 @@ func (s *Switch) departHooked(now units.Time, p *port, slot uint32) bool {
 		return true
 	}
 	switch s.hook.Departing(now, int(p.index), f) {
+	case deadlock.Consume:
+		s.take(int(p.index), f.Class(), func(q *packet.Packet) bool { return q == f }, func(slot uint32) {
+			s.consumed(f)
+			s.forgo(now, int(p.index), slot)
+		})
+		s.look(p)
+		return false
 	case deadlock.DropIt:
 		s.DropWhere(now, int(p.index), f.Class(), func(q *packet.Packet) bool { return q == f })
 		s.look(p)
@@ -294,12 +339,22 @@ func (s *Switch) Splice(_ units.Time, port int, class uint8) {
 func (s *Switch) DropWhere(now units.Time, port int, class uint8, match func(*packet.Packet) bool) int {
 	return s.take(port, class, match, func(slot uint32) {
 		f := &s.memory.packets[slot]
-		var a mmu.Arrival
-		s.describe(&a, int(f.Port), port, slot, f)
-		s.release(now, &a)
-		s.drop(now, int(f.Port), f, probe.Handler)
-		s.memory.drop(slot)
+		if f.Kind() == packet.Barrier {
+			s.consumed(f) // it was the handler's own
+		} else {
+			s.drop(now, int(f.Port), f, probe.Handler)
+		}
+		s.forgo(now, port, slot)
 	})
+}
+
+// forgo takes a frame that does not leave out of the books and the memory.
+func (s *Switch) forgo(now units.Time, port int, slot uint32) {
+	f := &s.memory.packets[slot]
+	var a mmu.Arrival
+	s.describe(&a, int(f.Port), port, slot, f)
+	s.release(now, &a)
+	s.memory.drop(slot)
 }
 
 // Requeue implements deadlock.Switch.

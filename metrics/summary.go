@@ -112,7 +112,8 @@ type Network struct {
 	Marks   uint64 `json:"ecn_marks"`
 	Forced  uint64 `json:"forced_sends"` // sent from a paused class by a deadlock handler
 
-	Kinds ControlKinds `json:"control"` // control frames by kind
+	Kinds   ControlKinds `json:"control"`      // control frames by kind
+	Headers uint64       `json:"header_bytes"` // of headers that rode on PFC frames
 }
 
 // ControlKinds counts control frames by what they are for.
@@ -131,7 +132,7 @@ type ControlCount struct {
 
 // networkOf reports on frames.
 func networkOf(t *sim.Totals) Network {
-	n := Network{Hops: t.Hops, Control: t.Control, Marks: t.Marks, Forced: t.Forced}
+	n := Network{Hops: t.Hops, Control: t.Control, Marks: t.Marks, Forced: t.Forced, Headers: t.Headers}
 	of := [packet.ControlKinds]*ControlCount{&n.Kinds.PFC, &n.Kinds.Feedback, &n.Kinds.Request, &n.Kinds.Loop}
 	for i, k := range t.Controls {
 		*of[i] = ControlCount{k.Frames, k.Bytes}

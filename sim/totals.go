@@ -21,6 +21,7 @@ type Totals struct {
 	Blocked   units.Time // summed over egress queues
 	Marks     uint64
 	Forced    uint64
+	Headers   uint64 // bytes of headers that rode on PFC frames
 	Resent    uint64
 	Timeouts  uint64
 	Nacks     uint64
@@ -73,6 +74,7 @@ func totals(spec *Spec, nics []*dataplane.NIC, switches []*dataplane.Switch, now
 		}
 		t.Refreshes += s.Refreshes
 		t.Forced += s.Forced
+		t.Headers += s.HeaderBytes
 		t.Broken += s.Broken
 		for c := range s.Drops {
 			t.Marks += s.Marks[c]

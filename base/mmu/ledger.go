@@ -384,6 +384,29 @@ func (l *Ledger) repay(b units.Bytes) {
 	l.sharedMax = max(l.sharedMax, l.sharedAll-l.lent)
 }
 
+// Settle counts what an ingress queue stored in the reserve where it would be without
+// one. What the shared segment lent goes there, the rest to the headroom that it stands
+// for. A queue that is below its threshold with all of it has nothing in headroom:
+// otherwise queues could wait for each other to drain what fits.
+func (l *Ledger) Settle(port int, class uint8, xoff units.Bytes) {
+	at := port*Classes + int(class)
+	reserve, headroom, shared := l.count(at, Reserve), l.count(at, Headroom), l.count(at, Shared)
+	lent := int32(min(units.Bytes(*reserve), l.lent))
+	own := *reserve - lent
+	l.segments[Reserve] -= units.Bytes(*reserve)
+	*reserve = 0
+	l.repay(units.Bytes(lent))
+	*shared, *headroom = *shared+lent, *headroom+own
+	l.segments[Shared] += units.Bytes(lent)
+	l.segments[Headroom] += units.Bytes(own)
+	if over := *headroom; units.Bytes(*shared+over) < xoff && l.segments[Shared]+units.Bytes(over) <= l.sharedMax {
+		*shared, *headroom = *shared+over, 0
+		l.segments[Shared] += units.Bytes(over)
+		l.segments[Headroom] -= units.Bytes(over)
+	}
+	l.mix(at)
+}
+
 // Reserved returns the bytes set aside and not yet used.
 func (l *Ledger) Reserved() units.Bytes { return l.reserved }
 

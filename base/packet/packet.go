@@ -31,6 +31,7 @@ const (
 	Ack
 	Nack
 	CNP
+	Barrier  // stored and charged like data; deadlock handlers exchange it, nobody else looks at it
 	PFC      // IEEE 802.1Qbb pause or resume, to the peer's gate
 	Feedback // flow control, from a receiver to the peer's gate
 	Request  // flow control, from a gate to the peer's receiver
@@ -38,7 +39,7 @@ const (
 	numKinds
 )
 
-var kindNames = [numKinds]string{"data", "ack", "nack", "cnp", "pfc", "feedback", "request", "loop"}
+var kindNames = [numKinds]string{"data", "ack", "nack", "cnp", "barrier", "pfc", "feedback", "request", "loop"}
 
 func (k Kind) String() string {
 	if k < numKinds {
@@ -56,6 +57,10 @@ func KindNames() []string { return kindNames[:] }
 // Control reports whether frames of this kind are link-local: they go before
 // everything else, are never paused and never stored in the switch's buffer.
 func (k Kind) Control() bool { return k >= PFC }
+
+// NoNode is the destination of a frame that no router knows: a Barrier goes where a
+// deadlock handler leads it, or nowhere.
+const NoNode uint16 = 1<<16 - 1
 
 // Flags are single-bit marks of a packet.
 type Flags uint8

@@ -6,6 +6,7 @@ import (
 
 	"github.com/xoff-net/xoff/base/link"
 	"github.com/xoff-net/xoff/base/mmu"
+	"github.com/xoff-net/xoff/base/registry"
 	"github.com/xoff-net/xoff/base/units"
 	"github.com/xoff-net/xoff/dataplane"
 	"github.com/xoff-net/xoff/internal/strict"
@@ -45,7 +46,7 @@ func (l *Layout) Switch(node int, table *route.Table) (*dataplane.SwitchSpec, er
 			if err != nil {
 				return nil, l.Config.Locate(cfg.Deadlock.Wrong("switch.deadlock", err))
 			}
-			return h, nil
+			return h, l.handles(node, h)
 		},
 		AtEnqueue: cfg.ECN.At == "enqueue", Telemetry: l.Telemetry(),
 		Router: func(e route.Env) (route.Router, error) { return l.Router(node, e) },
@@ -193,4 +194,32 @@ func (l *Layout) Scheduler(cfg *scenario.Scheduler, rate units.Rate) (sched.Sche
 		return nil, cfg.Wrong("switch.scheduler", err)
 	}
 	return s, nil
+}
+
+// handles checks that the flow control of a switch is such that its deadlock handler can
+// work: it pauses with PFC, and tells each change if that is needed.
+func (l *Layout) handles(node int, h deadlock.Handler) error {
+	if h == nil {
+		return nil
+	}
+	_, ordered := h.(deadlock.Ordered)
+	name := l.SwitchAt(node).Deadlock.Name
+	for i := range l.PortEnds()[node] {
+		s := l.PortAt(node, i)
+		scheme, err := FlowScheme(s.FlowControl)
+		if err != nil {
+			return err
+		}
+		speaks := flowctl.DialectOf(scheme)
+		if Traits(flowctl.Schemes, s.FlowControl.Name)&registry.NeverHolds != 0 {
+			speaks = "nothing"
+		}
+		switch {
+		case speaks != flowctl.PFCDialect:
+			return l.OfSwitch(s, strict.Atf("switch.flow_control.name", "deadlock handler %s works on PFC frames, but %s speaks %s; allowed: flow control that pauses with PFC, or deadlock: none", name, s.FlowControl.Name, speaks))
+		case ordered && s.PFC.Coalesce:
+			return l.OfSwitch(s, strict.Atf("switch.pfc.coalesce", "deadlock handler %s must see every change of a pause; allowed: coalesce: false, or another handler", name))
+		}
+	}
+	return nil
 }

@@ -37,6 +37,7 @@ const (
 	Aside           // arrivals: wait in the side FIFO of the egress queue
 	InLoop          // arrivals: store in the reserve, ahead of thresholds
 	HoldOff         // departures: leave it at the head, send nothing of this class now
+	Consume         // the frame is for the handler and goes no further; no loss
 )
 
 // Hook is a handler that looks at single frames, on the queues it armed.
@@ -73,6 +74,15 @@ type Switch interface {
 	// BlockedClasses and PausedClasses return the current masks of a port.
 	BlockedClasses(port int) uint8
 	PausedClasses(port int) uint8
+	// WholePort reports whether an ingress holds its upstream because of what all of its
+	// classes store together (the port level of DSH).
+	WholePort(port int) bool
+	// Level returns the occupancy of a lossless ingress queue as the policy measures it,
+	// and the threshold that it is held against, Xoff.
+	Level(now units.Time, port int, class uint8) (q, xoff units.Bytes)
+	// Choices returns the equally good egress ports of a frame, whatever the router made
+	// of them. The slice is read-only.
+	Choices(p *packet.Packet) []uint16
 	// Head returns the frame at the head of an egress queue, nil when empty.
 	Head(port int, class uint8) *packet.Packet
 
@@ -87,14 +97,21 @@ type Switch interface {
 	// Send emits a Loop frame to the peer of a port, ahead of all data.
 	Send(now units.Time, port int, f *packet.Packet, ext packet.Ext)
 
-	// ArmIngress and ArmEgress choose the classes for which the Hook is asked.
+	// Repeat sends the pause of these classes again, as soon as the wire is free, so that a
+	// header that has changed leaves at once and in order. Classes whose pause is on its
+	// way out, or is not asked for, need nothing.
+	Repeat(now units.Time, port int, mask uint8)
+
+	// ArmIngress and ArmEgress choose the classes for which the Hook is asked. An armed
+	// egress is in the hands of the handler, and no search for deadlock takes it for
+	// held: watch by ArmIngress.
 	ArmIngress(port int, mask uint8)
 	ArmEgress(port int, mask uint8)
 	// SetGate overrides the pause of an egress class. A frame is forced out only
 	// when the rest of the budget covers it (negative: no bound). The port is
 	// served anew, so it also ends a HoldOff.
 	SetGate(now units.Time, port int, class uint8, g Gate, budget units.Bytes)
-	// InsertHead stores a frame at the head of an egress queue, charged to
+	// InsertHead stores a frame, which may be a Barrier, at the head of an egress queue, charged to
 	// ingress port in. It reports whether the buffer had room.
 	InsertHead(now units.Time, in, out int, p *packet.Packet) bool
 	// Splice appends the side FIFO of an egress queue to it.
@@ -113,12 +130,35 @@ type Switch interface {
 	// mmu.Ledger).
 	SetAside(b units.Bytes, from mmu.Segment) bool
 	GiveBack(b units.Bytes)
+	// Settle ends the use of a reserve by an ingress queue: what it stored there is
+	// counted where it would be without (see mmu.Ledger.Settle), and its flow control
+	// looks at the queue anew.
+	Settle(now units.Time, port int, class uint8)
 	SetOrder(port int, class uint8, o mmu.Order)
 	ResizeShared(b units.Bytes)
 }
 
 // Pairs is a handler that reads View.Pair.
 type Pairs interface{ NeedsPairs() }
+
+// Ordered is a handler that must see each change of a pause: a scenario with
+// pfc.coalesce refuses it.
+type Ordered interface{ NeedsOrder() }
+
+// Patient is a handler that takes its time. Patience returns how long a loop may stand
+// before it is resolved, at most.
+type Patient interface{ Patience() units.Time }
+
+// What handlers report, to probe events. The number is the id of the round, the frames
+// that were given up, or as the entry says.
+const (
+	Suspected  = "suspected"
+	Detected   = "detected"
+	Confirmed  = "confirmed"
+	RoundBegun = "round begun"
+	RoundEnded = "round ended"
+	GivenUp    = "given up"
+)
 
 // New builds the handler of one switch; it may return nil for "none".
 type New = func(params any, s Switch) (Handler, error)

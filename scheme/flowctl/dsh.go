@@ -400,6 +400,9 @@ func (r *dshReceiver) portGoesOn(v mmu.View, shared, limit units.Bytes) bool {
 	return (shared < limit-r.deltaP || shared == 0) && v.PortIn(r.in.Index(), mmu.Headroom)+v.PortIn(r.in.Index(), mmu.Reserve) == 0
 }
 
+// WholePort implements Whole.
+func (r *dshReceiver) WholePort() bool { return r.portOff }
+
 // Resumes implements Resuming: the port is looked at whenever a frame of any of its
 // queues leaves, a queue only for its own.
 func (r *dshReceiver) Resumes(now units.Time, rest *Rest) bool {

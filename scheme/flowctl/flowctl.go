@@ -83,6 +83,16 @@ type Arriver interface {
 // that are OFF; each change comes with a Port.Request.
 type Pausing interface{ Paused() uint8 }
 
+// Repeater is a receiver that can say again which classes it wants paused: a header that
+// rides on the frame has changed.
+type Repeater interface {
+	Repeat(now units.Time, mask uint8)
+}
+
+// Whole is a receiver that can hold its upstream for what all classes of the port store
+// together. WholePort reports whether it does.
+type Whole interface{ WholePort() bool }
+
 // Gate is the end from which frames leave.
 type Gate interface {
 	// Control takes a PFC or Feedback frame from the peer's receiver.

@@ -184,6 +184,14 @@ func (s *PauseSender) Frame(now units.Time, f *packet.Packet, ext packet.Ext) (p
 	return ext, true
 }
 
+// Repeat implements Repeater.
+func (s *PauseSender) Repeat(now units.Time, mask uint8) {
+	if again := mask & s.sent; again != 0 {
+		s.refresh |= again
+		s.port.Request(now)
+	}
+}
+
 // Control implements Receiver: PFC has no frames in that direction.
 func (s *PauseSender) Control(units.Time, *packet.Packet, packet.Ext) {}
 
