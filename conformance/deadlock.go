@@ -17,10 +17,12 @@ func Deadlock(t testing.TB, e registry.Entry[deadlock.New]) {
 	t.Helper()
 	lossless, inOrder := e.Promises&registry.Lossless != 0, e.Promises&registry.InOrder != 0
 	resolves := e.Promises&registry.Resolves != 0
+	wait, ordered := needs(e)
 	try := func(name string, n *Network, finish bool) {
 		t.Helper()
 		name = e.Name + "/" + name
 		watch := &handlerWatch{}
+		n.PFC.Ordered = ordered
 		n.Deadlock = func(_ int, s deadlock.Switch) (deadlock.Handler, error) { return watch.wrap(e, s) }
 		r := same(t, name, n)
 		judge(t, name, r, wants{lossless: lossless, inOrder: inOrder, finish: finish})
@@ -40,7 +42,7 @@ func Deadlock(t testing.TB, e registry.Entry[deadlock.New]) {
 	}{{"ring of 3", 3, 2}, {"ring of 4, two hops", 4, 2}, {"ring of 4, three hops", 4, 3}} {
 		n := Ring(c.n, c.hops, 500*units.KB)
 		// As often as a loop of so small queues can close, with time for the handler.
-		n.Until = 50*units.Millisecond + 100*patience(e)
+		n.Until = 50*units.Millisecond + 100*wait
 		try(c.name, n, resolves)
 	}
 	noAllocs(t, e.Name+"/allocations", func(packets int) *Network {
@@ -49,22 +51,25 @@ func Deadlock(t testing.TB, e registry.Entry[deadlock.New]) {
 		n.Deadlock = func(_ int, s deadlock.Switch) (deadlock.Handler, error) { return e.New(paramsOf(e), s) }
 		return n
 	})
-	gauges(t, deadlock.Handlers, e, func(c *scenario.Config, x scenario.Choice) { c.Switch.Deadlock = x })
+	gauges(t, deadlock.Handlers, e, func(c *scenario.Config, x scenario.Choice) {
+		c.Switch.Deadlock, c.Switch.PFC.Coalesce = x, false
+	})
 }
 
-// patience returns how long a handler lets a loop stand.
-func patience(e registry.Entry[deadlock.New]) (d units.Time) {
+// needs returns how long a handler lets a loop stand, and whether pauses must be in order.
+func needs(e registry.Entry[deadlock.New]) (wait units.Time, ordered bool) {
 	n := NewNetwork(dumbbell())
 	n.Flows, n.Until = burst(1, 0), units.Microsecond
 	n.Deadlock = func(_ int, s deadlock.Switch) (deadlock.Handler, error) {
 		h, err := e.New(paramsOf(e), s)
 		if p, ok := h.(deadlock.Patient); ok {
-			d = max(d, p.Patience())
+			wait = max(wait, p.Patience())
 		}
+		_, ordered = h.(deadlock.Ordered)
 		return h, err
 	}
 	n.run(false)
-	return d
+	return wait, ordered
 }
 
 // handlerWatch wraps a handler and the switch it sees.

@@ -169,4 +169,24 @@ var Handlers = registry.NewTable("deadlock",
 		Name: "none", Doc: "no deadlock handling", Promises: registry.Lossless | registry.InOrder,
 		New: func(any, Switch) (Handler, error) { return nil, nil },
 	},
+	registry.Entry[New]{
+		Name: "watchdog", Colour: "grey", Doc: "PFC watchdog: gives up, or forwards, what is paused for long",
+		Paper: "SONiC; Roundabout section VI-E", Params: defaultWatchdog, New: newWatchdog,
+		Events: []registry.Shown{
+			{Name: Detected, Doc: "a queue is stuck; the number is for how long it was paused, in ps"},
+			{Name: RoundBegun, Doc: "its action begins; the number is the frames that were given up at once"},
+			{Name: RoundEnded, Doc: "the queue is as any other again"},
+		},
+	},
+	registry.Entry[New]{
+		Name: "itsy", Colour: "orange", Doc: "ITSY: the tag of the queue that paused first comes back to it; frames are dropped, or its buffer grows",
+		Paper: "Wu and Ng, INFOCOM 2022", Params: defaultITSY, New: newITSY,
+		Events: []registry.Shown{
+			{Name: Suspected, Doc: "a queue pauses its upstream without being held: an initial trigger"},
+			{Name: Detected, Doc: "its tag came back: a deadlock"},
+			{Name: RoundBegun, Doc: "it is being resolved"},
+			{Name: RoundEnded, Doc: "frames were dropped; the number is how many"},
+			{Name: GivenUp, Doc: "there was no buffer to grow; the number is the tries"},
+		},
+	},
 )

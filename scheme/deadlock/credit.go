@@ -1,0 +1,68 @@
+package deadlock
+
+import (
+	"github.com/xoff-net/xoff/base/mmu"
+	"github.com/xoff-net/xoff/base/packet"
+	"github.com/xoff-net/xoff/base/units"
+)
+
+// credits grow the buffer of a paused ingress queue without a word to its policy: bytes
+// of the shared segment are set aside, the upstream is told, and sends as much in spite
+// of the pause. ITSY without loss and Deadlock Breaker do it.
+type credits struct {
+	s     Switch
+	armed []uint8 // by ingress port: classes with bytes set aside
+}
+
+// creditWord marks the Loop frame of a credit, above all other first words.
+const creditWord = 1 << 63
+
+// grow gives an ingress queue what is free of the shared segment, at most so much. It
+// returns what that was.
+func (c *credits) grow(now units.Time, port int, class uint8, most units.Bytes) units.Bytes {
+	b := min(most, c.s.View().SharedFree())
+	if b <= 0 || !c.s.SetAside(b, mmu.Shared) {
+		return 0
+	}
+	c.armed[port] |= 1 << class
+	c.s.ArmIngress(port, c.armed[port])
+	f := packet.Packet{Size: uint16(packet.PFCSize), Meta: packet.MakeMeta(packet.Loop, 0)}
+	c.s.Send(now, port, &f, packet.Ext{creditWord | uint64(class)<<32 | uint64(b)})
+	return b
+}
+
+// take obeys a credit; false: the frame says something else.
+func (c *credits) take(now units.Time, port int, ext packet.Ext) bool {
+	if len(ext) != 1 || ext[0]&creditWord == 0 {
+		return false
+	}
+	class := uint8(ext[0]>>32) & 7
+	if c.s.View().Kind(class) == mmu.Lossless {
+		c.s.SetGate(now, port, class, Open, units.Bytes(uint32(ext[0])))
+	}
+	return true
+}
+
+// paused follows a change of what an ingress asks of its upstream: after a RESUME no
+// credit is needed.
+func (c *credits) paused(port int, to uint8) {
+	if done := c.armed[port] &^ to; done != 0 {
+		c.armed[port] &^= done
+		c.s.ArmIngress(port, c.armed[port])
+		for _, mask := range c.armed {
+			if mask != 0 {
+				return
+			}
+		}
+		c.s.GiveBack(c.s.View().Reserved())
+	}
+}
+
+// Arriving implements Hook: what comes on credit is stored in what was set aside.
+func (c *credits) Arriving(units.Time, *packet.Packet, *int) Verdict { return InLoop }
+
+// Departing implements Hook.
+func (c *credits) Departing(units.Time, int, *packet.Packet) Verdict { return Normal }
+
+// Departed implements Hook.
+func (c *credits) Departed(units.Time, int, *packet.Packet) {}

@@ -1,0 +1,228 @@
+package deadlock
+
+import (
+	"cmp"
+	"fmt"
+	"math/bits"
+	"slices"
+
+	"github.com/xoff-net/xoff/base/mmu"
+	"github.com/xoff-net/xoff/base/packet"
+	"github.com/xoff-net/xoff/base/units"
+)
+
+// ITSYParams are the parameters of ITSY.
+type ITSYParams struct {
+	Resolve string     `yaml:"resolve" allowed:"drop,buffer,nothing" doc:"how a deadlock is resolved: drop (frames of the queue that began it, largest flow first), buffer (the queue gets what is free of the shared segment), nothing"`
+	Retry   units.Time `yaml:"retry" doc:"with buffer: how long after a try the next one follows, if the loop still stands"`
+}
+
+func defaultITSY() any { return &ITSYParams{Resolve: "drop", Retry: 100 * units.Microsecond} }
+
+// itsyQueue is one class of an ingress and of an egress port. Tags are 0 for none.
+type itsyQueue struct {
+	tag    uint64 // ingress: what its pause carries
+	own    bool   // ingress: it is an initial trigger
+	heard  uint64 // egress: what the pause by its peer carries
+	looped bool   // ingress: a deadlock that it began was found and stands
+	tries  int
+	by     int // ingress: egress by which its tag came back
+}
+
+// itsy (Wu and Ng, INFOCOM 2022): a queue that pauses its upstream without being held
+// itself is an initial trigger and tags its PAUSE. Queues that pause because of it pass
+// the tag on, against the flow of data; if it comes back to the trigger, the loop is
+// closed. A trigger takes no tag of another: where several close a loop together, each
+// drops the tags of the others and nobody finds it (Roundabout section II-B, Fig. 3).
+type itsy struct {
+	credits
+	params ITSYParams
+	queues []itsyQueue
+	serial uint64
+}
+
+func newITSY(params any, s Switch) (Handler, error) {
+	p := params.(*ITSYParams)
+	switch {
+	case p.Resolve != "drop" && p.Resolve != "buffer" && p.Resolve != "nothing":
+		return nil, fmt.Errorf("resolve cannot be %q; allowed: drop, buffer, nothing", p.Resolve)
+	case p.Retry <= 0:
+		return nil, fmt.Errorf("retry is %s; allowed: more than 0s", p.Retry)
+	}
+	return &itsy{credits: credits{s, make([]uint8, s.Ports())}, params: *p, queues: make([]itsyQueue, s.Ports()*mmu.Classes)}, nil
+}
+
+// NeedsPairs implements Pairs: which ingress waits for which egress.
+func (*itsy) NeedsPairs() {}
+
+func (h *itsy) at(port int, class uint8) *itsyQueue { return &h.queues[port*mmu.Classes+int(class)] }
+
+// waits reports whether frames of an ingress queue wait behind a pause.
+func (h *itsy) waits(in, out int, class uint8) bool {
+	return h.s.BlockedClasses(out)&(1<<class) != 0 && h.s.View().Pair(in, out, class).Packets > 0
+}
+
+// Paused implements Handler: a queue turns OFF or ON.
+func (h *itsy) Paused(now units.Time, port int, from, to uint8) {
+	for m := from ^ to; m != 0; m &= m - 1 {
+		class := uint8(bits.TrailingZeros8(m))
+		*h.at(port, class) = itsyQueue{heard: h.at(port, class).heard}
+		if to>>class&1 != 0 {
+			h.tag(now, port, class)
+		}
+	}
+	h.paused(port, to)
+}
+
+// tag names the cause of a pause: what holds the queue, or the queue itself.
+func (h *itsy) tag(now units.Time, in int, class uint8) {
+	q := h.at(in, class)
+	for out := range h.s.Ports() {
+		if t := h.at(out, class).heard; t != 0 && h.waits(in, out, class) {
+			if q.tag, q.own = t, t>>32 == h.name(in, class); q.own {
+				h.spread(now, out, class)
+			}
+			return
+		}
+	}
+	h.serial++
+	q.tag, q.own = h.name(in, class)<<32|h.serial&(1<<32-1), true
+	h.s.Report(now, Suspected, in, int(class), 0)
+}
+
+// name is the part of a tag that says whose it is.
+func (h *itsy) name(in int, class uint8) uint64 {
+	return uint64(h.s.Node())<<16 | uint64(in*mmu.Classes+int(class))
+}
+
+// OnPFC implements Handler: the tag of each paused class, lowest first.
+func (h *itsy) OnPFC(_ units.Time, port int, f *packet.Packet, ext packet.Ext) packet.Ext {
+	_, pause, _ := f.PFC()
+	for m := pause; m != 0; m &= m - 1 {
+		ext = append(ext, h.at(port, uint8(bits.TrailingZeros8(m))).tag)
+	}
+	return ext
+}
+
+// Control implements Handler.
+func (h *itsy) Control(now units.Time, port int, f *packet.Packet, ext packet.Ext) {
+	if f.Kind() != packet.PFC {
+		h.take(now, port, ext)
+		return
+	}
+	_, pause, _ := f.PFC()
+	if len(ext) != bits.OnesCount8(pause) {
+		return
+	}
+	for i, m := 0, pause; m != 0; i, m = i+1, m&(m-1) {
+		class := uint8(bits.TrailingZeros8(m))
+		h.at(port, class).heard = ext[i]
+		if h.s.BlockedClasses(port)>>class&1 != 0 {
+			h.spread(now, port, class)
+		}
+	}
+}
+
+// Blocked implements Handler: a pause takes effect, or ends.
+func (h *itsy) Blocked(now units.Time, port int, from, to uint8) {
+	for m := from ^ to; m != 0; m &= m - 1 {
+		class := uint8(bits.TrailingZeros8(m))
+		if to>>class&1 == 0 {
+			h.at(port, class).heard = 0
+		} else {
+			h.spread(now, port, class)
+		}
+	}
+}
+
+// spread passes the tag that holds an egress queue on to the queues that wait for it.
+func (h *itsy) spread(now units.Time, out int, class uint8) {
+	t := h.at(out, class).heard
+	if t == 0 {
+		return
+	}
+	for in := range h.s.Ports() {
+		q := h.at(in, class)
+		if q.tag == 0 || !h.waits(in, out, class) {
+			continue
+		}
+		switch {
+		case q.own && t>>32 == h.name(in, class):
+			if !q.looped {
+				q.looped, q.by = true, out
+				h.s.Report(now, Detected, in, int(class), 0)
+				h.resolve(now, in, class)
+			}
+		case !q.own && q.tag != t:
+			q.tag = t
+			h.s.Repeat(now, in, 1<<class)
+		}
+	}
+}
+
+// resolve breaks a loop at the queue that began it.
+func (h *itsy) resolve(now units.Time, in int, class uint8) {
+	q := h.at(in, class)
+	switch h.params.Resolve {
+	case "drop":
+		h.s.Report(now, RoundBegun, in, int(class), 0)
+		h.s.Report(now, RoundEnded, in, int(class), h.drop(now, in, q.by, class))
+	case "buffer":
+		h.s.Report(now, RoundBegun, in, int(class), 0)
+		held := h.s.View().Pair(in, q.by, class).Bytes
+		if b := h.grow(now, in, class, held); b == 0 || q.tries >= maxTries {
+			h.s.Report(now, GivenUp, in, int(class), int64(q.tries))
+			return
+		}
+		q.tries++
+		h.s.WakeAt(0, now+h.params.Retry)
+	}
+}
+
+// maxTries bounds how often a buffer is grown for one pause.
+const maxTries = 1000
+
+// drop gives up frames of an ingress queue that wait for an egress, of the largest flow
+// first, until the queue is below its threshold.
+func (h *itsy) drop(now units.Time, in, out int, class uint8) (given int64) {
+	type flow struct {
+		id    uint32
+		bytes units.Bytes
+	}
+	var flows []flow
+	h.s.DropWhere(now, out, class, func(p *packet.Packet) bool {
+		if int(p.Port) == in {
+			i := slices.IndexFunc(flows, func(f flow) bool { return f.id == p.Flow })
+			if i < 0 {
+				i, flows = len(flows), append(flows, flow{id: p.Flow})
+			}
+			flows[i].bytes += units.Bytes(p.Size)
+		}
+		return false
+	})
+	slices.SortFunc(flows, func(a, b flow) int { return cmp.Or(cmp.Compare(b.bytes, a.bytes), cmp.Compare(a.id, b.id)) })
+	for _, f := range flows {
+		if h.s.PausedClasses(in)>>class&1 == 0 || h.below(now, in, class) {
+			break
+		}
+		given += int64(h.s.DropWhere(now, out, class, func(p *packet.Packet) bool { return int(p.Port) == in && p.Flow == f.id }))
+	}
+	return given
+}
+
+// below reports whether a queue would be resumed.
+func (h *itsy) below(now units.Time, in int, class uint8) bool {
+	q, xoff := h.s.Level(now, in, class)
+	return h.s.View().In(in, class, mmu.Headroom) == 0 && q < xoff
+}
+
+// Wake implements Handler: loops that still stand are tried again.
+func (h *itsy) Wake(now units.Time, _ int) {
+	for i := range h.queues {
+		q := &h.queues[i]
+		in, class := i/mmu.Classes, uint8(i%mmu.Classes)
+		if q.looped && q.own && h.at(q.by, class).heard>>32 == h.name(in, class) && h.waits(in, q.by, class) {
+			h.resolve(now, in, class)
+		}
+	}
+}

@@ -1,0 +1,153 @@
+package deadlock
+
+import (
+	"fmt"
+	"math/bits"
+
+	"github.com/xoff-net/xoff/base/mmu"
+	"github.com/xoff-net/xoff/base/packet"
+	"github.com/xoff-net/xoff/base/units"
+)
+
+// WatchdogParams are the parameters of the PFC watchdog, with SONiC's meaning.
+type WatchdogParams struct {
+	Action      string     `yaml:"action" allowed:"drop,forward,alert" doc:"what becomes of a queue that is stuck: drop (its frames, and those that come), forward (in spite of the pause), alert (nothing but a report)"`
+	Polling     units.Time `yaml:"polling" doc:"how often queues are looked at"`
+	Detection   units.Time `yaml:"detection" doc:"a queue that holds frames and was paused for so long is stuck"`
+	Restoration units.Time `yaml:"restoration" doc:"it is let go when it was not paused for so long"`
+}
+
+func defaultWatchdog() any {
+	return &WatchdogParams{Action: "drop", Polling: 100 * units.Millisecond, Detection: 200 * units.Millisecond, Restoration: 200 * units.Millisecond}
+}
+
+// queueState is what the watchdog knows of the classes of an egress port.
+type queueState struct {
+	storm   uint8                   // classes that are stuck
+	changed [mmu.Classes]units.Time // when the pause of a class last began or ended
+}
+
+// watchdog looks at egress queues from time to time, as SONiC does. It knows nothing of
+// loops: whatever is paused for long is taken for stuck.
+type watchdog struct {
+	s      Switch
+	params WatchdogParams
+	ports  []queueState
+}
+
+func newWatchdog(params any, s Switch) (Handler, error) {
+	p := params.(*WatchdogParams)
+	switch {
+	case p.Polling <= 0:
+		return nil, fmt.Errorf("polling is %s; allowed: more than 0s", p.Polling)
+	case p.Detection < p.Polling:
+		return nil, fmt.Errorf("detection is %s; allowed: polling, %s, or more", p.Detection, p.Polling)
+	case p.Restoration < p.Polling:
+		return nil, fmt.Errorf("restoration is %s; allowed: polling, %s, or more", p.Restoration, p.Polling)
+	case p.Action != "drop" && p.Action != "forward" && p.Action != "alert":
+		return nil, fmt.Errorf("action cannot be %q; allowed: drop, forward, alert", p.Action)
+	}
+	return &watchdog{s: s, params: *p, ports: make([]queueState, s.Ports())}, nil
+}
+
+// Patience implements Patient: a pause may begin just after a look.
+func (w *watchdog) Patience() units.Time { return w.params.Detection + 2*w.params.Polling }
+
+// Blocked implements Handler.
+func (w *watchdog) Blocked(now units.Time, port int, from, to uint8) {
+	for m := from ^ to; m != 0; m &= m - 1 {
+		w.ports[port].changed[bits.TrailingZeros8(m)] = now
+	}
+	if to != 0 {
+		w.look(now)
+	}
+}
+
+// look arms the next poll.
+func (w *watchdog) look(now units.Time) { w.s.WakeAt(0, now-now%w.params.Polling+w.params.Polling) }
+
+// Wake implements Handler: a poll. Nothing is armed while nothing is paused or stuck.
+func (w *watchdog) Wake(now units.Time, _ int) {
+	again := false
+	for port := range w.ports {
+		q, paused := &w.ports[port], w.s.BlockedClasses(port)
+		for m := paused | q.storm; m != 0; m &= m - 1 {
+			class := uint8(bits.TrailingZeros8(m))
+			bit := uint8(1) << class
+			lasted := now - q.changed[class]
+			switch {
+			case q.storm&bit == 0 && lasted >= w.params.Detection && w.s.Head(port, class) != nil:
+				w.stuck(now, port, class)
+			case q.storm&bit != 0 && paused&bit == 0 && lasted >= w.params.Restoration:
+				w.restore(now, port, class)
+			}
+		}
+		again = again || paused|q.storm != 0
+	}
+	if again {
+		w.look(now)
+	}
+}
+
+// stuck begins a storm.
+func (w *watchdog) stuck(now units.Time, port int, class uint8) {
+	w.s.Report(now, Detected, port, int(class), int64(now-w.ports[port].changed[class]))
+	w.ports[port].storm |= 1 << class
+	switch w.params.Action {
+	case "drop":
+		w.arm()
+		given := w.s.DropWhere(now, port, class, func(*packet.Packet) bool { return true })
+		w.s.Report(now, RoundBegun, port, int(class), int64(given))
+	case "forward":
+		w.s.SetGate(now, port, class, Open, -1)
+		w.s.Report(now, RoundBegun, port, int(class), 0)
+	}
+}
+
+// restore ends a storm.
+func (w *watchdog) restore(now units.Time, port int, class uint8) {
+	w.ports[port].storm &^= 1 << class
+	switch w.params.Action {
+	case "drop":
+		w.arm()
+	case "forward":
+		w.s.SetGate(now, port, class, Obey, 0)
+	}
+	w.s.Report(now, RoundEnded, port, int(class), 0)
+}
+
+// arm lets the hook see what arrives for queues that are stuck.
+func (w *watchdog) arm() {
+	mask := uint8(0)
+	for i := range w.ports {
+		mask |= w.ports[i].storm
+	}
+	for port := range w.ports {
+		w.s.ArmIngress(port, mask)
+	}
+}
+
+// Arriving implements Hook.
+func (w *watchdog) Arriving(_ units.Time, p *packet.Packet, out *int) Verdict {
+	if *out >= 0 && w.ports[*out].storm&(1<<p.Class()) != 0 {
+		return DropIt
+	}
+	return Normal
+}
+
+// Departing implements Hook.
+func (w *watchdog) Departing(units.Time, int, *packet.Packet) Verdict { return Normal }
+
+// Departed implements Hook.
+func (w *watchdog) Departed(units.Time, int, *packet.Packet) {}
+
+// Paused implements Handler.
+func (w *watchdog) Paused(units.Time, int, uint8, uint8) {}
+
+// OnPFC implements Handler.
+func (w *watchdog) OnPFC(_ units.Time, _ int, _ *packet.Packet, ext packet.Ext) packet.Ext {
+	return ext
+}
+
+// Control implements Handler.
+func (w *watchdog) Control(units.Time, int, *packet.Packet, packet.Ext) {}
