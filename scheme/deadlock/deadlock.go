@@ -158,6 +158,7 @@ const (
 	RoundBegun = "round begun"
 	RoundEnded = "round ended"
 	GivenUp    = "given up"
+	BadHeader  = "bad header"
 )
 
 // New builds the handler of one switch; it may return nil for "none".
@@ -176,6 +177,19 @@ var Handlers = registry.NewTable("deadlock",
 			{Name: Detected, Doc: "a queue is stuck; the number is for how long it was paused, in ps"},
 			{Name: RoundBegun, Doc: "its action begins; the number is the frames that were given up at once"},
 			{Name: RoundEnded, Doc: "the queue is as any other again"},
+		},
+	},
+	registry.Entry[New]{
+		Name: "roundabout", Colour: "blue", Doc: "Roundabout: an election along pauses finds a loop, and its switches turn it with what headroom they have left",
+		Paper: "Lv et al., Roundabout", Promises: registry.Lossless | registry.InOrder | registry.Resolves,
+		Params: defaultRoundabout, New: newRoundabout,
+		Events: []registry.Shown{
+			{Name: Detected, Doc: "the tuple of a queue came back: a candidate"},
+			{Name: Confirmed, Doc: "all queues of the loop are stuck; the number is how many"},
+			{Name: RoundBegun, Doc: "the switch takes part in a round; the number is that of its coordinator's rounds"},
+			{Name: RoundEnded, Doc: "the round is over at this switch"},
+			{Name: GivenUp, Doc: "a round, or a loop, is left to others; the number is that of the round, or of the rounds"},
+			{Name: BadHeader, Doc: "a header could not be read; the number is how many could not, so far"},
 		},
 	},
 	registry.Entry[New]{

@@ -1,0 +1,272 @@
+package deadlock
+
+import (
+	"fmt"
+	"math/bits"
+
+	"github.com/xoff-net/xoff/base/mmu"
+	"github.com/xoff-net/xoff/base/packet"
+	"github.com/xoff-net/xoff/base/units"
+)
+
+// RoundaboutParams are the parameters of Roundabout.
+type RoundaboutParams struct {
+	Resolve   bool        `yaml:"resolve" doc:"false: deadlocks are detected and reported only"`
+	Redundant units.Bytes `yaml:"redundant" doc:"what a switch grants of its buffer at the beginning of a round: its redundant headroom"`
+	Rounds    int         `yaml:"rounds" doc:"rounds for one deadlock at most; then it is left to others"`
+	Look      units.Time  `yaml:"look" doc:"how often queues that wait are looked at, besides at each pause and resume"`
+	Retry     units.Time  `yaml:"retry" doc:"after how long a coordinator that got no answer asks again"`
+	Timeout   units.Time  `yaml:"timeout" doc:"a round in which nothing moves for so long is given up"`
+}
+
+func defaultRoundabout() any {
+	return &RoundaboutParams{
+		Resolve: true, Redundant: 25 * units.KB, Rounds: 1000, Look: 2 * units.Microsecond, Retry: 50 * units.Microsecond, Timeout: 2 * units.Millisecond,
+	}
+}
+
+// raQueue is what Roundabout knows of a class of a port.
+type raQueue struct {
+	e   Election // of the ingress queue
+	reg Tuple    // R of the egress queue: what its last PAUSE said
+}
+
+// roundabout is Roundabout at one switch. This file is detection, section III: it feeds
+// the Election of each lossless ingress queue. roundabout_table.go finds and locks the
+// loop, section IV-A; roundabout_round.go turns it, sections IV-B to IV-D.
+//
+// docs/deadlock.md has what was decided where the paper leaves something open.
+type roundabout struct {
+	s        Switch
+	params   RoundaboutParams
+	lossless uint8
+	queues   []raQueue // [port*Classes+class]
+	off      []uint8   // by ingress port: classes that hold their upstream
+	held     int       // egress ports of which something is paused
+	heard    []Heard   // scratch
+	nodes    []NodeID  // scratch
+	bad      int64     // headers that could not be read
+	timers   struct{ table, round int }
+	lock     raLock
+	lead     raLead
+	round    raRound
+	serial   uint32
+}
+
+func newRoundabout(params any, s Switch) (Handler, error) {
+	p := params.(*RoundaboutParams)
+	switch {
+	case p.Look <= 0:
+		return nil, fmt.Errorf("look is %s; allowed: more than 0s", p.Look)
+	case p.Retry <= 0:
+		return nil, fmt.Errorf("retry is %s; allowed: more than 0s", p.Retry)
+	case p.Timeout <= 0:
+		return nil, fmt.Errorf("timeout is %s; allowed: more than 0s", p.Timeout)
+	case p.Rounds < 1:
+		return nil, fmt.Errorf("rounds is %d; allowed: 1 or more", p.Rounds)
+	case p.Redundant < 1 || p.Redundant > mmu.MaxBuffer:
+		return nil, fmt.Errorf("redundant is %s; allowed: 1B to %dB; less than a frame of the largest size may not be enough", p.Redundant, int64(mmu.MaxBuffer))
+	}
+	h := &roundabout{s: s, params: *p, queues: make([]raQueue, s.Ports()*mmu.Classes), off: make([]uint8, s.Ports())}
+	for i := range h.queues {
+		h.queues[i].e = NewElection(s.Node(), uint16(i))
+	}
+	for c := range uint8(mmu.Classes) {
+		if s.View().Kind(c) == mmu.Lossless {
+			h.lossless |= 1 << c
+		}
+	}
+	h.timers.table, h.timers.round = s.NewTimer(), s.NewTimer()
+	h.round.missed = make([]bool, s.Ports())
+	return h, nil
+}
+
+// NeedsPairs implements Pairs: which ingress waits for which egress.
+func (*roundabout) NeedsPairs() {}
+
+// NeedsOrder implements Ordered.
+func (*roundabout) NeedsOrder() {}
+
+// Patience implements Patient.
+func (h *roundabout) Patience() units.Time { return 10*h.params.Retry + h.params.Timeout }
+
+func (h *roundabout) at(port int, class uint8) *raQueue {
+	return &h.queues[port*mmu.Classes+int(class)]
+}
+
+// stuckOn reports whether an ingress queue that holds its upstream will go on holding it
+// while an egress queue is paused: it keeps Xon or more for that, or everything that is
+// left of it. A queue whose port is paused as a whole waits for all classes.
+func (h *roundabout) stuckOn(now units.Time, in int, class uint8, out int, of uint8) bool {
+	if h.s.BlockedClasses(out)>>of&1 == 0 {
+		return false
+	}
+	v := h.s.View()
+	waits := v.Pair(in, out, of).Bytes
+	if waits == 0 {
+		return false
+	}
+	all, times := v.Ingress(in, class), units.Bytes(1)
+	if h.s.WholePort(in) {
+		all, times = v.IngressPort(in, h.lossless), units.Bytes(bits.OnesCount8(h.lossless))
+	} else if class != of {
+		return false
+	}
+	_, xoff := h.s.Level(now, in, class)
+	return waits == all.Total() || waits-all.Private >= times*xoff
+}
+
+// stuck lists what holds an ingress queue.
+func (h *roundabout) stuck(now units.Time, in int, class uint8) []Heard {
+	h.heard = h.heard[:0]
+	of := uint8(1) << class
+	if h.s.WholePort(in) {
+		of = h.lossless
+	}
+	for out := range h.off {
+		for m := h.s.BlockedClasses(out) & of; m != 0; m &= m - 1 {
+			c := uint8(bits.TrailingZeros8(m))
+			if h.stuckOn(now, in, class, out, c) {
+				h.heard = append(h.heard, Heard{uint16(out*mmu.Classes + int(c)), h.at(out, c).reg})
+			}
+		}
+	}
+	return h.heard
+}
+
+// Paused implements Handler: an ingress queue turns OFF or ON. The frame that says so is
+// about to leave and takes the tuple along.
+func (h *roundabout) Paused(now units.Time, port int, from, to uint8) {
+	h.off[port] = to & h.lossless
+	for m := (from ^ to) & h.lossless; m != 0; m &= m - 1 {
+		class := uint8(bits.TrailingZeros8(m))
+		e := &h.at(port, class).e
+		if to>>class&1 == 0 {
+			e.Resume()
+			h.stepDown(port, class)
+			continue
+		}
+		say := e.Pause(uint32(h.s.Rand().Uint64()), h.stuck(now, port, class))
+		say.Advertise = false
+		h.say(now, port, class, say)
+	}
+	if h.held > 0 {
+		h.wake(now)
+	}
+}
+
+// wake arms the next look. Nothing is armed while no egress is paused.
+func (h *roundabout) wake(now units.Time) { h.s.WakeAt(0, now+h.params.Look) }
+
+// OnPFC implements Handler: a header for each class that is paused.
+func (h *roundabout) OnPFC(_ units.Time, port int, f *packet.Packet, ext packet.Ext) packet.Ext {
+	_, pause, _ := f.PFC()
+	for m := pause & h.lossless; m != 0; m &= m - 1 {
+		class := uint8(bits.TrailingZeros8(m))
+		if adv := h.at(port, class).e.Adv; adv.Valid {
+			hdr := Header{Op: OpProbe, Class: class, T: adv}
+			ext = hdr.Append(ext)
+		}
+	}
+	return ext
+}
+
+// Blocked implements Handler. What the pause said has come before.
+func (h *roundabout) Blocked(now units.Time, port int, from, to uint8) {
+	switch {
+	case from == 0 && to != 0:
+		h.held++
+	case from != 0 && to == 0:
+		h.held--
+	}
+	h.lookAll(now)
+	if h.held > 0 {
+		h.wake(now)
+	} else {
+		h.s.WakeAt(0, units.Never)
+	}
+}
+
+// Control implements Handler.
+func (h *roundabout) Control(now units.Time, port int, f *packet.Packet, ext packet.Ext) {
+	if f.Kind() == packet.PFC {
+		for len(ext) > 0 {
+			hdr, rest, ok := decodeHeader(ext, nil)
+			if !ok || hdr.Op != OpProbe || len(hdr.Nodes) != 0 {
+				h.refuse(now, port)
+				break
+			}
+			h.at(port, hdr.Class).reg = hdr.T
+			ext = rest
+		}
+		if h.s.BlockedClasses(port) != 0 {
+			h.lookAll(now)
+		}
+		return
+	}
+	hdr, rest, ok := decodeHeader(ext, h.nodes[:0])
+	if !ok || len(rest) != 0 || h.lossless>>hdr.Class&1 == 0 {
+		h.refuse(now, port)
+		return
+	}
+	h.nodes = hdr.Nodes[:0]
+	switch hdr.Op {
+	case OpRoute:
+		h.question(now, port, &hdr)
+	case OpTable:
+		h.table(now, port, &hdr)
+	case OpCredit:
+		h.credit(now, port, &hdr)
+	case OpCheck:
+		h.check(now, port, &hdr)
+	}
+}
+
+// refuse counts a header that says nothing.
+func (h *roundabout) refuse(now units.Time, port int) {
+	h.bad++
+	h.s.Report(now, BadHeader, port, -1, h.bad)
+}
+
+// lookAll lets every queue that is OFF look at what holds it.
+func (h *roundabout) lookAll(now units.Time) {
+	for in, off := range h.off {
+		for m := off; m != 0; m &= m - 1 {
+			class := uint8(bits.TrailingZeros8(m))
+			h.look(now, in, class)
+		}
+	}
+}
+
+func (h *roundabout) look(now units.Time, in int, class uint8) {
+	q := h.at(in, class)
+	h.say(now, in, class, q.e.Look(h.stuck(now, in, class)))
+	if !q.e.Candidate {
+		h.stepDown(in, class)
+	}
+}
+
+// say does what an Election wants done, but for what belongs to a question.
+func (h *roundabout) say(now units.Time, in int, class uint8, y Say) {
+	if y.Advertise {
+		h.s.Repeat(now, in, 1<<class)
+	}
+	if y.Ask {
+		h.ask(now, in, class)
+	}
+}
+
+// Wake implements Handler.
+func (h *roundabout) Wake(now units.Time, timer int) {
+	switch timer {
+	case h.timers.table:
+		h.overdue(now)
+	case h.timers.round:
+		h.roundOverdue(now)
+	default:
+		h.lookAll(now)
+		if h.held > 0 {
+			h.wake(now)
+		}
+	}
+}

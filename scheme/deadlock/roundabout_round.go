@@ -1,0 +1,315 @@
+package deadlock
+
+import (
+	"github.com/xoff-net/xoff/base/mmu"
+	"github.com/xoff-net/xoff/base/packet"
+	"github.com/xoff-net/xoff/base/units"
+)
+
+// This file turns a locked loop (Roundabout sections IV-B to IV-D). Credits go upstream,
+// frames downstream; what leaves a switch becomes credit, so the sum of both stays. A
+// barrier from each switch parts its frames from the others'; when it is back at the head
+// of its queue, what missed its exit is behind it and everything else is gone.
+
+// raRound is a round under way at a switch.
+type raRound struct {
+	on, lead  bool
+	sent      bool // the own barrier has left
+	back      bool // it has arrived again
+	home      bool // it has reached the head of the queue: nothing more is sent
+	t         Tuple
+	serial    uint32
+	in, out   int
+	class     uint8
+	granted   uint64 // to the upstream, in all
+	told      uint64 // of that, what it knows
+	arrived   uint64 // of that, what was used
+	allowed   uint64 // by the downstream, in all
+	spent     uint64
+	cell      units.Bytes // of the downstream
+	owed      units.Bytes // freed, but nothing could be set aside for it yet
+	missed    []bool      // by exit port: a frame rode on because it was paused
+	waiting   bool        // an OpCheck waits for the barrier
+	check     Header
+	moved     units.Time // when something last did
+	before    mmu.Ingress
+	sharedWas units.Bytes
+	nodes     []NodeID // of a coordinator
+}
+
+// barrierSize is that of the smallest frame.
+const barrierSize = 64
+
+// same reports whether a header belongs to the round.
+func (r *raRound) same(hdr *Header) bool {
+	return r.on && r.t.Sid == hdr.T.Sid && r.t.Qid == hdr.T.Qid && r.serial == hdr.Round
+}
+
+// own reports whether a barrier is this switch's.
+func (h *roundabout) own(p *packet.Packet) bool {
+	r := &h.round
+	return p.Kind() == packet.Barrier && p.Seq == uint32(h.s.Node()) && p.Flow == r.serial && p.Hash == uint32(r.t.Sid)<<16|uint32(r.t.Qid)
+}
+
+// begin starts the round for which the switch is locked. The barrier is at the head of
+// the queue before the first credit is granted.
+func (h *roundabout) begin(now units.Time) {
+	l, r := h.lock, &h.round
+	clear(r.missed)
+	*r = raRound{on: true, t: l.t, serial: l.serial, in: l.in, out: l.out, class: l.class, missed: r.missed, nodes: r.nodes[:0], moved: now, cell: 1}
+	if r.lead = l.t.Sid == h.s.Node() && h.lead.on && h.lead.serial == l.serial; r.lead {
+		r.nodes = append(r.nodes, h.lead.nodes...)
+	}
+	h.lock = raLock{}
+	h.armTable()
+	bit := uint8(1) << r.class
+	barrier := packet.Packet{Flow: r.serial, Seq: uint32(h.s.Node()), Hash: uint32(r.t.Sid)<<16 | uint32(r.t.Qid), Dst: packet.NoNode, Size: barrierSize, Meta: packet.MakeMeta(packet.Barrier, r.class)}
+	barrier.At = now
+	if !h.s.InsertHead(now, r.in, r.out, &barrier) {
+		r.on = false
+		return
+	}
+	for p := range h.off {
+		h.s.ArmIngress(p, bit)
+		h.s.ArmEgress(p, bit)
+	}
+	h.s.HoldResume(now, r.in, bit)
+	h.s.SetGate(now, r.out, r.class, Open, -1)
+	h.s.Report(now, RoundBegun, r.in, int(r.class), int64(r.serial))
+	r.owed = h.params.Redundant
+	h.grant(now)
+	h.s.WakeAt(h.timers.round, now+h.params.Timeout)
+}
+
+// grant sets aside what is owed, all or half or a quarter and so on, and tells the
+// upstream when that is worth a frame.
+func (h *roundabout) grant(now units.Time) {
+	r := &h.round
+	for b := r.owed; b > 0; b /= 2 {
+		if h.s.SetAside(b, mmu.Shared) {
+			r.owed -= b
+			r.granted += uint64(b)
+			break
+		}
+	}
+	if fresh := r.granted - r.told; fresh >= worthFrame || fresh > 0 && r.told-r.arrived < 2*worthFrame {
+		r.told = r.granted
+		h.send(now, r.in, &Header{Op: OpCredit, Class: r.class, T: Tuple{Rand: uint32(r.granted), Sid: r.t.Sid, Qid: r.t.Qid}, Round: r.serial, Nodes: []NodeID{{Switch: uint16(h.s.View().Cells(1))}}})
+	}
+}
+
+// worthFrame is how much credit is worth a frame, while the upstream has some left.
+const worthFrame = 4096
+
+// credit takes an OpCredit that came by the egress of the loop. The first one begins the
+// round of a locked switch.
+func (h *roundabout) credit(now units.Time, port int, hdr *Header) {
+	r, l := &h.round, &h.lock
+	if !r.on && l.on && l.built && l.t.Sid == hdr.T.Sid && l.t.Qid == hdr.T.Qid && l.serial == hdr.Round && l.out == port {
+		h.begin(now)
+	}
+	if !r.same(hdr) || r.out != port || len(hdr.Nodes) != 1 {
+		return
+	}
+	r.cell = max(1, units.Bytes(hdr.Nodes[0].Switch))
+	// The field has 32 bits; credits of a round only grow.
+	r.allowed += uint64(hdr.T.Rand - uint32(r.allowed))
+	h.s.SetGate(now, r.out, r.class, Open, -1) // look again
+}
+
+// costs is what a frame takes of the downstream's credit.
+func (r *raRound) costs(p *packet.Packet) uint64 {
+	return uint64((units.Bytes(p.Size) + r.cell - 1) / r.cell * r.cell)
+}
+
+// Arriving implements Hook.
+func (h *roundabout) Arriving(now units.Time, p *packet.Packet, out *int) Verdict {
+	r := &h.round
+	if int(p.Port) != r.in {
+		if *out == r.out {
+			return Aside
+		}
+		return Normal
+	}
+	r.moved = now
+	r.arrived += uint64(h.s.View().Cells(units.Bytes(p.Size)))
+	switch {
+	case p.Kind() == packet.Barrier:
+		r.back = r.back || h.own(p)
+		*out = r.out
+	case *out < 0:
+		return Normal
+	case p.Flags&packet.Marked != 0 && r.back:
+		p.Flags &^= packet.Marked // it is where it began
+	case p.Flags&packet.Marked != 0:
+		*out = r.out
+	case *out != r.out && (r.missed[*out] || h.s.BlockedClasses(*out)>>r.class&1 != 0):
+		// Once one rode on, all later ones to that exit must: they would overtake it.
+		r.missed[*out] = true
+		p.Flags |= packet.Marked
+		*out = r.out
+	}
+	return InLoop
+}
+
+// Departing implements Hook: the books before a frame leaves are remembered.
+func (h *roundabout) Departing(now units.Time, port int, p *packet.Packet) Verdict {
+	r := &h.round
+	if port == r.out {
+		switch {
+		case r.home:
+			return HoldOff
+		case r.sent && h.own(p):
+			h.atHome(now)
+			return Consume
+		case r.allowed-r.spent < r.costs(p):
+			return HoldOff
+		}
+	}
+	r.before, r.sharedWas = h.s.View().Ingress(int(p.Port), p.Class()), h.s.View().SharedSize()
+	return Normal
+}
+
+// Departed implements Hook: what the frame gave up is granted to the upstream. Headroom
+// counts only if it was the loop's own: others may need theirs before the round is over.
+func (h *roundabout) Departed(now units.Time, port int, p *packet.Packet) {
+	r := &h.round
+	if port == r.out {
+		r.spent += r.costs(p)
+		r.sent = r.sent || h.own(p)
+	} else if int(p.Port) != r.in {
+		return
+	}
+	r.moved = now
+	v := h.s.View()
+	size := v.Cells(units.Bytes(p.Size))
+	after := v.Ingress(int(p.Port), p.Class())
+	shared := r.before.Shared - after.Shared + v.SharedSize() - r.sharedWas
+	if own := size - shared; int(p.Port) == r.in && own > 0 && h.s.SetAside(own, mmu.Headroom) {
+		r.granted += uint64(own)
+		size -= own
+	}
+	r.owed += size
+	h.grant(now)
+}
+
+// atHome follows the return of the own barrier to the head of its queue.
+func (h *roundabout) atHome(now units.Time) {
+	r := &h.round
+	r.home, r.moved = true, now
+	switch {
+	case r.lead:
+		hdr := Header{Op: OpCheck, Flags: raAllBack, Class: r.class, T: r.t, Round: r.serial, Nodes: r.nodes}
+		h.checkPass(now, &hdr, len(r.nodes))
+	case r.waiting:
+		r.waiting = false
+		h.checkPass(now, &r.check, int(r.check.T.Hop))
+	}
+}
+
+// below reports whether the queue of the loop would be resumed.
+func (h *roundabout) below(now units.Time) bool {
+	r := &h.round
+	q := h.s.View().Ingress(r.in, r.class)
+	_, xoff := h.s.Level(now, r.in, r.class)
+	return q.Total()-q.Private < xoff
+}
+
+func (h *roundabout) checkPass(now units.Time, hdr *Header, at int) {
+	if h.below(now) {
+		hdr.Flags |= raBelowXon
+	}
+	h.pass(now, hdr, at)
+}
+
+// check takes an OpCheck. One that finds the barrier still out waits for it.
+func (h *roundabout) check(now units.Time, port int, hdr *Header) {
+	r := &h.round
+	if at := int(hdr.T.Hop); !r.same(hdr) || port != r.in || at >= len(hdr.Nodes) || int(hdr.Nodes[at].Out) != r.out {
+		return
+	} else if hdr.Flags&raEnd != 0 {
+		h.end(now)
+		if at > 0 {
+			h.pass(now, hdr, at)
+		}
+		return
+	} else if at > 0 {
+		if r.home {
+			h.checkPass(now, hdr, at)
+			return
+		}
+		r.waiting, r.check = true, *hdr
+		r.check.Nodes = append([]NodeID(nil), hdr.Nodes...)
+		return
+	}
+	// All barriers are home. If some queue is below Xon the loop is open.
+	open := hdr.Flags&raBelowXon != 0
+	hdr.Flags |= raEnd
+	nodes := append([]NodeID(nil), r.nodes...)
+	h.end(now)
+	hdr.Nodes = nodes
+	h.pass(now, hdr, len(nodes))
+	h.again(now, open)
+}
+
+// again plans another round of a coordinator whose loop is still closed.
+func (h *roundabout) again(now units.Time, open bool) {
+	l := &h.lead
+	if !l.on {
+		return
+	}
+	if l.rounds++; !open && l.rounds >= h.params.Rounds {
+		h.giveUp(now)
+		return
+	}
+	h.retryAt(now + h.params.Retry)
+}
+
+// end takes a switch out of its round.
+func (h *roundabout) end(now units.Time) {
+	r := &h.round
+	r.on = false
+	for p := range h.off {
+		h.s.ArmIngress(p, 0)
+		h.s.ArmEgress(p, 0)
+	}
+	h.s.SetGate(now, r.out, r.class, Obey, 0)
+	h.s.Settle(now, r.in, r.class)
+	h.s.GiveBack(h.s.View().Reserved())
+	h.s.Splice(now, r.out, r.class)
+	h.s.HoldResume(now, r.in, 0)
+	h.s.WakeAt(h.timers.round, units.Never)
+	h.s.Report(now, RoundEnded, r.in, int(r.class), int64(r.serial))
+	h.lookAll(now)
+	if h.held > 0 {
+		h.wake(now)
+	}
+}
+
+// roundOverdue gives a round up in which nothing moves. Nothing is on its way then, so it
+// can end where it is; what rode on past its exit stays where it is, and the order of its
+// flow is lost.
+func (h *roundabout) roundOverdue(now units.Time) {
+	r := &h.round
+	if !r.on {
+		return
+	}
+	patience := h.params.Timeout
+	if r.home {
+		patience *= 4 // others may still have to send what is before their barriers
+	}
+	if r.owed > 0 {
+		h.grant(now)
+	}
+	if now-r.moved < patience {
+		h.s.WakeAt(h.timers.round, min(r.moved+patience, now+h.params.Timeout))
+		return
+	}
+	h.s.DropWhere(now, r.out, r.class, func(p *packet.Packet) bool {
+		p.Flags &^= packet.Marked
+		return p.Kind() == packet.Barrier
+	})
+	h.s.Report(now, GivenUp, r.in, int(r.class), int64(r.serial))
+	h.end(now)
+	h.again(now, false)
+}

@@ -1,0 +1,228 @@
+package deadlock
+
+import (
+	"math/bits"
+	"slices"
+
+	"github.com/xoff-net/xoff/base/packet"
+	"github.com/xoff-net/xoff/base/units"
+)
+
+// This file finds the loop and locks it (Roundabout section IV-A). A candidate asks
+// upstream; each stuck queue adds its switch and ports. When that is back, the table goes
+// along the loop twice: to lock every switch, where the smaller tuple preempts, and to
+// make the locks final. Only then does anything move, so a loser leaves nothing behind.
+
+// raLock is the promise of a switch to one loop. There is one per switch, because the
+// buffer that a round lives on is the switch's.
+type raLock struct {
+	on, built bool
+	t         Tuple
+	serial    uint32
+	in, out   int
+	class     uint8
+	until     units.Time
+}
+
+// raLead is the work of a coordinator. A switch leads for one queue at a time.
+type raLead struct {
+	on, sent bool // sent: the table is under way
+	in       int
+	class    uint8
+	rounds   int
+	serial   uint32
+	nodes    []NodeID
+	next     units.Time // when it asks again
+}
+
+// send sends a header as a frame of its own.
+func (h *roundabout) send(now units.Time, port int, hdr *Header) {
+	f := packet.Packet{Size: hdr.size(), Meta: packet.MakeMeta(packet.Loop, 0)}
+	h.s.Send(now, port, &f, hdr.Append(nil))
+}
+
+// ask begins the accumulation of the route at a candidate.
+func (h *roundabout) ask(now units.Time, in int, class uint8) {
+	e := &h.at(in, class).e
+	if h.round.on || h.lead.on && (h.lead.in != in || h.lead.class != class) {
+		return // this switch has a loop already; the next look follows
+	}
+	if !h.lead.on {
+		h.lead = raLead{on: true, in: in, class: class, nodes: h.lead.nodes}
+		h.s.Report(now, Detected, in, int(class), 0)
+	}
+	h.send(now, in, &Header{Op: OpRoute, Class: class, T: e.Init, Round: uint32(e.Round), Nodes: []NodeID{{h.s.Node(), uint16(in), 0}}})
+	h.retryAt(now + h.params.Retry)
+}
+
+func (h *roundabout) retryAt(at units.Time) {
+	h.lead.next = at
+	h.armTable()
+}
+
+func (h *roundabout) armTable() {
+	at := units.Never
+	if h.lead.on {
+		at = h.lead.next
+	}
+	if h.lock.on {
+		at = min(at, h.lock.until)
+	}
+	h.s.WakeAt(h.timers.table, at)
+}
+
+// overdue asks again, and releases a lock that nothing came of.
+func (h *roundabout) overdue(now units.Time) {
+	if h.lock.on && h.lock.until <= now {
+		h.lock = raLock{}
+	}
+	if l := &h.lead; l.on && l.next <= now {
+		l.next, l.sent = now+h.params.Retry, false
+		e := &h.at(l.in, l.class).e
+		e.Confirmed = false
+		if !h.round.on {
+			if y := e.Retry(); y.Ask {
+				h.ask(now, l.in, l.class)
+			} else {
+				l.on = false
+			}
+		}
+	}
+	h.armTable()
+}
+
+// stepDown ends what a queue leads that is no candidate any more.
+func (h *roundabout) stepDown(in int, class uint8) {
+	if l := &h.lead; l.on && l.in == in && l.class == class && !h.round.on {
+		l.on = false
+		h.armTable()
+	}
+}
+
+// question takes an OpRoute that came by an egress.
+func (h *roundabout) question(now units.Time, out int, hdr *Header) {
+	for in, off := range h.off {
+		for m := off; m != 0; m &= m - 1 {
+			class := uint8(bits.TrailingZeros8(m))
+			if !h.stuckOn(now, in, class, out, hdr.Class) {
+				continue
+			}
+			y := h.at(in, class).e.Question(hdr.T, uint8(hdr.Round), true)
+			switch {
+			case y.Relay && len(hdr.Nodes) < maxNodes:
+				up := *hdr
+				up.Class = class
+				up.Nodes = append(slices.Clone(hdr.Nodes), NodeID{h.s.Node(), uint16(in), uint16(out)})
+				h.send(now, in, &up)
+			case y.Confirmed:
+				h.confirmed(now, in, class, out, hdr)
+			}
+		}
+	}
+}
+
+// confirmed follows the return of the own question: the loop is known.
+func (h *roundabout) confirmed(now units.Time, in int, class uint8, out int, hdr *Header) {
+	l := &h.lead
+	if !l.on || l.in != in || l.class != class || len(hdr.Nodes) == 0 {
+		return
+	}
+	l.nodes = append(l.nodes[:0], hdr.Nodes...)
+	l.nodes[0].Out = uint16(out)
+	if l.rounds == 0 {
+		h.s.Report(now, Confirmed, in, int(class), int64(len(l.nodes)))
+	}
+	if !h.params.Resolve {
+		l.next = units.Never
+		h.armTable()
+		return
+	}
+	if h.tangled(class, hdr.Class) {
+		h.giveUp(now)
+		return
+	}
+	h.serial++
+	l.serial = h.serial
+	e := &h.at(in, class).e
+	if h.locks(now, e.Init, l.serial, in, out, class) {
+		l.sent = true
+		h.retryAt(now + h.params.Retry)
+		h.pass(now, &Header{Op: OpTable, Class: class, T: e.Init, Round: l.serial, Nodes: l.nodes}, len(l.nodes))
+	}
+}
+
+// tangled reports whether a loop is one that cannot be turned: it runs through several
+// classes, or twice through a switch.
+func (h *roundabout) tangled(class, back uint8) bool {
+	if class != back {
+		return true
+	}
+	for i, n := range h.lead.nodes {
+		for _, m := range h.lead.nodes[:i] {
+			if n.Switch == m.Switch {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// giveUp leaves a deadlock to others, until the queue turns ON.
+func (h *roundabout) giveUp(now units.Time) {
+	h.s.Report(now, GivenUp, h.lead.in, int(h.lead.class), int64(h.lead.rounds))
+	h.lead.next = units.Never
+	h.armTable()
+}
+
+// locks takes the lock of the switch for a loop, if it can be had.
+func (h *roundabout) locks(now units.Time, t Tuple, serial uint32, in, out int, class uint8) bool {
+	l := &h.lock
+	if h.round.on || l.on && (l.built || !t.Same(l.t) && !t.Before(l.t)) {
+		return false
+	}
+	t.Hop = 0
+	*l = raLock{on: true, t: t, serial: serial, in: in, out: out, class: class, until: now + 4*h.params.Retry}
+	h.armTable()
+	return true
+}
+
+// pass hands a header to the next switch of the loop, downstream. Hop is the place of
+// this switch in the list, whose first is the coordinator and whose order is upstream.
+func (h *roundabout) pass(now units.Time, hdr *Header, at int) {
+	hdr.T.Hop = uint8(at - 1)
+	h.send(now, int(hdr.Nodes[at%len(hdr.Nodes)].Out), hdr)
+}
+
+// table takes an OpTable that came by the ingress of the loop.
+func (h *roundabout) table(now units.Time, port int, hdr *Header) {
+	at := int(hdr.T.Hop)
+	if at >= len(hdr.Nodes) {
+		h.refuse(now, port)
+		return
+	}
+	me := hdr.Nodes[at]
+	in, out := int(me.In), int(me.Out)
+	if me.Switch != h.s.Node() || in != port || out >= len(h.off) {
+		h.refuse(now, port)
+		return
+	}
+	l := &h.lock
+	mine := l.on && l.t.Same(hdr.T) && l.serial == hdr.Round
+	built := hdr.Flags&raBuilt != 0
+	switch {
+	case at == 0 && mine && built:
+		h.begin(now)
+	case at == 0 && mine:
+		l.built = true
+		l.until = now + 4*h.params.Retry
+		hdr.Flags |= raBuilt
+		h.retryAt(now + h.params.Retry)
+		h.pass(now, hdr, len(hdr.Nodes))
+	case at == 0:
+	case built && mine:
+		l.built = true
+		h.pass(now, hdr, at)
+	case !built && h.stuckOn(now, in, hdr.Class, out, hdr.Class) && h.locks(now, hdr.T, hdr.Round, in, out, hdr.Class):
+		h.pass(now, hdr, at)
+	}
+}
