@@ -72,14 +72,19 @@ func (s *Switch) Repeat(now units.Time, port int, mask uint8) {
 	}
 }
 
-// Settle implements deadlock.Switch. A departure of nothing makes the receiver look.
+// Settle implements deadlock.Switch. A departure of nothing makes the receiver look; one
+// that turned ON while the reserve took what came is OFF if headroom is in use.
 func (s *Switch) Settle(now units.Time, port int, class uint8) {
 	_, xoff := s.Level(now, port, class)
 	s.ledger.Settle(port, class, xoff)
 	a := mmu.Arrival{In: port, Out: port, Class: class, Kind: s.kinds[class&7]}
-	if a.Kind == mmu.Lossless {
-		s.ports[port].recv.Released(now, &a)
+	if a.Kind != mmu.Lossless {
+		return
 	}
+	if s.view.In(port, class, mmu.Headroom) > 0 {
+		s.ports[port].recv.Charged(now, &a, mmu.Headroom)
+	}
+	s.ports[port].recv.Released(now, &a)
 }
 
 // Send implements deadlock.Switch.

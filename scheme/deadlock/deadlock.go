@@ -80,6 +80,9 @@ type Switch interface {
 	// Level returns the occupancy of a lossless ingress queue as the policy measures it,
 	// and the threshold that it is held against, Xoff.
 	Level(now units.Time, port int, class uint8) (q, xoff units.Bytes)
+	// Headroom returns what the flow control of a port reserved for it, all classes
+	// together.
+	Headroom(port int) units.Bytes
 	// Choices returns the equally good egress ports of a frame, whatever the router made
 	// of them. The slice is read-only.
 	Choices(p *packet.Packet) []uint16

@@ -3,6 +3,7 @@ package deadlock
 import (
 	"fmt"
 	"math/bits"
+	"slices"
 
 	"github.com/xoff-net/xoff/base/mmu"
 	"github.com/xoff-net/xoff/base/packet"
@@ -50,6 +51,7 @@ type roundabout struct {
 	lock     raLock
 	lead     raLead
 	round    raRound
+	borrows  []raBorrow // by ingress port
 	serial   uint32
 }
 
@@ -77,7 +79,7 @@ func newRoundabout(params any, s Switch) (Handler, error) {
 		}
 	}
 	h.timers.table, h.timers.round = s.NewTimer(), s.NewTimer()
-	h.round.missed = make([]bool, s.Ports())
+	h.round.missed, h.borrows = make([]bool, s.Ports()), make([]raBorrow, s.Ports())
 	return h, nil
 }
 
@@ -182,8 +184,6 @@ func (h *roundabout) Blocked(now units.Time, port int, from, to uint8) {
 	h.lookAll(now)
 	if h.held > 0 {
 		h.wake(now)
-	} else {
-		h.s.WakeAt(0, units.Never)
 	}
 }
 
@@ -265,7 +265,8 @@ func (h *roundabout) Wake(now units.Time, timer int) {
 		h.roundOverdue(now)
 	default:
 		h.lookAll(now)
-		if h.held > 0 {
+		h.repay(now)
+		if h.held > 0 || slices.ContainsFunc(h.borrows, func(b raBorrow) bool { return b.on }) {
 			h.wake(now)
 		}
 	}

@@ -1,6 +1,8 @@
 package deadlock
 
 import (
+	"math/bits"
+
 	"github.com/xoff-net/xoff/base/mmu"
 	"github.com/xoff-net/xoff/base/packet"
 	"github.com/xoff-net/xoff/base/units"
@@ -77,15 +79,30 @@ func (h *roundabout) begin(now units.Time) {
 	h.s.SetGate(now, r.out, r.class, Open, -1)
 	h.s.Report(now, RoundBegun, r.in, int(r.class), int64(r.serial))
 	r.owed = h.params.Redundant
+	if own := min(r.owed, h.unused(r.in, r.class)); own > 0 && h.s.SetAside(own, mmu.Headroom) {
+		r.owed -= own
+		r.granted += uint64(own)
+	}
 	h.grant(now)
 	h.s.WakeAt(h.timers.round, now+h.params.Timeout)
 }
 
-// grant sets aside what is owed, all or half or a quarter and so on, and tells the
-// upstream when that is worth a frame.
+// unused is what an ingress queue has left of its headroom: all that can come has come.
+// An insurance that all classes of the port share is there for those that are not paused.
+func (h *roundabout) unused(in int, class uint8) units.Bytes {
+	v, queues := h.s.View(), units.Bytes(bits.OnesCount8(h.lossless))
+	if h.off[in] == h.lossless {
+		return h.s.Headroom(in) - v.PortIn(in, mmu.Headroom)
+	}
+	return h.s.Headroom(in)/queues - v.In(in, class, mmu.Headroom)
+}
+
+// grant sets aside what is owed and tells the upstream when that is worth a frame. A part
+// of the shared segment stays free: replies live on it.
 func (h *roundabout) grant(now units.Time) {
 	r := &h.round
-	for b := r.owed; b > 0; b /= 2 {
+	spare := h.s.View().SharedFree() - h.s.View().SharedSize()/16
+	for b := min(r.owed, spare); b > 0; b /= 2 {
 		if h.s.SetAside(b, mmu.Shared) {
 			r.owed -= b
 			r.granted += uint64(b)
@@ -133,6 +150,7 @@ func (h *roundabout) Arriving(now units.Time, p *packet.Packet, out *int) Verdic
 	}
 	r.moved = now
 	r.arrived += uint64(h.s.View().Cells(units.Bytes(p.Size)))
+	h.grant(now) // what was not worth a frame may be now
 	switch {
 	case p.Kind() == packet.Barrier:
 		r.back = r.back || h.own(p)
@@ -170,8 +188,8 @@ func (h *roundabout) Departing(now units.Time, port int, p *packet.Packet) Verdi
 	return Normal
 }
 
-// Departed implements Hook: what the frame gave up is granted to the upstream. Headroom
-// counts only if it was the loop's own: others may need theirs before the round is over.
+// Departed implements Hook: what the frame gave up is granted to the upstream, from the
+// segment that it was in, whoever's it was.
 func (h *roundabout) Departed(now units.Time, port int, p *packet.Packet) {
 	r := &h.round
 	if port == r.out {
@@ -184,13 +202,52 @@ func (h *roundabout) Departed(now units.Time, port int, p *packet.Packet) {
 	v := h.s.View()
 	size := v.Cells(units.Bytes(p.Size))
 	after := v.Ingress(int(p.Port), p.Class())
-	shared := r.before.Shared - after.Shared + v.SharedSize() - r.sharedWas
-	if own := size - shared; int(p.Port) == r.in && own > 0 && h.s.SetAside(own, mmu.Headroom) {
-		r.granted += uint64(own)
-		size -= own
-	}
-	r.owed += size
+	shared := min(size, max(0, r.before.Shared-after.Shared+v.SharedSize()-r.sharedWas))
+	h.reuse(now, int(p.Port), shared, mmu.Shared)
+	h.reuse(now, int(p.Port), size-shared, mmu.Headroom)
 	h.grant(now)
+}
+
+// reuse sets bytes aside that an ingress queue gave up. Another queue than the loop's own
+// gets its headroom back when the loop's has drained, and is not resumed before.
+func (h *roundabout) reuse(now units.Time, in int, b units.Bytes, from mmu.Segment) {
+	r := &h.round
+	switch {
+	case b == 0:
+	case !h.s.SetAside(b, from):
+		r.owed += b
+	default:
+		r.granted += uint64(b)
+		if in != r.in && (from == mmu.Headroom || h.scarce()) {
+			h.borrows[in] = raBorrow{r.class, r.in, true}
+			h.s.HoldResume(now, in, 1<<r.class)
+		}
+	}
+}
+
+// scarce reports whether the shared segment is nearly full. Queues that gave bytes up
+// would come for more, and replies need room, too.
+func (h *roundabout) scarce() bool { return h.s.View().SharedFree() < h.s.View().SharedSize()/4 }
+
+// raBorrow notes that bytes of an ingress queue serve that of a loop.
+type raBorrow struct {
+	class uint8
+	by    int
+	on    bool
+}
+
+// repay lets queues go on whose headroom is free again.
+func (h *roundabout) repay(now units.Time) {
+	for in := range h.borrows {
+		b := &h.borrows[in]
+		if !b.on || h.round.on && h.round.class == b.class {
+			continue
+		}
+		if q := h.s.View().Ingress(b.by, b.class); q.Headroom+q.Reserve == 0 && !h.scarce() || q.Total() == 0 {
+			b.on = false
+			h.s.HoldResume(now, in, 0)
+		}
+	}
 }
 
 // atHome follows the return of the own barrier to the head of its queue.
@@ -277,13 +334,14 @@ func (h *roundabout) end(now units.Time) {
 	h.s.Settle(now, r.in, r.class)
 	h.s.GiveBack(h.s.View().Reserved())
 	h.s.Splice(now, r.out, r.class)
-	h.s.HoldResume(now, r.in, 0)
+	if !h.borrows[r.in].on {
+		h.s.HoldResume(now, r.in, 0)
+	}
+	h.repay(now)
 	h.s.WakeAt(h.timers.round, units.Never)
 	h.s.Report(now, RoundEnded, r.in, int(r.class), int64(r.serial))
 	h.lookAll(now)
-	if h.held > 0 {
-		h.wake(now)
-	}
+	h.wake(now)
 }
 
 // roundOverdue gives a round up in which nothing moves. Nothing is on its way then, so it

@@ -1,0 +1,87 @@
+package deadlock_test
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"testing"
+
+	"github.com/xoff-net/xoff/base/link"
+	"github.com/xoff-net/xoff/base/units"
+	"github.com/xoff-net/xoff/conformance"
+	"github.com/xoff-net/xoff/dataplane"
+	"github.com/xoff-net/xoff/scheme/deadlock"
+	"github.com/xoff-net/xoff/scheme/flowctl"
+)
+
+// randomLoop is a ring of 3 to 8 switches with flows of 1 to N-1 hops that begin at
+// different times, hosts of different rates, so that 1 to N switches trigger, and hosts
+// that are stuck for a while, so that exits pause and reopen. Under SIH or DSH.
+func randomLoop(seed uint64) (*conformance.Network, *deadlock.RoundaboutParams, string) {
+	r := rand.New(rand.NewPCG(seed, 27))
+	n := 3 + r.IntN(6)
+	net := conformance.Ring(n, 1, 0)
+	net.Flows = nil
+	for i := range n {
+		clear(net.Tables[n+i].Pinned)
+	}
+	for i := range n * (1 + r.IntN(3)) {
+		src, hops := i%n, 1+r.IntN(n-1)
+		if r.IntN(3) > 0 {
+			hops = n - 1
+		}
+		dst := (src + hops) % n
+		net.Flows = append(net.Flows, dataplane.Flow{
+			Size: units.Bytes(100+r.IntN(900)) * units.KB, Src: uint16(src), Dst: uint16(dst), Class: 1, Pinned: true,
+			Start: units.Time(r.IntN(100)) * units.Microsecond,
+		})
+		for at := dst; at != src; at = (at + n - 1) % n {
+			net.Tables[n+at].Pinned[uint32(i)<<1|1] = conformance.RingPrev
+		}
+	}
+	for i := range net.Graph.Links {
+		if l := &net.Graph.Links[i]; l.A < n && r.IntN(2) == 0 {
+			l.Rate = []units.Rate{25, 40, 100}[r.IntN(3)] * units.Gbps
+		}
+	}
+	stuck := make([][]units.Interval, n)
+	for range r.IntN(4) {
+		from := units.Time(r.IntN(500)) * units.Microsecond
+		stuck[r.IntN(n)] = []units.Interval{{From: from, To: from + units.Time(50+r.IntN(1000))*units.Microsecond}}
+	}
+	net.Receive = func(node int) dataplane.ReceiveSpec { return dataplane.ReceiveSpec{Stuck: stuck[node]} }
+	name := fmt.Sprintf("seed %d, ring of %d, %d flows", seed, n, len(net.Flows))
+	if r.IntN(2) == 0 {
+		name += ", DSH"
+		e, _ := flowctl.Schemes.Get("dsh")
+		p := e.Params().(*flowctl.DSHParams)
+		p.Headroom = link.Headroom{Rule: link.RuleExact}
+		scheme, _ := e.New(p)
+		net.Flow = func(int, int) flowctl.Scheme { return scheme }
+	}
+	e, _ := deadlock.Handlers.Get("roundabout")
+	p := e.Params().(*deadlock.RoundaboutParams)
+	// One MTU to 2 BDP: 1 us at 100 Gbps are 12.5 KB there and 12.5 KB back.
+	p.Redundant = []units.Bytes{1048, 12500, 25000, 50000}[r.IntN(4)]
+	net.Until, net.Linger = 200*units.Millisecond, 200*units.Microsecond
+	return net, p, name
+}
+
+func testRandomLoops(t *testing.T, from, to uint64) {
+	deadlocks, rounds, given := 0, 0, 0
+	for seed := from; seed < to; seed++ {
+		net, p, name := randomLoop(seed)
+		r, said := withHandler(net, "roundabout", p)
+		if err := promises(r); err != nil {
+			t.Errorf("%s: %v", name, err)
+		}
+		deadlocks += count(said, deadlock.Confirmed)
+		rounds += count(said, deadlock.RoundBegun)
+		given += count(said, deadlock.GivenUp)
+	}
+	t.Logf("%d deadlocks, switches took part in %d rounds, %d were given up", deadlocks, rounds, given)
+	if deadlocks == 0 {
+		t.Error("nothing deadlocks")
+	}
+}
+
+func TestRoundaboutRandomLoops(t *testing.T) { testRandomLoops(t, 0, 100) }
