@@ -29,6 +29,7 @@ type raRound struct {
 	allowed   uint64 // by the downstream, in all
 	spent     uint64
 	cell      units.Bytes // of the downstream
+	floor     units.Bytes // of the shared segment, what stays free: replies live on it
 	owed      units.Bytes // freed, but nothing could be set aside for it yet
 	missed    []bool      // by exit port: a frame rode on because it was paused
 	waiting   bool        // an OpCheck waits for the barrier
@@ -58,7 +59,7 @@ func (h *roundabout) own(p *packet.Packet) bool {
 func (h *roundabout) begin(now units.Time) {
 	l, r := h.lock, &h.round
 	clear(r.missed)
-	*r = raRound{on: true, t: l.t, serial: l.serial, in: l.in, out: l.out, class: l.class, missed: r.missed, nodes: r.nodes[:0], moved: now, cell: 1}
+	*r = raRound{on: true, t: l.t, serial: l.serial, in: l.in, out: l.out, class: l.class, missed: r.missed, nodes: r.nodes[:0], moved: now, cell: 1, floor: h.s.View().SharedSize() / 16}
 	if r.lead = l.t.Sid == h.s.Node() && h.lead.on && h.lead.serial == l.serial; r.lead {
 		r.nodes = append(r.nodes, h.lead.nodes...)
 	}
@@ -97,11 +98,10 @@ func (h *roundabout) unused(in int, class uint8) units.Bytes {
 	return h.s.Headroom(in)/queues - v.In(in, class, mmu.Headroom)
 }
 
-// grant sets aside what is owed and tells the upstream when that is worth a frame. A part
-// of the shared segment stays free: replies live on it.
+// grant sets aside what is owed and tells the upstream when that is worth a frame.
 func (h *roundabout) grant(now units.Time) {
 	r := &h.round
-	spare := h.s.View().SharedFree() - h.s.View().SharedSize()/16
+	spare := h.s.View().SharedFree() - r.floor
 	for b := min(r.owed, spare); b > 0; b /= 2 {
 		if h.s.SetAside(b, mmu.Shared) {
 			r.owed -= b
@@ -214,7 +214,7 @@ func (h *roundabout) reuse(now units.Time, in int, b units.Bytes, from mmu.Segme
 	r := &h.round
 	switch {
 	case b == 0:
-	case !h.s.SetAside(b, from):
+	case from == mmu.Shared && h.s.View().SharedFree()-b < r.floor || !h.s.SetAside(b, from):
 		r.owed += b
 	default:
 		r.granted += uint64(b)

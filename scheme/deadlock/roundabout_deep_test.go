@@ -1,0 +1,11 @@
+//go:build deep
+
+package deadlock_test
+
+import (
+	"testing"
+
+	"github.com/xoff-net/xoff/internal/deep"
+)
+
+func TestDeepRoundaboutRandomLoops(t *testing.T) { testRandomLoops(t, 100, 100+uint64(deep.Cases(1000))) }
