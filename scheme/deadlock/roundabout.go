@@ -17,12 +17,13 @@ type RoundaboutParams struct {
 	Rounds    int         `yaml:"rounds" doc:"rounds for one deadlock at most; then it is left to others"`
 	Look      units.Time  `yaml:"look" doc:"how often queues that wait are looked at, besides at each pause and resume"`
 	Retry     units.Time  `yaml:"retry" doc:"after how long a coordinator that got no answer asks again"`
+	Mixed     units.Time  `yaml:"mixed" doc:"a queue that waits for several paused queues, none of which holds enough of it, is taken for stuck after so long"`
 	Timeout   units.Time  `yaml:"timeout" doc:"a round in which nothing moves for so long is given up"`
 }
 
 func defaultRoundabout() any {
 	return &RoundaboutParams{
-		Resolve: true, Redundant: 25 * units.KB, Rounds: 1000, Look: 2 * units.Microsecond, Retry: 50 * units.Microsecond, Timeout: 2 * units.Millisecond,
+		Resolve: true, Redundant: 25 * units.KB, Rounds: 1000, Look: 2 * units.Microsecond, Retry: 50 * units.Microsecond, Mixed: 50 * units.Microsecond, Timeout: 2 * units.Millisecond,
 	}
 }
 
@@ -30,6 +31,9 @@ func defaultRoundabout() any {
 type raQueue struct {
 	e   Election // of the ingress queue
 	reg Tuple    // R of the egress queue: what its last PAUSE said
+	// mixed is since when all that the ingress queue needs waits for several egresses;
+	// Never: it does not.
+	mixed units.Time
 }
 
 // roundabout is Roundabout at one switch. This file is detection, section III: it feeds
@@ -62,6 +66,8 @@ func newRoundabout(params any, s Switch) (Handler, error) {
 		return nil, fmt.Errorf("look is %s; allowed: more than 0s", p.Look)
 	case p.Retry <= 0:
 		return nil, fmt.Errorf("retry is %s; allowed: more than 0s", p.Retry)
+	case p.Mixed <= 0:
+		return nil, fmt.Errorf("mixed is %s; allowed: more than 0s", p.Mixed)
 	case p.Timeout <= 0:
 		return nil, fmt.Errorf("timeout is %s; allowed: more than 0s", p.Timeout)
 	case p.Rounds < 1:
@@ -71,7 +77,7 @@ func newRoundabout(params any, s Switch) (Handler, error) {
 	}
 	h := &roundabout{s: s, params: *p, queues: make([]raQueue, s.Ports()*mmu.Classes), off: make([]uint8, s.Ports())}
 	for i := range h.queues {
-		h.queues[i].e = NewElection(s.Node(), uint16(i))
+		h.queues[i] = raQueue{e: NewElection(s.Node(), uint16(i)), mixed: units.Never}
 	}
 	for c := range uint8(mmu.Classes) {
 		if s.View().Kind(c) == mmu.Lossless {
@@ -100,38 +106,48 @@ func (h *roundabout) at(port int, class uint8) *raQueue {
 // while an egress queue is paused: it keeps Xon or more for that, or everything that is
 // left of it. A queue whose port is paused as a whole waits for all classes.
 func (h *roundabout) stuckOn(now units.Time, in int, class uint8, out int, of uint8) bool {
-	if h.s.BlockedClasses(out)>>of&1 == 0 {
+	if h.s.BlockedClasses(out)>>of&1 == 0 || class != of && !h.s.WholePort(in) {
 		return false
 	}
+	waits := h.s.View().Pair(in, out, of).Bytes
+	return waits > 0 && (h.enough(now, in, class, waits) || now-h.at(in, class).mixed >= h.params.Mixed)
+}
+
+// enough reports whether a queue stays OFF as long as so much of it waits.
+func (h *roundabout) enough(now units.Time, in int, class uint8, waits units.Bytes) bool {
 	v := h.s.View()
-	waits := v.Pair(in, out, of).Bytes
-	if waits == 0 {
-		return false
-	}
 	all, times := v.Ingress(in, class), units.Bytes(1)
 	if h.s.WholePort(in) {
 		all, times = v.IngressPort(in, h.lossless), units.Bytes(bits.OnesCount8(h.lossless))
-	} else if class != of {
-		return false
 	}
 	_, xoff := h.s.Level(now, in, class)
 	return waits == all.Total() || waits-all.Private >= times*xoff
 }
 
-// stuck lists what holds an ingress queue.
+// stuck lists what holds an ingress queue. Several egresses may hold it together, of
+// which each alone would not: to be sure one would have to know whether all of them stay
+// paused, so time decides.
 func (h *roundabout) stuck(now units.Time, in int, class uint8) []Heard {
 	h.heard = h.heard[:0]
-	of := uint8(1) << class
+	q, of := h.at(in, class), uint8(1)<<class
 	if h.s.WholePort(in) {
 		of = h.lossless
 	}
+	sum := units.Bytes(0)
 	for out := range h.off {
 		for m := h.s.BlockedClasses(out) & of; m != 0; m &= m - 1 {
 			c := uint8(bits.TrailingZeros8(m))
+			sum += h.s.View().Pair(in, out, c).Bytes
 			if h.stuckOn(now, in, class, out, c) {
 				h.heard = append(h.heard, Heard{uint16(out*mmu.Classes + int(c)), h.at(out, c).reg})
 			}
 		}
+	}
+	switch {
+	case sum == 0 || !h.enough(now, in, class, sum):
+		q.mixed = units.Never
+	case q.mixed == units.Never:
+		q.mixed = now
 	}
 	return h.heard
 }
