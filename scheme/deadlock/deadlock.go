@@ -196,6 +196,14 @@ var Handlers = registry.NewTable("deadlock",
 		},
 	},
 	registry.Entry[New]{
+		Name: "loop-breaker", Colour: "green", Doc: "Loop Breaker: periodic probes of the control plane; frames of a loop move to other ports",
+		Paper: "Shpiner et al., HotNets 2016", Params: defaultBreaker, New: newBreaker(false), Events: breakerEvents,
+	},
+	registry.Entry[New]{
+		Name: "deadlock-breaker", Colour: "purple", Doc: "Deadlock Breaker: periodic probes of the control plane; buffers of a loop grow",
+		Paper: "Shpiner et al., HotNets 2016", Params: defaultBreaker, New: newBreaker(true), Events: breakerEvents,
+	},
+	registry.Entry[New]{
 		Name: "itsy", Colour: "orange", Doc: "ITSY: the tag of the queue that paused first comes back to it; frames are dropped, or its buffer grows",
 		Paper: "Wu and Ng, INFOCOM 2022", Params: defaultITSY, New: newITSY,
 		Events: []registry.Shown{
@@ -207,3 +215,11 @@ var Handlers = registry.NewTable("deadlock",
 		},
 	},
 )
+
+var breakerEvents = []registry.Shown{
+	{Name: Suspected, Doc: "an egress queue was paused for a period"},
+	{Name: Detected, Doc: "the probe of a queue came back; the number is its length in words"},
+	{Name: RoundBegun, Doc: "the loop is being broken"},
+	{Name: RoundEnded, Doc: "it was; the number is the frames that were moved, or the queues that grew"},
+	{Name: GivenUp, Doc: "no frame had another way, or there was no buffer"},
+}

@@ -1,0 +1,220 @@
+package deadlock
+
+import (
+	"fmt"
+	"math/bits"
+	"slices"
+
+	"github.com/xoff-net/xoff/base/mmu"
+	"github.com/xoff-net/xoff/base/packet"
+	"github.com/xoff-net/xoff/base/units"
+)
+
+// BreakerParams are the parameters of Loop Breaker and Deadlock Breaker.
+type BreakerParams struct {
+	Period  units.Time `yaml:"period" doc:"how often the control plane looks at ports; one that is paused for a whole period, with frames, is suspected"`
+	Latency units.Time `yaml:"latency" doc:"of the control plane: from the arrival of a probe, or the end of a period, until something is done"`
+}
+
+func defaultBreaker() any {
+	return &BreakerParams{Period: units.Millisecond, Latency: 100 * units.Microsecond}
+}
+
+// breakerProbe is a probe that waits for the control plane.
+type breakerProbe struct {
+	at   units.Time
+	port int
+	ext  []uint64
+}
+
+// breaker is what Loop Breaker and Deadlock Breaker have in common (Shpiner et al.,
+// HotNets 2016): ports that are paused for a period send a probe with an id of their own
+// against the flow of data. Each switch passes on the smallest that it saw in a period;
+// the one that comes back has found a loop. Everything happens in the control plane.
+type breaker struct {
+	credits
+	params  BreakerParams
+	path    bool         // Deadlock Breaker: probes carry their path, and buffers on it grow
+	since   []units.Time // by egress queue: begin of its pause
+	least   []uint64     // by egress queue: the smallest id of this period
+	waiting []breakerProbe
+	timers  struct{ period, latency int }
+	held    int
+}
+
+func newBreaker(path bool) New {
+	return func(params any, s Switch) (Handler, error) {
+		p := params.(*BreakerParams)
+		switch {
+		case p.Period <= 0:
+			return nil, fmt.Errorf("period is %s; allowed: more than 0s", p.Period)
+		case p.Latency <= 0 || p.Latency > p.Period:
+			return nil, fmt.Errorf("latency is %s; allowed: more than 0s, at most the period, %s", p.Latency, p.Period)
+		}
+		b := &breaker{credits: credits{s, make([]uint8, s.Ports())}, params: *p, path: path}
+		b.since, b.least = make([]units.Time, s.Ports()*mmu.Classes), make([]uint64, s.Ports()*mmu.Classes)
+		b.timers.period, b.timers.latency = 0, s.NewTimer()
+		return b, nil
+	}
+}
+
+// NeedsPairs implements Pairs.
+func (*breaker) NeedsPairs() {}
+
+// Patience implements Patient: a pause just after a look, and one hop per period of latency.
+func (b *breaker) Patience() units.Time { return 2*b.params.Period + 16*b.params.Latency }
+
+// Blocked implements Handler.
+func (b *breaker) Blocked(now units.Time, port int, from, to uint8) {
+	for m := from ^ to; m != 0; m &= m - 1 {
+		b.since[port*mmu.Classes+bits.TrailingZeros8(m)] = now
+	}
+	switch {
+	case from == 0 && to != 0:
+		b.held++
+		b.next(now)
+	case from != 0 && to == 0:
+		b.held--
+	}
+}
+
+// next plans the end of the period: at multiples of it, with the latency on top.
+func (b *breaker) next(now units.Time) {
+	b.s.WakeAt(b.timers.period, now-now%b.params.Period+b.params.Period+b.params.Latency)
+}
+
+// stuck reports whether an egress queue was paused for the whole period that has ended.
+func (b *breaker) stuck(now units.Time, port int, class uint8) bool {
+	ended := now - b.params.Latency
+	return b.s.BlockedClasses(port)>>class&1 != 0 && b.s.Head(port, class) != nil && ended-b.since[port*mmu.Classes+int(class)] >= b.params.Period
+}
+
+// Wake implements Handler.
+func (b *breaker) Wake(now units.Time, timer int) {
+	if timer == b.timers.latency {
+		b.work(now)
+		return
+	}
+	clear(b.least)
+	for port := range b.armed {
+		for m := b.s.BlockedClasses(port); m != 0; m &= m - 1 {
+			if class := uint8(bits.TrailingZeros8(m)); b.stuck(now, port, class) {
+				id := b.id(port, class)
+				b.s.Report(now, Suspected, port, int(class), 0)
+				b.least[port*mmu.Classes+int(class)] = id
+				b.forward(now, port, class, []uint64{id})
+			}
+		}
+	}
+	if b.held > 0 {
+		b.next(now)
+	}
+}
+
+// id of an egress queue, unlike that of any other.
+func (b *breaker) id(port int, class uint8) uint64 {
+	return 1 + uint64(b.s.Node())<<16 + uint64(port*mmu.Classes+int(class))
+}
+
+// forward sends a probe to the upstreams of the ingress queues that wait for an egress.
+// Its words: the id with the class on top, then, with a path, what it passed.
+func (b *breaker) forward(now units.Time, out int, class uint8, words []uint64) {
+	for in := range b.armed {
+		if b.s.PausedClasses(in)>>class&1 == 0 || b.s.View().Pair(in, out, class).Packets == 0 {
+			continue
+		}
+		ext := packet.Ext{words[0]&(1<<40-1) | uint64(class)<<40}
+		ext = append(ext, words[1:]...)
+		if b.path {
+			ext = append(ext, uint64(b.s.Node())<<32|uint64(in)<<16|uint64(out))
+		}
+		if len(ext) > maxNodes {
+			return
+		}
+		f := packet.Packet{Size: max(uint16(packet.PFCSize), uint16(18+8*len(ext))), Meta: packet.MakeMeta(packet.Loop, 0)}
+		b.s.Send(now, in, &f, ext)
+	}
+}
+
+// Control implements Handler: a credit, or a probe, which the control plane sees later.
+func (b *breaker) Control(now units.Time, port int, f *packet.Packet, ext packet.Ext) {
+	if f.Kind() != packet.Loop || len(ext) == 0 || b.take(now, port, ext) {
+		return
+	}
+	if ext[0]>>43 != 0 || len(ext) > 1 && !b.path {
+		return // not a probe of this kind
+	}
+	b.waiting = append(b.waiting, breakerProbe{now + b.params.Latency, port, slices.Clone(ext)})
+	b.s.WakeAt(b.timers.latency, b.waiting[0].at)
+}
+
+// work lets the control plane see the probes whose time has come.
+func (b *breaker) work(now units.Time) {
+	for len(b.waiting) > 0 && b.waiting[0].at <= now {
+		p := b.waiting[0]
+		b.waiting = b.waiting[1:]
+		b.probe(now, p.port, uint8(p.ext[0]>>40)&7, p.ext)
+	}
+	if len(b.waiting) > 0 {
+		b.s.WakeAt(b.timers.latency, b.waiting[0].at)
+	}
+}
+
+// probe takes a probe that came by an egress.
+func (b *breaker) probe(now units.Time, out int, class uint8, ext []uint64) {
+	if b.s.BlockedClasses(out)>>class&1 == 0 {
+		return
+	}
+	id, least := ext[0]&(1<<40-1), &b.least[out*mmu.Classes+int(class)]
+	switch {
+	case id == b.id(out, class):
+		b.s.Report(now, Detected, out, int(class), int64(len(ext)))
+		b.resolve(now, out, class, ext)
+	case *least == 0 || id < *least:
+		*least = id
+		b.forward(now, out, class, ext)
+	}
+}
+
+// resolve breaks a loop: frames move to other ports, or a buffer grows.
+func (b *breaker) resolve(now units.Time, out int, class uint8, _ []uint64) {
+	b.s.Report(now, RoundBegun, out, int(class), 0)
+	done := 0
+	if b.path {
+		for in := range b.armed {
+			if b.s.PausedClasses(in)>>class&1 != 0 {
+				waits := b.s.View().Pair(in, out, class).Bytes
+				if waits > 0 && b.grow(now, in, class, waits) > 0 {
+					done++
+				}
+			}
+		}
+	} else {
+		done = b.reroute(now, out, class)
+	}
+	if done == 0 {
+		b.s.Report(now, GivenUp, out, int(class), 0)
+		return
+	}
+	b.s.Report(now, RoundEnded, out, int(class), int64(done))
+}
+
+// reroute moves the frames of an egress queue to other ports that lead to where they go,
+// the first that is not paused. What has no other way stays.
+func (b *breaker) reroute(now units.Time, out int, class uint8) (moved int) {
+	for to := range b.armed {
+		if to == out || b.s.BlockedClasses(to)>>class&1 != 0 {
+			continue
+		}
+		moved += b.s.Requeue(now, out, class, to, func(p *packet.Packet) bool {
+			return slices.Contains(b.s.Choices(p), uint16(to))
+		})
+	}
+	return moved
+}
+
+// Paused implements Handler.
+func (b *breaker) Paused(_ units.Time, port int, _, to uint8) { b.paused(port, to) }
+
+// OnPFC implements Handler.
+func (b *breaker) OnPFC(_ units.Time, _ int, _ *packet.Packet, ext packet.Ext) packet.Ext { return ext }

@@ -1,0 +1,65 @@
+package deadlock_test
+
+import (
+	"testing"
+
+	"github.com/xoff-net/xoff/base/probe"
+	"github.com/xoff-net/xoff/base/units"
+	"github.com/xoff-net/xoff/conformance"
+	"github.com/xoff-net/xoff/scheme/deadlock"
+	"github.com/xoff-net/xoff/scheme/route"
+)
+
+var quickBreaker = &deadlock.BreakerParams{Period: 100 * units.Microsecond, Latency: 10 * units.Microsecond}
+
+// A ring of three closes within 20 us of its start. Its ports have been paused for a
+// period of 100 us at 200 us; probes leave 10 us of latency later and take three hops with
+// a latency each: detected between 240 us and 250 us. Several switches trigger it, and one
+// id wins.
+func TestBreakersDetect(t *testing.T) {
+	for _, name := range []string{"loop-breaker", "deadlock-breaker"} {
+		net := conformance.Ring(3, 2, units.MB)
+		net.Until = 290 * units.Microsecond
+		_, said := withHandler(net, name, quickBreaker)
+		if n := count(said, deadlock.Detected); n != 1 {
+			t.Fatalf("%s: %d detected, want 1: %v", name, n, said)
+		}
+		for _, s := range said {
+			if s.event == deadlock.Detected && (s.at < 240*units.Microsecond || s.at > 250*units.Microsecond) {
+				t.Errorf("%s: detected at %s", name, s.at)
+			}
+		}
+	}
+}
+
+// Growing buffers loses nothing and keeps the order, whether or not it is enough.
+func TestDeadlockBreakerIsLossless(t *testing.T) {
+	net := conformance.Ring(4, 3, units.MB)
+	net.Until = 5 * units.Millisecond
+	r, said := withHandler(net, "deadlock-breaker", quickBreaker)
+	if len(r.Broken) != 0 || r.Totals.Drops != [probe.NumReasons]uint64{} || r.Totals.Forced == 0 {
+		t.Errorf("%v, drops %v, %d frames forced", r.Broken, r.Totals.Drops, r.Totals.Forced)
+	}
+	if count(said, deadlock.RoundBegun) == 0 {
+		t.Error("nothing was tried")
+	}
+}
+
+// Frames that may go either way round a ring of four are moved to the other one.
+func TestLoopBreakerReroutes(t *testing.T) {
+	net := conformance.Ring(4, 2, units.MB)
+	for i := range 4 {
+		both := net.Tables[4+i].Add(conformance.RingNext, conformance.RingPrev)
+		net.Tables[4+i].To[(i+2)%4] = both
+		net.Tables[4+i].To[(i+1)%4] = both
+	}
+	net.Router = func(e route.Env) (route.Router, error) {
+		static, _ := route.Routers.Get("static") // the first of them: clockwise
+		return static.New(nil, e)
+	}
+	net.Until = 5 * units.Millisecond
+	r, said := withHandler(net, "loop-breaker", quickBreaker)
+	if len(r.Broken) != 0 || count(said, deadlock.RoundEnded) == 0 {
+		t.Errorf("%v, %d loops broken", r.Broken, count(said, deadlock.RoundEnded))
+	}
+}
