@@ -218,7 +218,7 @@ func (l *Layout) handles(node int, h deadlock.Handler) error {
 		case speaks != flowctl.PFCDialect:
 			return l.OfSwitch(s, strict.Atf("switch.flow_control.name", "deadlock handler %s works on PFC frames, but %s speaks %s; allowed: flow control that pauses with PFC, or deadlock: none", name, s.FlowControl.Name, speaks))
 		case ordered && s.PFC.Coalesce:
-			return l.OfSwitch(s, strict.Atf("switch.pfc.coalesce", "deadlock handler %s must see every change of a pause; allowed: coalesce: false, or another handler", name))
+			return l.OfSwitch(l.SwitchAt(node), strict.Atf("switch.deadlock.name", "%s must see every change of a pause, and pfc.coalesce is true; allowed: with pfc.coalesce: false, or another handler", name))
 		}
 	}
 	return nil
