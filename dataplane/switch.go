@@ -69,6 +69,7 @@ type Switch struct {
 	// handlerTimers are those beyond the first, among the wakes.
 	handlerTimers []int
 	rand          *rand.PCG
+	handlerRand   *rand.PCG // apart, so that a handler changes no marks
 	memory        memory
 	stamps        *stamps     // nil when no flow wants telemetry
 	carried       packet.Ext  // extension of the frame that is being forwarded
@@ -81,7 +82,7 @@ func NewSwitch(spec *SwitchSpec, drv Driver) (*Switch, error) {
 	n := len(spec.Ports)
 	s := &Switch{
 		id: spec.Node, routes: spec.Routes, kinds: spec.Buffer.Kinds, atEnq: spec.AtEnqueue,
-		rand:   rand.NewPCG(spec.Seed, 0),
+		rand:   rand.NewPCG(spec.Seed, 0), handlerRand: rand.NewPCG(spec.Seed, 1),
 		memory: memory{packets: make([]packet.Packet, 1, 64), next: make([]uint32, 1, 64)},
 	}
 	s.node = node{drv: drv, ports: make([]port, n), wakes: newWakes(2*n + 2), fixed: 2*n + 2, sink: spec.Sink,

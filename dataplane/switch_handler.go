@@ -18,8 +18,11 @@ import (
 // Node implements deadlock.Switch.
 func (s *Switch) Node() uint16 { return s.id }
 
+// ToHost implements deadlock.Switch.
+func (s *Switch) ToHost(port int) bool { return s.ports[port].spec.ToHost }
+
 // Rand implements deadlock.Switch.
-func (s *Switch) Rand() *rand.PCG { return s.rand }
+func (s *Switch) Rand() *rand.PCG { return s.handlerRand }
 
 // BlockedClasses implements deadlock.Switch.
 func (s *Switch) BlockedClasses(port int) uint8 { return s.ports[port].pauses.gate }

@@ -23,7 +23,7 @@ func TestRoundaboutLeavesOthersAlone(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			sets := []string{"switch.pfc.coalesce=false", "switch.deadlock=" + handler}
+			sets := []string{"switch.pfc.coalesce=false", "switch.deadlock.name=" + handler}
 			cfg, err := build.Parse(name+".yaml", []byte(e.Text), sets...)
 			if err != nil {
 				t.Fatal(err)

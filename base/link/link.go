@@ -23,6 +23,7 @@ type Port struct {
 	Peer         *PFC   // how the other end speaks PFC; nil: alike
 	Host         bool   // a NIC port
 	Ports        uint16 // of the node that it belongs to; 0: not known
+	ToHost       bool   // a switch port, and the peer is a NIC
 	// Excused is the time from which a dropped lossless frame breaks no promise:
 	// the scheme makes none, or the link has begun to lose what tells the peer to
 	// stop. 0: never.

@@ -110,6 +110,7 @@ func (l *Layout) PortSpec(here, port int) link.Port {
 	if p.Host {
 		return p
 	}
+	p.ToHost = e.To < l.Graph.Hosts
 	p.MTU, p.MTUOut = max(p.MTU, s.MTU), max(p.MTUOut, s.MTU)
 	if e.To >= l.Graph.Hosts {
 		peer := pfcSpec(&l.PortAt(e.To, e.Port).PFC)

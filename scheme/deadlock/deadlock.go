@@ -68,8 +68,12 @@ type Switch interface {
 	// Node is the number of the switch, unlike that of every other: what a
 	// header that travels from switch to switch calls it.
 	Node() uint16
+	// Rand is the random stream of the handler.
 	Rand() *rand.PCG
 	Rate(port int) units.Rate
+
+	// ToHost reports whether the peer of a port is a host, which has no handler.
+	ToHost(port int) bool
 
 	// BlockedClasses and PausedClasses return the current masks of a port.
 	BlockedClasses(port int) uint8

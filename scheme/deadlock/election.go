@@ -1,6 +1,9 @@
 package deadlock
 
-import "cmp"
+import (
+	"cmp"
+	"slices"
+)
 
 // Tuple is a probing message of Roundabout: where it began, the random number that
 // decides between several, and how far it has come (Roundabout section III-A).
@@ -60,10 +63,15 @@ type Election struct {
 	Asking    bool // the own opcode 4 is under way
 	Confirmed bool
 	Round     uint8 // of the own opcode 4
-	Passed    uint8 // round of the last opcode 4 that was relayed
 	Init      Tuple
 	Adv       Tuple
-	Asked     Tuple // of the last opcode 4 that was relayed
+	Passed    [4]Question // the last that were relayed, newest first
+}
+
+// Question is an opcode 4.
+type Question struct {
+	T     Tuple
+	Round uint8
 }
 
 // NewElection returns that of a queue which is ON.
@@ -147,6 +155,13 @@ func (e *Election) Retry() Say {
 	return Say{Ask: e.ask()}
 }
 
+// Retire draws a new number from the upper half: the queue could not do what a
+// coordinator has to, and lets others try.
+func (e *Election) Retire(rand uint32, stuck []Heard) Say {
+	e.Candidate, e.Asking, e.Confirmed = false, false, false
+	return e.Pause(rand|1<<31, stuck)
+}
+
 // Question takes an opcode 4 of a tuple and round that came by an egress on which the
 // queue is stuck, or not. A candidate gives way to a smaller tuple and to no other; a
 // coordinator to none.
@@ -160,10 +175,11 @@ func (e *Election) Question(t Tuple, round uint8, stuck bool) Say {
 		}
 		e.Asking, e.Confirmed = false, true
 		return Say{Confirmed: true}
-	case e.Confirmed || e.Asking && !t.Before(e.Init), t.Same(e.Asked) && round == e.Passed:
+	case e.Confirmed || e.Asking && !t.Before(e.Init), slices.Contains(e.Passed[:], Question{t, round}):
 		return Say{}
 	}
 	e.Asking = false
-	e.Asked, e.Passed = t, round
+	copy(e.Passed[1:], e.Passed[:])
+	e.Passed[0] = Question{t, round}
 	return Say{Relay: true}
 }

@@ -157,8 +157,8 @@ func (m *loopModel) say(s *loopState, i int, y Say, t Tuple, round uint8, fresh 
 			s.q[i].Asking, s.q[i].Confirmed = false, true
 			return true
 		}
-		s.wire[i].put(loopMsg{kind: msgAsk, t: s.q[i].Init, round: s.q[i].Round & 3})
-		s.q[i].Round &= 3
+		s.wire[i].put(loopMsg{kind: msgAsk, t: s.q[i].Init, round: s.q[i].Round & 15})
+		s.q[i].Round &= 15
 	}
 	if y.Relay {
 		s.wire[i].put(loopMsg{kind: msgAsk, t: t, round: round})

@@ -264,7 +264,7 @@ func (h *roundabout) look(now units.Time, in int, class uint8) {
 
 // say does what an Election wants done, but for what belongs to a question.
 func (h *roundabout) say(now units.Time, in int, class uint8, y Say) {
-	if y.Advertise {
+	if y.Advertise && !h.s.ToHost(in) {
 		h.s.Repeat(now, in, 1<<class)
 	}
 	if y.Ask {
@@ -282,6 +282,7 @@ func (h *roundabout) Wake(now units.Time, timer int) {
 	default:
 		h.lookAll(now)
 		h.repay(now)
+		h.askNext(now)
 		if h.held > 0 || slices.ContainsFunc(h.borrows, func(b raBorrow) bool { return b.on }) {
 			h.wake(now)
 		}

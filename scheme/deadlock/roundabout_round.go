@@ -54,15 +54,14 @@ func (h *roundabout) own(p *packet.Packet) bool {
 	return p.Kind() == packet.Barrier && p.Seq == uint32(h.s.Node()) && p.Flow == r.serial && p.Hash == uint32(r.t.Sid)<<16|uint32(r.t.Qid)
 }
 
-// begin starts the round for which the switch is locked. The barrier is at the head of
-// the queue before the first credit is granted.
-func (h *roundabout) begin(now units.Time) {
+// begin starts the round for which the switch is locked, at its coordinator with the
+// nodes of the loop. The barrier is at the head of the queue before the first credit is
+// granted.
+func (h *roundabout) begin(now units.Time, nodes []NodeID) {
 	l, r := h.lock, &h.round
 	clear(r.missed)
 	*r = raRound{on: true, t: l.t, serial: l.serial, in: l.in, out: l.out, class: l.class, missed: r.missed, nodes: r.nodes[:0], moved: now, cell: 1, floor: h.s.View().SharedSize() / 16}
-	if r.lead = l.t.Sid == h.s.Node() && h.lead.on && h.lead.serial == l.serial; r.lead {
-		r.nodes = append(r.nodes, h.lead.nodes...)
-	}
+	r.lead, r.nodes = len(nodes) > 0, append(r.nodes, nodes...)
 	h.lock = raLock{}
 	h.armTable()
 	bit := uint8(1) << r.class
@@ -123,7 +122,7 @@ const worthFrame = 4096
 func (h *roundabout) credit(now units.Time, port int, hdr *Header) {
 	r, l := &h.round, &h.lock
 	if !r.on && l.on && l.built && l.t.Sid == hdr.T.Sid && l.t.Qid == hdr.T.Qid && l.serial == hdr.Round && l.out == port {
-		h.begin(now)
+		h.begin(now, nil)
 	}
 	if !r.same(hdr) || r.out != port || len(hdr.Nodes) != 1 {
 		return

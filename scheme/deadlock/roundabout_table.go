@@ -26,7 +26,7 @@ type raLock struct {
 
 // raLead is the work of a coordinator. A switch leads for one queue at a time.
 type raLead struct {
-	on, sent bool // sent: the table is under way
+	on, told bool // told: that the loop is confirmed was reported
 	in       int
 	class    uint8
 	rounds   int
@@ -77,7 +77,7 @@ func (h *roundabout) overdue(now units.Time) {
 		h.lock = raLock{}
 	}
 	if l := &h.lead; l.on && l.next <= now {
-		l.next, l.sent = now+h.params.Retry, false
+		l.next = now + h.params.Retry
 		e := &h.at(l.in, l.class).e
 		e.Confirmed = false
 		if !h.round.on {
@@ -107,6 +107,9 @@ func (h *roundabout) question(now units.Time, out int, hdr *Header) {
 			if !h.stuckOn(now, in, class, out, hdr.Class) {
 				continue
 			}
+			if slices.ContainsFunc(hdr.Nodes[min(1, len(hdr.Nodes)):], func(n NodeID) bool { return n.Switch == h.s.Node() && int(n.In) == in }) {
+				continue // it goes round in a loop that its candidate is not part of
+			}
 			y := h.at(in, class).e.Question(hdr.T, uint8(hdr.Round), true)
 			switch {
 			case y.Relay && len(hdr.Nodes) < maxNodes:
@@ -129,7 +132,8 @@ func (h *roundabout) confirmed(now units.Time, in int, class uint8, out int, hdr
 	}
 	l.nodes = append(l.nodes[:0], hdr.Nodes...)
 	l.nodes[0].Out = uint16(out)
-	if l.rounds == 0 {
+	if !l.told {
+		l.told = true
 		h.s.Report(now, Confirmed, in, int(class), int64(len(l.nodes)))
 	}
 	if !h.params.Resolve {
@@ -145,7 +149,6 @@ func (h *roundabout) confirmed(now units.Time, in int, class uint8, out int, hdr
 	l.serial = h.serial
 	e := &h.at(in, class).e
 	if h.locks(now, e.Init, l.serial, in, out, class) {
-		l.sent = true
 		h.retryAt(now + h.params.Retry)
 		h.pass(now, &Header{Op: OpTable, Class: class, T: e.Init, Round: l.serial, Nodes: l.nodes}, len(l.nodes))
 	}
@@ -167,11 +170,24 @@ func (h *roundabout) tangled(class, back uint8) bool {
 	return false
 }
 
-// giveUp leaves a deadlock to others, until the queue turns ON.
+// giveUp leaves a deadlock to others: another queue of it may find a loop that can be
+// turned, so this one draws a number that hardly wins.
 func (h *roundabout) giveUp(now units.Time) {
-	h.s.Report(now, GivenUp, h.lead.in, int(h.lead.class), int64(h.lead.rounds))
-	h.lead.next = units.Never
+	l := &h.lead
+	h.s.Report(now, GivenUp, l.in, int(l.class), int64(l.rounds))
+	l.on = false
 	h.armTable()
+	h.say(now, l.in, l.class, h.at(l.in, l.class).e.Retire(uint32(h.s.Rand().Uint64()), h.stuck(now, l.in, l.class)))
+}
+
+// askNext lets another candidate of the switch ask, when the one before has done.
+func (h *roundabout) askNext(now units.Time) {
+	for in, off := range h.off {
+		for m := off; m != 0 && !h.lead.on && !h.round.on; m &= m - 1 {
+			class := uint8(bits.TrailingZeros8(m))
+			h.say(now, in, class, h.at(in, class).e.Retry())
+		}
+	}
 }
 
 // locks takes the lock of the switch for a loop, if it can be had.
@@ -211,7 +227,7 @@ func (h *roundabout) table(now units.Time, port int, hdr *Header) {
 	built := hdr.Flags&raBuilt != 0
 	switch {
 	case at == 0 && mine && built:
-		h.begin(now)
+		h.begin(now, hdr.Nodes)
 	case at == 0 && mine:
 		l.built = true
 		l.until = now + 4*h.params.Retry
