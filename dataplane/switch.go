@@ -82,7 +82,7 @@ func NewSwitch(spec *SwitchSpec, drv Driver) (*Switch, error) {
 	n := len(spec.Ports)
 	s := &Switch{
 		id: spec.Node, routes: spec.Routes, kinds: spec.Buffer.Kinds, atEnq: spec.AtEnqueue,
-		rand:   rand.NewPCG(spec.Seed, 0), handlerRand: rand.NewPCG(spec.Seed, 1),
+		rand: rand.NewPCG(spec.Seed, 0), handlerRand: rand.NewPCG(spec.Seed, 1),
 		memory: memory{packets: make([]packet.Packet, 1, 64), next: make([]uint32, 1, 64)},
 	}
 	s.node = node{drv: drv, ports: make([]port, n), wakes: newWakes(2*n + 2), fixed: 2*n + 2, sink: spec.Sink,

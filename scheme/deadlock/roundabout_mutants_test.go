@@ -118,7 +118,7 @@ func TestRoundaboutMutants(t *testing.T) {
 		caught := false
 		for seed := uint64(0); seed < 60 && !caught; seed++ {
 			net, p, _ := randomLoop(seed)
-			net.PFC.Ordered, net.Until = true, 20*units.Millisecond
+			net.PFC.Ordered, net.Until = true, 100*units.Millisecond
 			net.Deadlock = func(_ int, s deadlock.Switch) (deadlock.Handler, error) {
 				h, err := e.New(p, mutantSwitch{s, how})
 				return &mutantHandler{Handler: h, hook: h.(deadlock.Hook), how: how, first: make(map[int]bool)}, err
