@@ -115,7 +115,7 @@ func (n *Network) portSpec(l topo.Link, node int) link.Port {
 	return link.Port{
 		Rate: l.Rate, DelayIn: l.Delay, DelayOut: l.Delay, MTU: bigPayload + header, MinFrame: header + 1,
 		WireOverhead: n.Overhead, Cell: n.Cell, Lossless: n.lossless(), PFC: n.PFC, Host: node < n.Graph.Hosts,
-		Ports: uint16(n.Graph.Ports()[node]),
+		Ports:  uint16(n.Graph.Ports()[node]),
 		ToHost: node >= n.Graph.Hosts && min(l.A, l.B) < n.Graph.Hosts,
 	}
 }
