@@ -24,6 +24,11 @@ var functions = []function{
 		// and 3 of DSH reserve, and its share of the buffer.
 		name: "chips", measures: []string{"buffer_time_ps", "headroom_bytes", "headroom_share"}, at: chips,
 	},
+	{
+		// What lossless and lossy queues hold in SONiC's pools, and their thresholds.
+		name: "sonic_shares", measures: []string{"lossy_held", "lossless_held", "drop_threshold", "pfc_threshold"},
+		values: []string{"ingress", "lossy", "alpha", "alpha_lossy", "lossless_queues", "lossy_queues"}, at: sonicShares,
+	},
 }
 
 func functionNames() []string {
