@@ -22,7 +22,13 @@ import (
 func (a *app) print(done *run.Result, bySize bool) error {
 	b, s := done.Built, done.Summary
 	if a.json {
-		return s.Write(a.out)
+		if len(done.Expected) == 0 {
+			return s.Write(a.out)
+		}
+		return a.printJSON(struct {
+			*metrics.Summary
+			Expected []run.Expected `json:"expected"`
+		}{s, done.Expected})
 	}
 	if a.quiet {
 		return nil

@@ -47,7 +47,7 @@ func parseValue(name, text string) (float64, error) {
 	case isTime(name):
 		t, err := units.ParseTime(text)
 		if err != nil {
-			return 0, wrong("a time such as 200us")
+			return 0, wrong("a time such as 200us, at most " + units.MaxTime.String())
 		}
 		return float64(t), nil
 	case strings.HasSuffix(name, "_bytes"):
@@ -115,6 +115,17 @@ var growing = func() []string {
 	}
 	return list
 }()
+
+// Exact prints a value of a metric with all its digits.
+func Exact(name string, v float64) string {
+	switch {
+	case isTime(name):
+		return units.Time(v).String()
+	case strings.HasSuffix(name, "_bytes"):
+		return units.Bytes(v).String()
+	}
+	return Format(name, v)
+}
 
 // Find returns the number of a summary that has a name; false: there is none, such as a
 // percentile of no flows.

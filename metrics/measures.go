@@ -106,6 +106,7 @@ func FullNames(names, known []string) ([]string, error) {
 	}
 	var list []string
 	for _, n := range names {
+		n = strings.ReplaceAll(n, "p99.9", "p99_9") // as heads of columns have it
 		i := slices.Index(known, n)
 		if i < 0 {
 			i = slices.Index(titles, n)

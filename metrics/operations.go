@@ -130,7 +130,10 @@ func (o *Outcome) follow(p *operation, flow int32) {
 	lost := units.Time(-1)
 	for k, f := range chain {
 		i := int(f)
-		took := o.until(i) - o.start(i)
+		took, done := o.fct(i) // the ideal runs to the last ACK, too
+		if !done {
+			took = o.End - o.start(i)
+		}
 		if l := max(0, took-o.Ideal[i]); l >= lost { // of equal ones the first in time
 			lost, p.straggler, p.slow, p.took, p.ideal = l, f, len(chain)-k, took, o.Ideal[i]
 		}
@@ -224,7 +227,7 @@ func (o *Outcome) operationColumns() []probe.Column {
 		{Name: "completion_ps", May: true, Doc: "end_ps - start_ps; null: unfinished"},
 		{Name: "steps", May: true, Doc: "flows of the chain that ended last, each of which waited for the one before; null: not started"},
 		{Name: "slowest_step", May: true, Doc: "of these the one that lost most time against an empty network, from 1"},
-		{Name: "slowest_took_ps", May: true, Doc: "from its start to its delivery, or to the end of the run"},
+		{Name: "slowest_took_ps", May: true, Doc: "from its start to its last ACK, or to the end of the run"},
 		{Name: "slowest_ideal_ps", May: true, Doc: "completion time of that flow in an empty network"},
 		{Name: "straggler", Type: probe.Text, May: true, Texts: o.Hosts, Doc: "host that sent it"},
 		{Name: "straggler_to", Type: probe.Text, May: true, Texts: o.Hosts, Doc: "host that it was sent to"},

@@ -149,10 +149,11 @@ func (o *Outcome) links() []Links {
 	return list
 }
 
-// utilisation is the share of the time of the run that bytes took of a wire.
+// utilisation is the share of the time of the run that bytes took of a wire. A frame
+// that is being sent at the end counts as a whole: no more than all of the time.
 func (o *Outcome) utilisation(rate units.Rate, sent units.Bytes) float64 {
 	if o.End <= 0 || rate <= 0 {
 		return 0
 	}
-	return bps(sent, o.End) / float64(rate)
+	return min(1, bps(sent, o.End)/float64(rate))
 }

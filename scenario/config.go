@@ -252,6 +252,9 @@ type Measure struct {
 	To   units.Time `yaml:"to" follows:"run.arrivals" doc:"flows that start from then on do not count"`
 }
 
+// Example shows the keys where something else was written.
+func (*Measure) Example(string, string) string { return "{from: 0s, to: 1ms}" }
+
 // Stop ends a run.
 type Stop struct {
 	When     string     `yaml:"when" allowed:"measured_flows_done,all_flows_done,time" doc:"what must have happened"`

@@ -51,6 +51,9 @@ type Plan struct {
 	Names []string // of the workloads that a trace holds; nil: the flows are the generator's own
 	// Transports are how flows of these are carried, by name; nil: all alike.
 	Transports map[string]string
+	// Endless are the workloads whose flows are meant to outlast the run, by name; those
+	// of the generator's own are "".
+	Endless []string
 }
 
 // add appends a flow and returns its index.

@@ -156,7 +156,7 @@ func (g *LongLived) Check(e *Env) (float64, error) {
 
 // Generate implements Generator.
 func (g *LongLived) Generate(e *Env) (*Plan, error) {
-	p := &Plan{}
+	p := &Plan{Endless: []string{""}}
 	for _, src := range e.Pairs.From {
 		size := g.Size
 		if size == 0 {

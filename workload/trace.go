@@ -20,6 +20,7 @@ type Trace struct {
 	Format     string            `yaml:"format" doc:"auto | csv | hpcc"`
 	Workloads  []string          `yaml:"workloads,omitempty" doc:"names in the file, in the order of summaries; default: as they appear"`
 	Transports map[string]string `yaml:"transports,omitempty" doc:"of hosts, by name of the workload in the file"`
+	Endless    []string          `yaml:"endless,omitempty" doc:"workloads in the file whose flows are meant to outlast the run"`
 }
 
 // Uses implements Generator.
@@ -68,7 +69,7 @@ const MaxTraceFlows = 50_000_000
 // ReadTrace reads a trace.
 func ReadTrace(e *Env, g *Trace, r io.Reader) (*Plan, error) {
 	in := bufio.NewReaderSize(r, 1<<16)
-	t := &traceReader{env: e, name: g.Path, plan: &Plan{Names: slices.Clone(g.Workloads), Transports: g.Transports},
+	t := &traceReader{env: e, name: g.Path, plan: &Plan{Names: slices.Clone(g.Workloads), Transports: g.Transports, Endless: g.Endless},
 		fixed: len(g.Workloads) > 0, names: map[string]int32{}, hosts: map[string]int32{}}
 	for i, name := range g.Workloads {
 		t.names[name] = int32(i)

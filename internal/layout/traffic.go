@@ -1,6 +1,7 @@
 package layout
 
 import (
+	"cmp"
 	"slices"
 	"sort"
 	"strconv"
@@ -20,6 +21,7 @@ type Traffic struct {
 	Origin    []int32          // of each flow: index of its workload
 	Groups    []int32          // of each flow: burst of an incast, -1 otherwise
 	Ways      []Way            // routes of single flows
+	Endless   []string         // workloads whose flows are meant to outlast the run
 }
 
 // Traffic generates the flows of every workload and puts them in order of their
@@ -55,6 +57,9 @@ func (l *Layout) Traffic() (*Traffic, error) {
 		}
 		for _, n := range names {
 			origins[i] = append(origins[i], t.named(n))
+		}
+		for _, n := range p.Endless {
+			t.Endless = append(t.Endless, cmp.Or(n, l.Config.Workload[i].Name))
 		}
 	}
 	order := flowOrder(plans, begin, total)

@@ -126,6 +126,7 @@ func groupOf(metric string, variants []*Variant) string {
 func usual(names []string) []string {
 	whole := []string{
 		"flows.finished", "flows.unfinished", "fct_ps.mean", "fct_ps.p50", "fct_ps.p99", "slowdown.mean", "slowdown.p50", "slowdown.p99",
+		"operations.completion_ps.mean", "operations.completion_ps.p99", "throughput.goodput_bps", "throughput.flow_goodput_bps.p50",
 		"pauses.pauses", "pauses.blocked_ps", "drops.lossless", "drops.overflow", "transport.retransmissions",
 		"buffer.peak_bytes", "buffer.peak_headroom_bytes",
 	}

@@ -10,7 +10,7 @@ import (
 // DefaultMetrics are the columns of a sweep's table.
 var DefaultMetrics = []string{
 	"flows.finished", "flows.unfinished", "fct_ps.p50", "fct_ps.p99", "slowdown.p50", "slowdown.p99",
-	"pauses.pauses", "drops.lossless", "buffer.peak_bytes",
+	"operations.completion_ps.p99", "throughput.goodput_bps", "pauses.pauses", "drops.lossless", "buffer.peak_bytes",
 }
 
 // Candidates lists the metrics that results of a scenario file, or those in a folder,

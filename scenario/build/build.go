@@ -34,8 +34,9 @@ type Built struct {
 	Expect    []Expectation // what the run must show
 
 	layout  *layout.Layout
-	first   []int32 // of each flow: by whose start it counts; nil: by its own
-	awaited []int32 // flows that the stop rule waits for
+	first   []int32  // of each flow: by whose start it counts; nil: by its own
+	awaited []int32  // flows that the stop rule waits for
+	endless []string // workloads whose flows are meant to outlast the run
 }
 
 // Options are choices of a run that change no result.
@@ -122,6 +123,7 @@ func (b *builder) build() error {
 		return err
 	}
 	out.Flows, out.Waits, out.Workloads, out.Origin, out.Groups = b.Flows, b.Waits, b.Workloads, b.Origin, b.Groups
+	out.endless = b.Endless
 	if err := b.checkAnyFlow(); err != nil {
 		return err
 	}

@@ -101,7 +101,7 @@ func (b *Built) Replay() ([]byte, error) {
 	c := *b.Config
 	c.Workload = []scenario.Workload{{
 		Name: "replay", Generator: "trace",
-		Params: &workload.Trace{Path: TraceFile, Format: "csv", Workloads: b.Workloads, Transports: b.carried()},
+		Params: &workload.Trace{Path: TraceFile, Format: "csv", Workloads: b.Workloads, Transports: b.carried(), Endless: b.endless},
 	}}
 	return c.Marshal()
 }

@@ -69,14 +69,15 @@ func (b *Built) counts(i int) (counts, known bool) {
 	return ok && b.layout.Measured(began), ok
 }
 
-// hopeless marks the flows that cannot be done in time: they are too long, or wait
-// for one that is.
-func (b *builder) hopeless() []bool {
+// outlast marks the flows that are meant to outlast the run and cannot be done in time,
+// and those that wait for one.
+func (b *builder) outlast() []bool {
 	list := make([]bool, len(b.Flows.Flow))
 	atMost := b.Config.Run.Stop.AtMost
 	var bad []uint32 // whose dependents are to be marked
 	for i, f := range b.Flows.Flow {
-		if list[i] = b.out.Ideal[i] > atMost-f.Start; list[i] {
+		list[i] = b.out.Ideal[i] > atMost-f.Start && slices.Contains(b.Endless, b.Workloads[b.Origin[i]])
+		if list[i] {
 			bad = append(bad, uint32(i))
 		}
 	}
@@ -101,18 +102,18 @@ func (b *builder) hopeless() []bool {
 	return list
 }
 
-// done returns the stop rule. A flow that cannot be done in time at all does not
-// hold it up.
+// done returns the stop rule. A flow that is meant to outlast the run does not hold it
+// up.
 func (b *builder) done() func(now units.Time) bool {
 	rule := b.Config.Run.Stop
 	if rule.When == "time" {
 		return nil
 	}
 	all := rule.When == "all_flows_done"
-	hopeless := b.hopeless()
+	outlasts := b.outlast()
 	var left []int32
 	for i := range b.Flows.Flow {
-		if counts, known := b.out.counts(i); (all || counts || !known) && !hopeless[i] {
+		if counts, known := b.out.counts(i); (all || counts || !known) && !outlasts[i] {
 			left = append(left, int32(i))
 		}
 	}

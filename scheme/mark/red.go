@@ -12,7 +12,7 @@ type REDParams struct {
 	KMin units.Bytes `yaml:"kmin" doc:"queue up to which no frame is marked"`
 	KMax units.Bytes `yaml:"kmax" doc:"queue above which every frame is"`
 	PMax float64     `yaml:"pmax" doc:"probability at kmax"`
-	Per  units.Rate  `yaml:"per" doc:"rate for which kmin and kmax are stated; 0bps: do not scale"`
+	Per  units.Rate  `yaml:"per" doc:"rate for which kmin and kmax are stated; 0bps: do not scale, the default where kmin or kmax is given"`
 }
 
 // Stated makes thresholds that a scenario gives count as they stand, whatever

@@ -10,7 +10,7 @@ import (
 // StepParams are the parameters of DCTCP's marking.
 type StepParams struct {
 	K   units.Bytes `yaml:"k" doc:"queue above which every frame is marked"`
-	Per units.Rate  `yaml:"per" doc:"rate for which k is stated; 0bps: do not scale"`
+	Per units.Rate  `yaml:"per" doc:"rate for which k is stated; 0bps: do not scale, the default where k is given"`
 }
 
 // Stated makes thresholds that a scenario gives count as they stand, whatever
