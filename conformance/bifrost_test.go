@@ -289,7 +289,7 @@ func bifrostKeeps(t *testing.T, which []int) {
 		for _, k := range []struct {
 			seen bool
 			n    *int
-		}{{r.Totals.Controls[packet.PFC-packet.PFC].Frames > 20, &paused}, {watch.full > 0, &full}, {2*h.delay%h.slot == 0, &whole}, {h.small, &small}} {
+		}{{r.Totals.Controls[0].Frames > 20, &paused}, {watch.full > 0, &full}, {2*h.delay%h.slot == 0, &whole}, {h.small, &small}} {
 			if k.seen {
 				*k.n++
 			}

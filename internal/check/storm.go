@@ -164,9 +164,7 @@ func (s *stormer) leave(layer int, l *stormLayer) {
 	}
 	towards := make([][]int, len(s.f.homes)) // by home: hosts that send there, perhaps several times
 	for dst := range s.f.hosts {
-		for _, src := range l.to[dst] {
-			towards[s.f.hosts[dst]] = append(towards[s.f.hosts[dst]], src)
-		}
+		towards[s.f.hosts[dst]] = append(towards[s.f.hosts[dst]], l.to[dst]...)
 	}
 	for home := range s.f.homes {
 		s.w.distances(s.f.homes[home])

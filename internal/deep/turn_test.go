@@ -34,7 +34,9 @@ func TestTurnByCommits(t *testing.T) {
 		}
 	}
 	t.Setenv("XOFF_TURN", "") // restores it
-	os.Unsetenv("XOFF_TURN")
+	if err := os.Unsetenv("XOFF_TURN"); err != nil {
+		t.Fatal(err)
+	}
 	t.Setenv("GIT_CEILING_DIRECTORIES", os.TempDir())
 	whole, above, none := t.TempDir(), t.TempDir(), t.TempDir()
 	git(whole, "init", "-q")
