@@ -434,7 +434,8 @@ func (n *NIC) leave(now units.Time, p *port, f *packet.Packet, ext packet.Ext, c
 	if n.watched || p.metered != 0 {
 		n.account(now, p, f, class)
 	}
-	p.take(now, f)
+	p.count(f)
+	p.busy = now + p.txTime(f.Size)
 	n.drv.Transmit(0, f, ext, p.busy)
 }
 

@@ -104,11 +104,8 @@ func (p *port) lost(now units.Time) bool {
 	return true
 }
 
-// take gives the wire to a frame of a class.
-func (p *port) take(now units.Time, f *packet.Packet) {
-	p.sent[f.Class()] += uint64(f.Size) + uint64(p.overhead)
-	p.busy = now + p.txTime(f.Size)
-}
+// count adds a frame that takes the wire to what was sent.
+func (p *port) count(f *packet.Packet) { p.sent[f.Class()] += uint64(f.Size) + uint64(p.overhead) }
 
 // txTime returns how long a frame occupies the wire.
 func (p *port) txTime(size uint16) units.Time {

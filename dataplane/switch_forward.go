@@ -68,7 +68,8 @@ func (s *Switch) Forward(now units.Time, in int, p *packet.Packet) {
 		if s.watched {
 			s.leaves(now, op, p)
 		}
-		op.take(now, p)
+		op.count(p)
+		op.busy = now + op.txTime(p.Size)
 		if s.stamps != nil {
 			s.passStamped(now, op, p)
 		} else {
@@ -314,7 +315,8 @@ func (s *Switch) send(now units.Time, p *port, class uint8, slot uint32) {
 		p.pauses.since[class] = now
 		p.meter.Sent(now, class, units.Bytes(f.Size))
 	}
-	p.take(now, f)
+	p.count(f)
+	p.busy = now + p.txTime(f.Size)
 	if s.stamps != nil {
 		s.stampStored(now, p, f, slot)
 	}
