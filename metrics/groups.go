@@ -37,7 +37,7 @@ func (o *Outcome) groupFlows(s *Summary) {
 	}
 	if o.Grouping.By == "class" {
 		for class := range mmu.Classes {
-			if p := c.part(fmt.Sprintf("class %d", class), every, class, every); p.Measured > 0 {
+			if p := c.part(ClassName(class), every, class, every); p.Measured > 0 {
 				p.Sizes = c.sizes(buckets, every, class)
 				s.Classes = append(s.Classes, p)
 			}
@@ -45,6 +45,9 @@ func (o *Outcome) groupFlows(s *Summary) {
 	}
 	s.Sizes = c.sizes(buckets, every, every)
 }
+
+// ClassName is what the part of a class is called.
+func ClassName(class int) string { return fmt.Sprintf("class %d", class) }
 
 // every stands for all workloads, classes or size buckets.
 const every = -1

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/xoff-net/xoff/base/mmu"
 	"github.com/xoff-net/xoff/internal/strict"
 	"github.com/xoff-net/xoff/metrics"
 	"github.com/xoff-net/xoff/sim"
@@ -11,7 +12,27 @@ import (
 
 // MetricNames returns what the summary of a run will hold.
 func (b *Built) MetricNames() []string {
-	return metrics.MeasureNames(metrics.Measures(b.Outcome(-1, sim.Totals{}, sim.Fabric{}, false).Summarize()))
+	s := b.Outcome(-1, sim.Totals{}, sim.Fabric{}, false).Summarize()
+	if b.Config.Output.GroupBy == "class" {
+		s.Classes = b.usedClasses(s.Sizes)
+	}
+	return metrics.MeasureNames(metrics.Measures(s))
+}
+
+// usedClasses are the classes that flows have. A summary leaves out those without a
+// measured flow, and before the run there is none.
+func (b *Built) usedClasses(sizes []metrics.Part) []metrics.Part {
+	var used [mmu.Classes]bool
+	for i := range b.Flows.Flow {
+		used[b.Flows.Flow[i].Class] = true
+	}
+	var parts []metrics.Part
+	for class, ok := range used {
+		if ok {
+			parts = append(parts, metrics.Part{Name: metrics.ClassName(class), Sizes: sizes})
+		}
+	}
+	return parts
 }
 
 // expect reads what the run must show.
