@@ -70,7 +70,7 @@ claims: [{id: T-1, kind: sanity, text: a line, metric: y, scheme: SONiC, x: "4",
 		t.Errorf("%+v", j)
 	}
 	for _, c := range []struct{ old, new, want string }{
-		{"function: line", "function: lime", `experiments/toy/1.yaml:3:21: compute.function: unknown function "lime" (did you mean "line"?); allowed: chips, line`},
+		{"function: line", "function: lime", `experiments/toy/1.yaml:3:21: compute.function: unknown function "lime" (did you mean "line"?); allowed: chips, sonic_shares, line`},
 		{"slope: 3", "slop: 3", `compute.values.slop: unknown value "slop" (did you mean "slope"?); allowed: slope`},
 		{"function: line", "function: chips", `compute.values: chips has none; allowed: without`},
 		{"function: line, values: {slope: 3}", "function: chips", `experiments/toy/1.yaml:5:18: scales.quick.x: `},
