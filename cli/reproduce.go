@@ -79,7 +79,7 @@ with them the same program goes on anywhere.`,
 			case f.list:
 				return wrap(exitFailure, a.listExperiments(chosen))
 			case f.render:
-				return a.renderExperiments(all, chosen, f)
+				return a.renderExperiments(all, chosen, len(ids) > 0, f)
 			case cmd.Flags().Changed("verify"):
 				return a.verifyExperiments(cmd, chosen, f)
 			}
@@ -352,8 +352,8 @@ func judgedError(list []*reproduce.Experiment, results []*reproduce.Result) erro
 
 // renderExperiments writes the documents of the papers of some experiments. A
 // document is of its whole paper, whichever figures were named, and the scoreboard of
-// all papers.
-func (a *app) renderExperiments(all, chosen []*reproduce.Experiment, f *reproduceFlags) error {
+// all papers. Unless they are named, papers without results have no document.
+func (a *app) renderExperiments(all, chosen []*reproduce.Experiment, named bool, f *reproduceFlags) error {
 	folder := reproductionFolder
 	if a.folder != "" {
 		folder = a.folder
@@ -362,6 +362,15 @@ func (a *app) renderExperiments(all, chosen []*reproduce.Experiment, f *reproduc
 	for _, e := range chosen {
 		if !slices.Contains(papers, e.Paper.Name) {
 			papers = append(papers, e.Paper.Name)
+		}
+	}
+	if !named {
+		some, err := reproduce.StoredPapers(all, f.data)
+		if err != nil {
+			return wrap(exitInput, err)
+		}
+		if some != nil { // or else the first one says that it has none
+			papers = some
 		}
 	}
 	for _, name := range papers {

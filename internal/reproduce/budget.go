@@ -60,7 +60,8 @@ func cpuTime(seconds float64) time.Duration {
 	return (time.Duration(seconds) * time.Second).Round(time.Second)
 }
 
-// notRun says why the paper scale of an experiment has no results; empty when it has.
+// notRun says that an experiment has no results, or none of the paper scale, and what that
+// takes; empty when it has.
 func (r *Results) notRun() string {
 	e := r.Experiment
 	if r.Paper != nil || !e.Simulated() || !e.Has(Full) {
@@ -68,6 +69,9 @@ func (r *Results) notRun() string {
 	}
 	points, seconds := e.Cost(Full)
 	text := fmt.Sprintf("The paper scale has not run: %d runs, about %s of one core", points, cpuTime(seconds))
+	if r.Quick == nil && e.Has(Quick) {
+		text = "Not run yet, at neither scale. That of the paper" + strings.TrimPrefix(text, "The paper scale has not run")
+	}
 	if seconds > figureBudget {
 		text += fmt.Sprintf(", more than the %s that a figure may take", cpuTime(figureBudget))
 	}

@@ -72,7 +72,8 @@ func (e *Experiment) resolved(r *Result) (string, error) {
 	return string(text), err
 }
 
-// PaperDocument is the document of all experiments of a paper that have results.
+// PaperDocument is the document of all experiments of a paper. Those that were not run are
+// described, too.
 func PaperDocument(p *Paper, list []*Results) *report.Document {
 	d := &report.Document{Title: "Reproduction: " + p.Title, Subtitle: p.Source}
 	b := newScoreboard(p, list)
@@ -85,7 +86,11 @@ func PaperDocument(p *Paper, list []*Results) *report.Document {
 	d.Sections = append(d.Sections, board, intro, decisions(p, 1))
 	for _, r := range list {
 		s := report.Section{Heading: r.Experiment.Figure + ": " + r.Experiment.Title}
-		r.Experiment.describe(&s, r)
+		if r.largest() == nil {
+			s.Add(report.Paragraph(strings.TrimSpace(r.Experiment.About)))
+		} else {
+			r.Experiment.describe(&s, r)
+		}
 		if text := r.notRun(); text != "" {
 			s.Add(report.Paragraph(text))
 		}

@@ -261,6 +261,10 @@ func Overview(papers []*Paper, results [][]*Results) *report.Document {
 	d.Sections = append(d.Sections, first)
 	for i, p := range papers {
 		b := newScoreboard(p, results[i])
+		if !simulated(results[i]) {
+			t.Rows = append(t.Rows, b.notRun(p))
+			continue
+		}
 		line := []report.Cell{{Text: p.Title, Link: p.Name + ".md"}, {Text: fmt.Sprint(len(b.rows))}}
 		for _, n := range b.counts() {
 			line = append(line, report.Cell{Text: fmt.Sprint(n)})
@@ -272,4 +276,13 @@ func Overview(papers []*Paper, results [][]*Results) *report.Document {
 		d.Sections = append(d.Sections, s)
 	}
 	return d
+}
+
+// notRun is the line of a paper of which nothing was run: it has claims and no grades.
+func (b *scoreboard) notRun(p *Paper) []report.Cell {
+	line := []report.Cell{{Text: p.Title}, {Text: fmt.Sprint(len(b.rows))}}
+	for range verdicts {
+		line = append(line, report.Cell{Text: "-", Mark: report.Muted})
+	}
+	return append(line, report.Cell{Text: fmt.Sprint(len(b.rows))}, report.Cell{Text: "not run yet", Mark: report.Muted})
 }

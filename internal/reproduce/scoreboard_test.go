@@ -33,11 +33,17 @@ func board() (*Paper, []*Results) {
 	one.Paper, two.Paper = p, p
 	paper := with("SIH 1: 100 100", "DSH 1: 70 70")
 	paper.Scale = Full
-	return p, []*Results{
+	results := []*Results{
 		{Experiment: one, Quick: with("SIH 1: 100 100", "DSH 1: 50 50")},
 		// -60 % at the quick scale, of which nobody speaks.
 		{Experiment: two, Quick: with("SIH 1: 100 100", "DSH 1: 40 40"), Paper: paper},
 	}
+	for _, r := range results { // captions show the program
+		for _, x := range r.both() {
+			x.Executable = strings.Repeat("0", hashLength)
+		}
+	}
+	return p, results
 }
 
 func lines(t *report.Table) []string {
@@ -80,6 +86,29 @@ func TestScoreboard(t *testing.T) {
 	}
 }
 
+// A headline claim whose experiment was not run is one without verdict. A paper of which
+// nothing was simulated has a line without grades and no page.
+func TestNotRun(t *testing.T) {
+	p, results := board()
+	results[0].Quick = nil
+	b := newScoreboard(p, results)
+	if got, want := b.summary(), "3 headline claims: 1 close, 2 no verdict. A claim that has several parts has the worst grade of them."; got != want {
+		t.Errorf("got %s\nwant %s", got, want)
+	}
+	if got := lines(b.table())[1]; got != "B: it is fast | Fig. 1 |  | < 20 us | not run | no verdict | it is not" {
+		t.Error(got)
+	}
+	if d := PaperDocument(p, results); d.Sections[3].Heading != "Fig. 1: " || len(d.Sections) != 5 {
+		t.Errorf("%d sections, want one of each experiment: %q", len(d.Sections), d.Sections[3].Heading)
+	}
+	results[1].Quick, results[1].Paper = nil, nil
+	d := Overview([]*Paper{p}, [][]*Results{results})
+	got := lines(d.Sections[0].Blocks[1].(*report.Table))
+	if want := []string{"A toy | 3 | - | - | - | - | - | 3 | not run yet"}; !slices.Equal(got, want) || len(d.Sections) != 1 {
+		t.Errorf("%d sections, %q, want %q", len(d.Sections), got, want)
+	}
+}
+
 // Without rows of the paper every headline claim is one.
 func TestScoreboardWithoutRows(t *testing.T) {
 	p, results := board()
@@ -99,11 +128,6 @@ func TestScoreboardWithoutRows(t *testing.T) {
 // The document of a paper begins with the scoreboard; that of all papers links to it.
 func TestDocuments(t *testing.T) {
 	p, results := board()
-	for _, r := range results { // captions show the program
-		for _, x := range r.both() {
-			x.Executable = strings.Repeat("0", hashLength)
-		}
-	}
 	d := PaperDocument(p, results)
 	if d.Sections[0].Heading != "Scoreboard" || d.Sections[1].Heading != "All claims" {
 		t.Errorf("sections are %q, %q", d.Sections[0].Heading, d.Sections[1].Heading)

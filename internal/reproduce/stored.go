@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"hash/fnv"
 	"math/rand/v2"
+	"slices"
 
 	"github.com/xoff-net/xoff/internal/report"
 )
@@ -16,44 +17,58 @@ func Single(e *Experiment, r *Result) *Results {
 	return &Results{Experiment: e, Paper: r}
 }
 
-// Stored makes the document of a paper from stored results. Experiments without
-// any are left out; what is computed needs none.
+// Stored makes the document of a paper from stored results. What is computed needs
+// none; a paper of which nothing was simulated has no document.
 func Stored(list []*Experiment, paper, folder string) (*report.Document, error) {
 	p, all, err := storedResults(list, paper, folder)
 	if err != nil {
 		return nil, err
 	}
-	if all == nil {
+	if !simulated(all) {
 		return nil, fmt.Errorf("%s has no results of %s; allowed: a folder that `xoff reproduce %s --save` filled", folder, paper, paper)
 	}
 	return PaperDocument(p, all), nil
 }
 
-// StoredOverview makes the scoreboard of all papers that have stored results.
+// StoredPapers names the papers that have stored results.
+func StoredPapers(list []*Experiment, folder string) ([]string, error) {
+	var names []string
+	err := eachPaper(list, folder, func(p *Paper, all []*Results) {
+		if simulated(all) {
+			names = append(names, p.Name)
+		}
+	})
+	return names, err
+}
+
+// StoredOverview makes the scoreboard of all papers.
 func StoredOverview(list []*Experiment, folder string) (*report.Document, error) {
 	var papers []*Paper
 	var results [][]*Results
+	err := eachPaper(list, folder, func(p *Paper, all []*Results) {
+		papers, results = append(papers, p), append(results, all)
+	})
+	return Overview(papers, results), err
+}
+
+func eachPaper(list []*Experiment, folder string, visit func(*Paper, []*Results)) error {
 	for i, e := range list {
 		if i > 0 && list[i-1].Paper == e.Paper {
 			continue
 		}
 		p, all, err := storedResults(list, e.Paper.Name, folder)
 		if err != nil {
-			return nil, err
+			return err
 		}
-		if all != nil {
-			papers, results = append(papers, p), append(results, all)
-		}
+		visit(p, all)
 	}
-	return Overview(papers, results), nil
+	return nil
 }
 
-// storedResults are those of a paper; none unless some of a simulated experiment are
-// stored.
+// storedResults are those of a paper, also of experiments that were not run.
 func storedResults(list []*Experiment, paper, folder string) (*Paper, []*Results, error) {
 	var all []*Results
 	var p *Paper
-	some := false
 	for _, e := range list {
 		if e.Paper.Name != paper {
 			continue
@@ -71,15 +86,14 @@ func storedResults(list []*Experiment, paper, folder string) (*Paper, []*Results
 				r.Paper = x
 			}
 		}
-		if r.largest() != nil {
-			all = append(all, r)
-			some = some || e.Simulated()
-		}
-	}
-	if !some {
-		return p, nil, nil
+		all = append(all, r)
 	}
 	return p, all, nil
+}
+
+// simulated reports whether some simulated experiment of a paper was run.
+func simulated(all []*Results) bool {
+	return slices.ContainsFunc(all, func(r *Results) bool { return r.Experiment.Simulated() && r.largest() != nil })
 }
 
 // stored is a result of the folder, or one that is computed.

@@ -4,14 +4,14 @@ import "testing"
 
 // What the documents say of stored results is what the experiments assert: a claim
 // that does not come out has its deviation, and every claim has a verdict at some
-// scale.
+// scale. An experiment without any results was not run; nothing is known of its claims.
 func TestStoredVerdicts(t *testing.T) {
 	list, err := Built()
 	if err != nil {
 		t.Fatal(err)
 	}
 	for _, e := range list {
-		verdicts := make(map[string]int)
+		verdicts, ran := make(map[string]int), false
 		for _, scale := range []string{Quick, Full} {
 			r, err := e.stored("../../docs/reproduction/data", scale)
 			if err != nil {
@@ -20,6 +20,7 @@ func TestStoredVerdicts(t *testing.T) {
 			if r == nil {
 				continue
 			}
+			ran = true
 			for _, j := range e.Judge(r) {
 				if j.Surprise() {
 					t.Errorf("%s, %s: %s is %s (%s), expected: %s", e.ID, scale, j.ID, j.Verdict, j.Ours, j.Expected)
@@ -30,7 +31,7 @@ func TestStoredVerdicts(t *testing.T) {
 			}
 		}
 		for _, c := range e.Claims {
-			if verdicts[c.ID] == 0 {
+			if ran && verdicts[c.ID] == 0 {
 				t.Errorf("%s: %s has no verdict", e.ID, c.ID)
 			}
 		}
