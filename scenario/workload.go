@@ -34,6 +34,7 @@ func (w workloadForm) DecodeKeys(d *strict.Decoder, entries []strict.Entry, path
 	if err != nil {
 		return err
 	}
+	before := w.Generator
 	rest, err = strict.Take(rest, "generator", func(e strict.Entry) error {
 		if err := word(e, &w.Generator); err != nil {
 			return err
@@ -42,7 +43,9 @@ func (w workloadForm) DecodeKeys(d *strict.Decoder, entries []strict.Entry, path
 		if err != nil {
 			return d.Fail(e.Value.At, strict.Join(path, e.Key), "%w", err)
 		}
-		w.Params = g.Params()
+		if w.Generator != before || w.Params == nil { // that it has already changes nothing
+			w.Params = g.Params()
+		}
 		return nil
 	})
 	if err != nil {
