@@ -149,6 +149,7 @@ func cbfcKeeps(t *testing.T, which []int) {
 	starved, twelve := 0, 0
 	for _, i := range which {
 		h := newHaul(i).classes([]int{1, 3, 7}[i%3])
+		h.n.Until = units.Second // few credits on a long cable are slow
 		s := h.credits()
 		watch, said := h.playCredits(s, s, []int{0, 5}[i%2])
 		if said != "" {
