@@ -15,51 +15,71 @@ import (
 
 // ReadColumns reads columns of numbers from the file of a table. Truth is 1, and
 // NaN stands for no value.
-func ReadColumns(path string, names ...string) ([][]float64, error) {
+func ReadColumns(path string, names ...string) (list [][]float64, err error) {
+	err = withTable(path, func(table *parquet.File) error {
+		for _, name := range names {
+			leaf, ok := table.Schema().Lookup(name)
+			if !ok {
+				var known []string
+				for _, c := range table.Schema().Columns() {
+					known = append(known, strings.Join(c, "."))
+				}
+				return fmt.Errorf("there is no column %q; allowed: %s", name, strings.Join(known, ", "))
+			}
+			if k := leaf.Node.Type().Kind(); k != parquet.Int64 && k != parquet.Double && k != parquet.Boolean {
+				return fmt.Errorf("column %q holds no numbers; allowed: one that does", name)
+			}
+			column, err := readColumn(table, leaf.ColumnIndex, number)
+			if err != nil {
+				return fmt.Errorf("%s: %w", path, err)
+			}
+			list = append(list, column)
+		}
+		return nil
+	})
+	return list, err
+}
+
+// ReadWords reads a column of text from the file of a table; false: it holds none, or
+// there is no such column.
+func ReadWords(path, name string) (words []string, ok bool, err error) {
+	err = withTable(path, func(table *parquet.File) error {
+		leaf, found := table.Schema().Lookup(name)
+		if ok = found && leaf.Node.Type().Kind() == parquet.ByteArray; !ok {
+			return nil
+		}
+		words, err = readColumn(table, leaf.ColumnIndex, func(v parquet.Value) string { return string(v.ByteArray()) })
+		return err
+	})
+	return words, ok, err
+}
+
+func withTable(path string, read func(*parquet.File) error) error {
 	f, err := os.Open(path)
 	if err != nil {
-		return nil, err
+		return err
 	}
 	defer func() { _ = f.Close() }()
 	info, err := f.Stat()
 	if err != nil {
-		return nil, err
+		return err
 	}
 	table, err := parquet.OpenFile(f, info.Size())
 	if err != nil {
-		return nil, fmt.Errorf("%s: %w", path, err)
+		return fmt.Errorf("%s: %w", path, err)
 	}
-	var list [][]float64
-	for _, name := range names {
-		leaf, ok := table.Schema().Lookup(name)
-		if !ok {
-			var known []string
-			for _, c := range table.Schema().Columns() {
-				known = append(known, strings.Join(c, "."))
-			}
-			return nil, fmt.Errorf("there is no column %q; allowed: %s", name, strings.Join(known, ", "))
-		}
-		if k := leaf.Node.Type().Kind(); k != parquet.Int64 && k != parquet.Double && k != parquet.Boolean {
-			return nil, fmt.Errorf("column %q holds no numbers; allowed: one that does", name)
-		}
-		column, err := readColumn(table, leaf.ColumnIndex)
-		if err != nil {
-			return nil, fmt.Errorf("%s: %w", path, err)
-		}
-		list = append(list, column)
-	}
-	return list, nil
+	return read(table)
 }
 
-func readColumn(table *parquet.File, index int) ([]float64, error) {
-	column := make([]float64, 0, table.NumRows())
+func readColumn[T any](table *parquet.File, index int, of func(parquet.Value) T) ([]T, error) {
+	column := make([]T, 0, table.NumRows())
 	for _, group := range table.RowGroups() {
 		pages := group.ColumnChunks()[index].Pages()
 		var err error
 		for err == nil {
 			var page parquet.Page
 			if page, err = pages.ReadPage(); err == nil {
-				column, err = appendPage(column, page)
+				column, err = appendPage(column, page, of)
 				parquet.Release(page)
 			}
 		}
@@ -73,13 +93,13 @@ func readColumn(table *parquet.File, index int) ([]float64, error) {
 	return column, nil
 }
 
-func appendPage(column []float64, page parquet.Page) ([]float64, error) {
+func appendPage[T any](column []T, page parquet.Page, of func(parquet.Value) T) ([]T, error) {
 	var batch [1024]parquet.Value
 	values := page.Values()
 	for {
 		n, err := values.ReadValues(batch[:])
 		for _, v := range batch[:n] {
-			column = append(column, number(v))
+			column = append(column, of(v))
 		}
 		if errors.Is(err, io.EOF) {
 			return column, nil

@@ -1,14 +1,10 @@
 package check
 
 import (
-	"context"
 	"strings"
 	"testing"
 
 	"github.com/xoff-net/xoff/examples"
-	"github.com/xoff-net/xoff/scenario"
-	"github.com/xoff-net/xoff/scenario/build"
-	"github.com/xoff-net/xoff/sim"
 )
 
 // What deadlocks in a run is a cycle that the check names: every step of the loop
@@ -26,21 +22,7 @@ func TestDeadlocksAreCyclesThatWereFound(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			cfg, err := scenario.Parse(name, []byte(e.Text), set...)
-			if err != nil {
-				t.Fatal(err)
-			}
-			built, err := build.New(cfg, build.Options{})
-			if err != nil {
-				t.Fatal(err)
-			}
-			fast, err := sim.NewFast(built.Spec, sim.Options{})
-			if err != nil {
-				t.Fatal(err)
-			}
-			if _, err := fast.Run(context.Background()); err != nil {
-				t.Fatal(err)
-			}
+			built, fast := played(t, e.Text, set...)
 			found := fast.Fabric().Deadlocks
 			if len(found) != 1 || len(found[0].Loop) < 3 {
 				t.Fatalf("deadlocks: %+v", found)

@@ -8,9 +8,6 @@ import (
 
 	"github.com/xoff-net/xoff/base/units"
 	"github.com/xoff-net/xoff/examples"
-	"github.com/xoff-net/xoff/scenario"
-	"github.com/xoff-net/xoff/scenario/build"
-	"github.com/xoff-net/xoff/sim"
 	"github.com/xoff-net/xoff/topo"
 )
 
@@ -40,21 +37,7 @@ func TestPortPausesCoupleClasses(t *testing.T) {
 		{"{name: pfc}", 64, 0, 0},
 	} {
 		text := coupling(t, c.flowControl)
-		cfg, err := scenario.Parse("ring.yaml", []byte(text))
-		if err != nil {
-			t.Fatal(err)
-		}
-		built, err := build.New(cfg, build.Options{})
-		if err != nil {
-			t.Fatal(err)
-		}
-		fast, err := sim.NewFast(built.Spec, sim.Options{})
-		if err != nil {
-			t.Fatal(err)
-		}
-		if _, err := fast.Run(context.Background()); err != nil {
-			t.Fatal(err)
-		}
+		built, fast := played(t, text)
 		finished := 0
 		for i := range built.Flows.Flow {
 			if built.Flows.Done(i) {

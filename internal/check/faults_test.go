@@ -32,10 +32,10 @@ faults:
 run: {arrivals: 1ms, stop: {when: all_flows_done, at_most: 20ms}}
 `
 
-// unfinished runs a scenario and counts the flows that are left.
-func unfinished(t *testing.T, text string) int {
+// played runs a scenario to its end.
+func played(t *testing.T, text string, set ...string) (*build.Built, *sim.Fast) {
 	t.Helper()
-	cfg, err := scenario.Parse("a.yaml", []byte(text))
+	cfg, err := scenario.Parse("a.yaml", []byte(text), set...)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -50,6 +50,13 @@ func unfinished(t *testing.T, text string) int {
 	if _, err := fast.Run(context.Background()); err != nil {
 		t.Fatal(err)
 	}
+	return built, fast
+}
+
+// unfinished runs a scenario and counts the flows that are left.
+func unfinished(t *testing.T, text string) int {
+	t.Helper()
+	built, _ := played(t, text)
 	left := 0
 	for i := range built.Flows.Flow {
 		if !built.Flows.Done(i) {

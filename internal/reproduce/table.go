@@ -1,14 +1,9 @@
 package reproduce
 
 import (
-	"errors"
 	"fmt"
-	"io"
-	"os"
 	"path/filepath"
 	"strconv"
-
-	"github.com/parquet-go/parquet-go"
 
 	"github.com/xoff-net/xoff/metrics"
 )
@@ -62,21 +57,12 @@ func choose(folder, table string, rows map[string]string) ([]bool, error) {
 // equals tells for each row of a file whether a column has a value, which is a word
 // where the column holds text.
 func equals(path, column, want string) ([]bool, error) {
-	f, err := os.Open(path)
+	words, ok, err := metrics.ReadWords(path, column)
 	if err != nil {
 		return nil, err
 	}
-	defer func() { _ = f.Close() }()
-	info, err := f.Stat()
-	if err != nil {
-		return nil, err
-	}
-	table, err := parquet.OpenFile(f, info.Size())
-	if err != nil {
-		return nil, err
-	}
-	if leaf, ok := table.Schema().Lookup(column); ok && leaf.Node.Type().Kind() == parquet.ByteArray {
-		return wordsEqual(table, leaf.ColumnIndex, want)
+	if ok {
+		return each(words, want), nil
 	}
 	number, err := rowNumber(want)
 	if err != nil {
@@ -86,47 +72,15 @@ func equals(path, column, want string) ([]bool, error) {
 	if err != nil {
 		return nil, err
 	}
-	same := make([]bool, len(list[0]))
-	for i, v := range list[0] {
-		same[i] = v == number
-	}
-	return same, nil
+	return each(list[0], number), nil
 }
 
-// wordsEqual compares a column of text.
-func wordsEqual(table *parquet.File, column int, want string) ([]bool, error) {
-	same := make([]bool, 0, table.NumRows())
-	var batch [1024]parquet.Value
-	for _, group := range table.RowGroups() {
-		pages := group.ColumnChunks()[column].Pages()
-		for {
-			page, err := pages.ReadPage()
-			if errors.Is(err, io.EOF) {
-				break
-			}
-			if err != nil {
-				return nil, errors.Join(err, pages.Close())
-			}
-			values := page.Values()
-			for {
-				n, err := values.ReadValues(batch[:])
-				for _, v := range batch[:n] {
-					same = append(same, !v.IsNull() && string(v.ByteArray()) == want)
-				}
-				if errors.Is(err, io.EOF) {
-					break
-				}
-				if err != nil {
-					return nil, errors.Join(err, pages.Close())
-				}
-			}
-			parquet.Release(page)
-		}
-		if err := pages.Close(); err != nil {
-			return nil, err
-		}
+func each[T comparable](column []T, want T) []bool {
+	same := make([]bool, len(column))
+	for i, v := range column {
+		same[i] = v == want
 	}
-	return same, nil
+	return same
 }
 
 // fillUnfinished gives flows without a completion time (or slowdown) the one that they
