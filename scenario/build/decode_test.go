@@ -395,6 +395,16 @@ output:
 	}
 }
 
+// Keys that came later are not hashed at their default.
+func TestCanonicalLaterKeys(t *testing.T) {
+	for form, hashed := range map[string]bool{"": false, ", form: mended": false, ", form: printed": true} {
+		text, err := parse(t, "switch: {pfc: {coalesce: false}, deadlock: {name: roundabout"+form+"}}").Canonical()
+		if err != nil || strings.Contains(string(text), "form: ") != hashed {
+			t.Errorf("%q is hashed %t: %v\n%s", form, !hashed, err, text)
+		}
+	}
+}
+
 func TestSet(t *testing.T) {
 	const file = `
 workload:

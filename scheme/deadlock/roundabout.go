@@ -12,6 +12,7 @@ import (
 
 // RoundaboutParams are the parameters of Roundabout.
 type RoundaboutParams struct {
+	Form      string      `yaml:"form" since:"0.2" allowed:"mended,printed" doc:"how loops are found: mended (Algorithm 1 of the paper with what it lacks), printed (as it stands, for study: it can miss a deadlock, and see one where there is none)"`
 	Resolve   bool        `yaml:"resolve" doc:"false: deadlocks are detected and reported only"`
 	Redundant units.Bytes `yaml:"redundant" doc:"what a switch grants of its buffer at the beginning of a round: its redundant headroom"`
 	Rounds    int         `yaml:"rounds" doc:"rounds for one deadlock at most; then it is left to others"`
@@ -21,9 +22,15 @@ type RoundaboutParams struct {
 	Timeout   units.Time  `yaml:"timeout" doc:"a round in which nothing moves for so long is given up"`
 }
 
+// Forms of detection.
+const (
+	formMended  = "mended"
+	formPrinted = "printed"
+)
+
 func defaultRoundabout() any {
 	return &RoundaboutParams{
-		Resolve: true, Redundant: 25 * units.KB, Rounds: 1000, Look: 2 * units.Microsecond, Retry: 50 * units.Microsecond, Mixed: 50 * units.Microsecond, Timeout: 2 * units.Millisecond,
+		Form: formMended, Resolve: true, Redundant: 25 * units.KB, Rounds: 1000, Look: 2 * units.Microsecond, Retry: 50 * units.Microsecond, Mixed: 50 * units.Microsecond, Timeout: 2 * units.Millisecond,
 	}
 }
 
@@ -45,12 +52,13 @@ type roundabout struct {
 	s        Switch
 	params   RoundaboutParams
 	lossless uint8
-	queues   []raQueue // [port*Classes+class]
-	off      []uint8   // by ingress port: classes that hold their upstream
-	held     int       // egress ports of which something is paused
-	heard    []Heard   // scratch
-	nodes    []NodeID  // scratch
-	bad      int64     // headers that could not be read
+	queues   []raQueue   // [port*Classes+class]
+	printed  []raPrinted // the same, in the printed form
+	off      []uint8     // by ingress port: classes that hold their upstream
+	held     int         // egress ports of which something is paused
+	heard    []Heard     // scratch
+	nodes    []NodeID    // scratch
+	bad      int64       // headers that could not be read
 	timers   struct{ table, round int }
 	lock     raLock
 	lead     raLead
@@ -62,6 +70,8 @@ type roundabout struct {
 func newRoundabout(params any, s Switch) (Handler, error) {
 	p := params.(*RoundaboutParams)
 	switch {
+	case p.Form != formMended && p.Form != formPrinted:
+		return nil, fmt.Errorf("form cannot be %q; allowed: %s, %s", p.Form, formMended, formPrinted)
 	case p.Look <= 0:
 		return nil, fmt.Errorf("look is %s; allowed: more than 0s", p.Look)
 	case p.Retry <= 0:
@@ -78,6 +88,9 @@ func newRoundabout(params any, s Switch) (Handler, error) {
 	h := &roundabout{s: s, params: *p, queues: make([]raQueue, s.Ports()*mmu.Classes), off: make([]uint8, s.Ports())}
 	for i := range h.queues {
 		h.queues[i] = raQueue{e: NewElection(s.Node(), uint16(i)), mixed: units.Never}
+	}
+	if p.Form == formPrinted {
+		h.printed = newPrinted(s.Node(), len(h.queues))
 	}
 	for c := range uint8(mmu.Classes) {
 		if s.View().Kind(c) == mmu.Lossless {
@@ -159,9 +172,15 @@ func (h *roundabout) Paused(now units.Time, port int, from, to uint8) {
 	for m := (from ^ to) & h.lossless; m != 0; m &= m - 1 {
 		class := uint8(bits.TrailingZeros8(m))
 		e := &h.at(port, class).e
+		if h.printed != nil {
+			h.printedPaused(port, class, to>>class&1 != 0)
+		}
 		if to>>class&1 == 0 {
 			e.Resume()
 			h.stepDown(port, class)
+			continue
+		}
+		if h.printed != nil {
 			continue
 		}
 		say := e.Pause(uint32(h.s.Rand().Uint64()), h.stuck(now, port, class))
@@ -178,7 +197,10 @@ func (h *roundabout) wake(now units.Time) { h.s.WakeAt(0, now+h.params.Look) }
 
 // OnPFC implements Handler: a header for each class that is paused.
 func (h *roundabout) OnPFC(_ units.Time, port int, f *packet.Packet, ext packet.Ext) packet.Ext {
-	_, pause, _ := f.PFC()
+	enable, pause, _ := f.PFC()
+	if h.printed != nil {
+		ext = h.printedOnPFC(port, enable&^pause, ext)
+	}
 	for m := pause & h.lossless; m != 0; m &= m - 1 {
 		class := uint8(bits.TrailingZeros8(m))
 		if adv := h.at(port, class).e.Adv; adv.Valid {
@@ -212,6 +234,9 @@ func (h *roundabout) Control(now units.Time, port int, f *packet.Packet, ext pac
 				h.refuse(now, port)
 				break
 			}
+			if h.printed != nil {
+				h.printedProbe(now, port, f, &hdr)
+			}
 			h.at(port, hdr.Class).reg = hdr.T
 			ext = rest
 		}
@@ -227,6 +252,8 @@ func (h *roundabout) Control(now units.Time, port int, f *packet.Packet, ext pac
 	}
 	h.nodes = hdr.Nodes[:0]
 	switch hdr.Op {
+	case OpInvalid:
+		h.printedInvalid(now, port, &hdr)
 	case OpRoute:
 		h.question(now, port, &hdr)
 	case OpTable:
@@ -256,7 +283,12 @@ func (h *roundabout) lookAll(now units.Time) {
 
 func (h *roundabout) look(now units.Time, in int, class uint8) {
 	q := h.at(in, class)
-	h.say(now, in, class, q.e.Look(h.stuck(now, in, class)))
+	if h.printed != nil {
+		h.stuck(now, in, class) // since when it is
+		q.e.Candidate = h.printed[in*mmu.Classes+int(class)].Found
+	} else {
+		h.say(now, in, class, q.e.Look(h.stuck(now, in, class)))
+	}
 	if !q.e.Candidate {
 		h.stepDown(in, class)
 	}

@@ -3,7 +3,6 @@ package deadlock_test
 import (
 	"fmt"
 	"math/rand/v2"
-	"slices"
 	"testing"
 
 	"github.com/xoff-net/xoff/base/link"
@@ -63,7 +62,7 @@ func randomLoop(seed uint64) (*conformance.Network, *deadlock.RoundaboutParams, 
 	p := e.Params().(*deadlock.RoundaboutParams)
 	// One MTU to 2 BDP: 1 us at 100 Gbps are 12.5 KB there and 12.5 KB back.
 	p.Redundant = []units.Bytes{1048, 12500, 25000, 50000}[r.IntN(4)]
-	net.Until, net.Linger = 200*units.Millisecond, 200*units.Microsecond
+	net.Until, net.Linger = 400*units.Millisecond, 200*units.Microsecond
 	return net, p, name
 }
 
@@ -72,12 +71,7 @@ func testRandomLoops(t *testing.T, seeds []int) {
 	for _, seed := range seeds {
 		net, p, name := randomLoop(uint64(seed))
 		r, said := withHandler(net, "roundabout", p)
-		switch err := promises(r); {
-		case slices.Contains(openLoops, seed):
-			if err == nil {
-				t.Errorf("%s holds its promises now: it is no open case any more", name)
-			}
-		case err != nil:
+		if err := promises(r); err != nil {
 			t.Errorf("%s: %v", name, err)
 		}
 		deadlocks += count(said, deadlock.Confirmed)
@@ -90,12 +84,45 @@ func testRandomLoops(t *testing.T, seeds []int) {
 	}
 }
 
-// openLoops are the cases of 1,000 that Roundabout does not resolve yet: under DSH with
-// one MTU of redundant headroom it begins round after round, and flows are unfinished at
-// 200 ms. The cause is not known.
-var openLoops = []int{377, 722}
-
 func TestRoundaboutRandomLoops(t *testing.T) { testRandomLoops(t, seeds(100)) }
+
+// The two slowest of 1,000. Hosts of random loops have no buffer before they pause, so one
+// that is stuck for a while pauses, under DSH, at each other frame that it takes, too, and
+// resumes 5 ns later, a frame of PFC. With one MTU of credit the next frame of the loop
+// comes a round trip after the last, at that very time: it rides on, and so do all behind
+// it to that exit. Then few frames leave in a round, but some do: where none has gone out,
+// nothing pauses the exit. They need 289 ms and 203 ms.
+func TestRoundaboutExitsThatPauseAtEachFrame(t *testing.T) {
+	for _, seed := range []uint64{377, 722} {
+		roomy, p, name := randomLoop(seed)
+		receive := roomy.Receive
+		roomy.Receive = func(node int) dataplane.ReceiveSpec {
+			r := receive(node)
+			r.Xoff = 100 * units.KB
+			return r
+		}
+		r, _ := withHandler(roomy, "roundabout", p)
+		if err := promises(r); err != nil || r.End > 5*units.Millisecond {
+			t.Errorf("%s, hosts that do not pause at each frame: %v, done at %s, want within 5 ms", name, err, r.End)
+		}
+
+		var out, rounds [2]int
+		for i, until := range []units.Time{10 * units.Millisecond, 20 * units.Millisecond} {
+			net, p, _ := randomLoop(seed)
+			net.Until = until
+			r, said := withHandler(net, "roundabout", p)
+			for _, f := range r.Flows.Recv {
+				out[i] += int(f.Next)
+			}
+			rounds[i] = count(said, deadlock.RoundBegun) / (len(net.Graph.Names) / 2)
+		}
+		frames, turns := out[1]-out[0], rounds[1]-rounds[0]
+		t.Logf("%s: from 10 to 20 ms %d frames leave in %d rounds", name, frames, turns)
+		if turns == 0 || frames < turns {
+			t.Errorf("%s: %d frames leave in %d rounds, want one in each at least", name, frames, turns)
+		}
+	}
+}
 
 func seeds(n int) (list []int) {
 	for i := range n {

@@ -4,6 +4,7 @@ import (
 	"math/bits"
 	"slices"
 
+	"github.com/xoff-net/xoff/base/mmu"
 	"github.com/xoff-net/xoff/base/packet"
 	"github.com/xoff-net/xoff/base/units"
 )
@@ -177,6 +178,10 @@ func (h *roundabout) giveUp(now units.Time) {
 	h.s.Report(now, GivenUp, l.in, int(l.class), int64(l.rounds))
 	l.on = false
 	h.armTable()
+	if h.printed != nil {
+		h.printed[l.in*mmu.Classes+int(l.class)].Found, h.at(l.in, l.class).e.Candidate = false, false
+		return
+	}
 	h.say(now, l.in, l.class, h.at(l.in, l.class).e.Retire(uint32(h.s.Rand().Uint64()), h.stuck(now, l.in, l.class)))
 }
 
