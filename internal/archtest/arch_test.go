@@ -32,7 +32,7 @@ var floors = [][]string{
 	{"internal/sweep"},
 	{"internal/reproduce", "internal/sweepreport"},
 	{"cli"},
-	{"cmd/xoff", "internal/archtest", "internal/demofig", "internal/pgo", "internal/release"},
+	{"cmd/xoff", "internal/archtest", "internal/docfig", "internal/pgo", "internal/release"},
 }
 
 // layers is the floor of each package.

@@ -1,42 +1,46 @@
-// Command demofig draws docs/img/demo.svg: how the flows of the demo fare with
-// and without PFC. Its arguments are the two result folders.
 package main
 
 import (
 	"fmt"
-	"log"
 	"os"
 
-	"github.com/xoff-net/xoff/internal/colours"
 	"github.com/xoff-net/xoff/internal/plot"
 	"github.com/xoff-net/xoff/internal/runreport"
 )
 
-func main() {
-	log.SetFlags(0)
-	if len(os.Args) != 3 {
-		log.Fatal("usage: demofig FOLDER-WITH-PFC FOLDER-WITHOUT")
+// demo is how the flows of the demo fare with and without PFC.
+func demo(s *studio) (*plot.Figure, error) {
+	text, err := os.ReadFile("cli/demo.yaml")
+	if err != nil {
+		return nil, err
 	}
 	p := plot.Panel{
 		Kind: plot.CDF,
 		X:    plot.Axis{Label: "completion time over that in an empty network", Log: true},
 		Y:    plot.Axis{Label: "flows"},
 	}
-	for i, folder := range os.Args[1:] {
-		curves, err := read(folder, []string{"with PFC", "without"}[i], []string{"PFC", "none"}[i])
+	for _, c := range []struct {
+		name, colour string
+		set          []string
+	}{
+		{"with PFC", "PFC", nil},
+		{"without", "none", []string{"switch.flow_control.name=none"}},
+	} {
+		folder, err := s.run("demo.yaml", text, c.set)
 		if err != nil {
-			log.Fatal(err)
+			return nil, err
+		}
+		curves, err := slowdowns(folder, c.name, c.colour)
+		if err != nil {
+			return nil, err
 		}
 		p.Series = append(p.Series, curves...)
 	}
-	f := plot.Figure{Colours: colours.Of, Title: "Slowdown of flows: 16-to-1 incasts on top of web search", Panels: []plot.Panel{p}}
-	if err := f.SVG(os.Stdout); err != nil {
-		log.Fatal(err)
-	}
+	return &plot.Figure{Title: "Slowdown of flows: 16-to-1 incasts on top of web search", Panels: []plot.Panel{p}}, nil
 }
 
-// read returns the distribution of slowdown of each workload of a run.
-func read(folder, name, colour string) ([]plot.Series, error) {
+// slowdowns returns the distribution of slowdown of each workload of a run.
+func slowdowns(folder, name, colour string) ([]plot.Series, error) {
 	list, err := runreport.ReadSlowdowns(folder)
 	if err != nil {
 		return nil, err
