@@ -36,6 +36,58 @@ func TestRoundaboutLeavesOthersAlone(t *testing.T) {
 	}
 }
 
+// A loop through two classes, which DSH joins (docs/dsh.md). All but ITSY see it; what
+// resolves it is a larger buffer, or loss: a round of Roundabout turns one class, and Loop
+// Breaker has no other way to send frames on a ring.
+func TestHandlersOnJoinedClasses(t *testing.T) {
+	const quick = ", period: 100us, latency: 10us}"
+	for _, c := range []struct {
+		handler      string
+		seen, given  string // events that must be there
+		done, losses bool
+	}{
+		{handler: "{name: roundabout}", seen: "confirmed", given: "given up"},
+		{handler: "{name: roundabout, form: printed}"},
+		{handler: "{name: itsy}"},
+		{handler: "{name: itsy, resolve: buffer}"},
+		{handler: "{name: loop-breaker" + quick, seen: "detected", given: "given up"},
+		{handler: "{name: deadlock-breaker" + quick, seen: "detected", done: true},
+		{handler: "{name: watchdog, polling: 100us, detection: 200us, restoration: 200us}", seen: "detected", done: true, losses: true},
+	} {
+		e, err := examples.Get("dsh-ring")
+		if err != nil {
+			t.Fatal(err)
+		}
+		cfg, err := build.Parse("dsh-ring.yaml", []byte(e.Text), "switch.pfc.coalesce=false", "switch.deadlock="+c.handler,
+			"output.csv=true", "probes=[{name: events}]")
+		if err != nil {
+			t.Fatal(err)
+		}
+		dir := filepath.Join(t.TempDir(), "run")
+		r, err := run.Scenario(context.Background(), cfg, run.Options{Folder: dir})
+		if err != nil {
+			t.Fatal(err)
+		}
+		events, err := os.ReadFile(filepath.Join(dir, "probe-events.csv"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		s := r.Summary
+		if done := s.Flows.Unfinished == 0; done != c.done || done == (s.Deadlock.Standing != 0) {
+			t.Errorf("%s: %d flows unfinished, %d deadlocks stand; done: want %t", c.handler, s.Flows.Unfinished, s.Deadlock.Standing, c.done)
+		}
+		if s.Drops.Handler > 0 != c.losses || s.Drops.Lossless != 0 || s.Invariants.Broken != 0 {
+			t.Errorf("%s: %+v, %+v", c.handler, s.Drops, s.Invariants)
+		}
+		if found := bytes.Contains(events, []byte("detected")); found != (c.seen != "") || !bytes.Contains(events, []byte(c.seen)) {
+			t.Errorf("%s: detected %t, want %q among the events", c.handler, found, c.seen)
+		}
+		if !bytes.Contains(events, []byte(c.given)) {
+			t.Errorf("%s: nothing was given up", c.handler)
+		}
+	}
+}
+
 // flowsOf runs a scenario and returns its flows.parquet.
 func flowsOf(t *testing.T, cfg *scenario.Config) []byte {
 	t.Helper()

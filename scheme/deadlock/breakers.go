@@ -116,21 +116,38 @@ func (b *breaker) id(port int, class uint8) uint64 {
 	return 1 + uint64(b.s.Node())<<16 + uint64(port*mmu.Classes+int(class))
 }
 
-// forward sends a probe to the upstreams of the ingress queues that wait for an egress.
-// Its words: the id with the class on top, then, with a path, what it passed.
+// forward sends a probe to the upstreams of the ingress queues that wait for an egress,
+// for each class that one holds.
 func (b *breaker) forward(now units.Time, out int, class uint8, words []uint64) {
 	for in := range b.armed {
-		if b.s.PausedClasses(in)>>class&1 == 0 || b.s.View().Pair(in, out, class).Packets == 0 {
-			continue
+		for m := b.holds(in, out, class); m != 0; m &= m - 1 {
+			b.send(now, in, out, uint8(bits.TrailingZeros8(m)), words)
 		}
-		ext := packet.Ext{words[0]&(1<<40-1) | uint64(class)<<40}
-		ext = append(ext, words[1:]...)
-		if b.path {
-			ext = append(ext, uint64(b.s.Node())<<32|uint64(in)<<16|uint64(out))
-		}
-		if len(ext) > maxNodes {
-			return
-		}
+	}
+}
+
+// holds returns the classes in which an ingress holds its upstream because of frames that
+// wait for an egress queue: that class, or all that are paused if the port is as a whole.
+func (b *breaker) holds(in, out int, class uint8) uint8 {
+	paused := b.s.PausedClasses(in)
+	switch {
+	case b.s.View().Pair(in, out, class).Packets == 0:
+		return 0
+	case b.s.WholePort(in):
+		return paused
+	}
+	return paused & (1 << class)
+}
+
+// send sends a probe upstream. Its words: the id with the class on top, then, with a path,
+// the queues that it passed.
+func (b *breaker) send(now units.Time, in, out int, class uint8, words []uint64) {
+	ext := packet.Ext{words[0]&(1<<40-1) | uint64(class)<<40}
+	ext = append(ext, words[1:]...)
+	if b.path {
+		ext = append(ext, uint64(class)<<48|uint64(b.s.Node())<<32|uint64(in)<<16|uint64(out))
+	}
+	if len(ext) <= maxNodes {
 		f := packet.Packet{Size: max(uint16(packet.PFCSize), uint16(18+8*len(ext))), Meta: packet.MakeMeta(packet.Loop, 0)}
 		b.s.Send(now, in, &f, ext)
 	}
@@ -177,14 +194,18 @@ func (b *breaker) probe(now units.Time, out int, class uint8, ext []uint64) {
 }
 
 // resolve breaks a loop: frames move to other ports, or a buffer grows.
-func (b *breaker) resolve(now units.Time, out int, class uint8, _ []uint64) {
+func (b *breaker) resolve(now units.Time, out int, class uint8, ext []uint64) {
 	b.s.Report(now, RoundBegun, out, int(class), 0)
 	done := 0
 	if b.path {
 		for in := range b.armed {
 			if b.s.PausedClasses(in)>>class&1 != 0 {
+				of := class
+				if first := ext[1]; in == int(uint16(first>>16)) {
+					of = uint8(first>>48) & 7 // by which the loop came
+				}
 				waits := b.s.View().Pair(in, out, class).Bytes
-				if waits > 0 && b.grow(now, in, class, waits) > 0 {
+				if waits > 0 && b.grow(now, in, of, waits) > 0 {
 					done++
 				}
 			}

@@ -20,6 +20,7 @@ const (
 	raAllBack                    // OpCheck
 	raBelowXon                   // OpCheck
 	raEnd                        // OpCheck: the round is over
+	raJoined                     // OpRoute: it came through several classes
 )
 
 // NodeID is a switch in a loop, with the ports by which the loop enters and leaves it.
@@ -65,7 +66,7 @@ func decodeHeader(ext packet.Ext, nodes []NodeID) (h Header, rest packet.Ext, ok
 		T: Tuple{Rand: uint32(v >> 32), Sid: uint16(w >> 16), Qid: uint16(w), Hop: uint8(w >> 40), Valid: true},
 	}
 	n := int(uint8(w >> 32))
-	if h.Op < OpProbe || h.Op > OpCheck || h.Flags > 15 || h.T.Hop > MaxHop || n > maxNodes || len(ext) < 2+n {
+	if h.Op < OpProbe || h.Op > OpCheck || h.Flags&raJoined != 0 && h.Op != OpRoute || h.T.Hop > MaxHop || n > maxNodes || len(ext) < 2+n {
 		return h, nil, false
 	}
 	for _, w := range ext[2 : 2+n] {

@@ -41,6 +41,7 @@ type raQueue struct {
 	// mixed is since when all that the ingress queue needs waits for several egresses;
 	// Never: it does not.
 	mixed units.Time
+	rest  units.Time // until then it does not ask: it gave a loop up
 }
 
 // roundabout is Roundabout at one switch. This file is detection, section III: it feeds
@@ -171,12 +172,14 @@ func (h *roundabout) Paused(now units.Time, port int, from, to uint8) {
 	h.off[port] = to & h.lossless
 	for m := (from ^ to) & h.lossless; m != 0; m &= m - 1 {
 		class := uint8(bits.TrailingZeros8(m))
-		e := &h.at(port, class).e
+		q := h.at(port, class)
+		e := &q.e
 		if h.printed != nil {
 			h.printedPaused(port, class, to>>class&1 != 0)
 		}
 		if to>>class&1 == 0 {
 			e.Resume()
+			q.rest = 0
 			h.stepDown(port, class)
 			continue
 		}

@@ -44,10 +44,11 @@ func (h *roundabout) send(now units.Time, port int, hdr *Header) {
 
 // ask begins the accumulation of the route at a candidate.
 func (h *roundabout) ask(now units.Time, in int, class uint8) {
-	e := &h.at(in, class).e
-	if h.round.on || h.lead.on && (h.lead.in != in || h.lead.class != class) {
-		return // this switch has a loop already; the next look follows
+	q := h.at(in, class)
+	if h.round.on || h.lead.on && (h.lead.in != in || h.lead.class != class) || now < q.rest {
+		return // this switch has a loop already, or nothing can be done; the next look follows
 	}
+	e := &q.e
 	if !h.lead.on {
 		h.lead = raLead{on: true, in: in, class: class, nodes: h.lead.nodes}
 		h.s.Report(now, Detected, in, int(class), 0)
@@ -115,7 +116,9 @@ func (h *roundabout) question(now units.Time, out int, hdr *Header) {
 			switch {
 			case y.Relay && len(hdr.Nodes) < maxNodes:
 				up := *hdr
-				up.Class = class
+				if up.Class = class; class != hdr.Class {
+					up.Flags |= raJoined
+				}
 				up.Nodes = append(slices.Clone(hdr.Nodes), NodeID{h.s.Node(), uint16(in), uint16(out)})
 				h.send(now, in, &up)
 			case y.Confirmed:
@@ -142,7 +145,7 @@ func (h *roundabout) confirmed(now units.Time, in int, class uint8, out int, hdr
 		h.armTable()
 		return
 	}
-	if h.tangled(class, hdr.Class) {
+	if class != hdr.Class || hdr.Flags&raJoined != 0 || h.twice() {
 		h.giveUp(now)
 		return
 	}
@@ -155,12 +158,8 @@ func (h *roundabout) confirmed(now units.Time, in int, class uint8, out int, hdr
 	}
 }
 
-// tangled reports whether a loop is one that cannot be turned: it runs through several
-// classes, or twice through a switch.
-func (h *roundabout) tangled(class, back uint8) bool {
-	if class != back {
-		return true
-	}
+// twice reports whether a loop runs twice through a switch.
+func (h *roundabout) twice() bool {
 	for i, n := range h.lead.nodes {
 		for _, m := range h.lead.nodes[:i] {
 			if n.Switch == m.Switch {
@@ -178,6 +177,7 @@ func (h *roundabout) giveUp(now units.Time) {
 	h.s.Report(now, GivenUp, l.in, int(l.class), int64(l.rounds))
 	l.on = false
 	h.armTable()
+	h.at(l.in, l.class).rest = now + h.params.Timeout
 	if h.printed != nil {
 		h.printed[l.in*mmu.Classes+int(l.class)].Found, h.at(l.in, l.class).e.Candidate = false, false
 		return
