@@ -36,7 +36,8 @@ type breaker struct {
 	params  BreakerParams
 	path    bool         // Deadlock Breaker: probes carry their path, and buffers on it grow
 	since   []units.Time // by egress queue: begin of its pause
-	least   []uint64     // by egress queue: the smallest id of this period
+	least   [2][]uint64  // by egress queue: the smallest id of this period; those that changed their class apart
+	found   []bool       // by egress queue: in this period
 	waiting []breakerProbe
 	timers  struct{ period, latency int }
 	held    int
@@ -52,7 +53,9 @@ func newBreaker(path bool) New {
 			return nil, fmt.Errorf("latency is %s; allowed: more than 0s, at most the period, %s", p.Latency, p.Period)
 		}
 		b := &breaker{credits: credits{s, make([]uint8, s.Ports())}, params: *p, path: path}
-		b.since, b.least = make([]units.Time, s.Ports()*mmu.Classes), make([]uint64, s.Ports()*mmu.Classes)
+		queues := s.Ports() * mmu.Classes
+		b.since, b.found = make([]units.Time, queues), make([]bool, queues)
+		b.least = [2][]uint64{make([]uint64, queues), make([]uint64, queues)}
 		b.timers.period, b.timers.latency = 0, s.NewTimer()
 		return b, nil
 	}
@@ -95,13 +98,15 @@ func (b *breaker) Wake(now units.Time, timer int) {
 		b.work(now)
 		return
 	}
-	clear(b.least)
+	clear(b.least[0])
+	clear(b.least[1])
+	clear(b.found)
 	for port := range b.armed {
 		for m := b.s.BlockedClasses(port); m != 0; m &= m - 1 {
 			if class := uint8(bits.TrailingZeros8(m)); b.stuck(now, port, class) {
 				id := b.id(port, class)
 				b.s.Report(now, Suspected, port, int(class), 0)
-				b.least[port*mmu.Classes+int(class)] = id
+				b.least[0][port*mmu.Classes+int(class)] = id
 				b.forward(now, port, class, []uint64{id})
 			}
 		}
@@ -116,12 +121,20 @@ func (b *breaker) id(port int, class uint8) uint64 {
 	return 1 + uint64(b.s.Node())<<16 + uint64(port*mmu.Classes+int(class))
 }
 
+// changedClass marks a probe that changed its class on the way, where a port is paused as
+// a whole. Such probes do not compete with those of loops within a class.
+const changedClass = 1 << 43
+
 // forward sends a probe to the upstreams of the ingress queues that wait for an egress,
 // for each class that one holds.
 func (b *breaker) forward(now units.Time, out int, class uint8, words []uint64) {
 	for in := range b.armed {
 		for m := b.holds(in, out, class); m != 0; m &= m - 1 {
-			b.send(now, in, out, uint8(bits.TrailingZeros8(m)), words)
+			to, changed := uint8(bits.TrailingZeros8(m)), words[0]&changedClass
+			if to != class {
+				changed = changedClass
+			}
+			b.send(now, in, out, to, changed, words)
 		}
 	}
 }
@@ -141,8 +154,8 @@ func (b *breaker) holds(in, out int, class uint8) uint8 {
 
 // send sends a probe upstream. Its words: the id with the class on top, then, with a path,
 // the queues that it passed.
-func (b *breaker) send(now units.Time, in, out int, class uint8, words []uint64) {
-	ext := packet.Ext{words[0]&(1<<40-1) | uint64(class)<<40}
+func (b *breaker) send(now units.Time, in, out int, class uint8, changed uint64, words []uint64) {
+	ext := packet.Ext{words[0]&(1<<40-1) | uint64(class)<<40 | changed}
 	ext = append(ext, words[1:]...)
 	if b.path {
 		ext = append(ext, uint64(class)<<48|uint64(b.s.Node())<<32|uint64(in)<<16|uint64(out))
@@ -158,7 +171,7 @@ func (b *breaker) Control(now units.Time, port int, f *packet.Packet, ext packet
 	if f.Kind() != packet.Loop || len(ext) == 0 || b.take(now, port, ext) {
 		return
 	}
-	if ext[0]>>43 != 0 || len(ext) > 1 && !b.path {
+	if ext[0]>>44 != 0 || len(ext) > 1 && !b.path {
 		return // not a probe of this kind
 	}
 	b.waiting = append(b.waiting, breakerProbe{now + b.params.Latency, port, slices.Clone(ext)})
@@ -182,9 +195,12 @@ func (b *breaker) probe(now units.Time, out int, class uint8, ext []uint64) {
 	if b.s.BlockedClasses(out)>>class&1 == 0 {
 		return
 	}
-	id, least := ext[0]&(1<<40-1), &b.least[out*mmu.Classes+int(class)]
+	queue := out*mmu.Classes + int(class)
+	id, least := ext[0]&(1<<40-1), &b.least[ext[0]>>43][queue]
 	switch {
+	case id == b.id(out, class) && b.found[queue]:
 	case id == b.id(out, class):
+		b.found[queue] = true
 		b.s.Report(now, Detected, out, int(class), int64(len(ext)))
 		b.resolve(now, out, class, ext)
 	case *least == 0 || id < *least:

@@ -314,6 +314,7 @@ func (h *roundabout) again(now units.Time, open bool) {
 	if !l.on {
 		return
 	}
+	l.tables = 0
 	if l.rounds++; !open && l.rounds >= h.params.Rounds {
 		h.giveUp(now)
 		return

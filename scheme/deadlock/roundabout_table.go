@@ -31,6 +31,7 @@ type raLead struct {
 	in       int
 	class    uint8
 	rounds   int
+	tables   int // that were sent along what may run through several classes, and nothing came of
 	serial   uint32
 	nodes    []NodeID
 	next     units.Time // when it asks again
@@ -145,7 +146,11 @@ func (h *roundabout) confirmed(now units.Time, in int, class uint8, out int, hdr
 		h.armTable()
 		return
 	}
-	if class != hdr.Class || hdr.Flags&raJoined != 0 || h.twice() {
+	if hdr.Flags&raJoined != 0 {
+		// Each queue relays one copy, so the loop may be there in one class as well.
+		l.tables++
+	}
+	if class != hdr.Class || l.tables > maxTables || h.twice() {
 		h.giveUp(now)
 		return
 	}
@@ -157,6 +162,9 @@ func (h *roundabout) confirmed(now units.Time, in int, class uint8, out int, hdr
 		h.pass(now, &Header{Op: OpTable, Class: class, T: e.Init, Round: l.serial, Nodes: l.nodes}, len(l.nodes))
 	}
 }
+
+// maxTables is how often it is tried to lock a loop that may run through several classes.
+const maxTables = 4
 
 // twice reports whether a loop runs twice through a switch.
 func (h *roundabout) twice() bool {
