@@ -242,7 +242,8 @@ func (h *roundabout) repay(now units.Time) {
 		if !b.on || h.round.on && h.round.class == b.class {
 			continue
 		}
-		if q := h.s.View().Ingress(b.by, b.class); q.Headroom+q.Reserve == 0 && !h.scarce() || q.Total() == 0 {
+		q := h.s.View().Ingress(b.by, b.class)
+		if q.Reserve == 0 && h.unused(b.by, b.class) >= 0 && !h.scarce() || q.Total() == 0 {
 			b.on = false
 			h.s.HoldResume(now, in, 0)
 		}

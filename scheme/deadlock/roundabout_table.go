@@ -49,6 +49,9 @@ func (h *roundabout) ask(now units.Time, in int, class uint8) {
 	if h.round.on || h.lead.on && (h.lead.in != in || h.lead.class != class) || now < q.rest {
 		return // this switch has a loop already, or nothing can be done; the next look follows
 	}
+	if h.s.ToHost(in) {
+		return // no loop runs through a host
+	}
 	e := &q.e
 	if !h.lead.on {
 		h.lead = raLead{on: true, in: in, class: class, nodes: h.lead.nodes}
@@ -83,15 +86,42 @@ func (h *roundabout) overdue(now units.Time) {
 		l.next = now + h.params.Retry
 		e := &h.at(l.in, l.class).e
 		e.Confirmed = false
-		if !h.round.on {
-			if y := e.Retry(); y.Ask {
-				h.ask(now, l.in, l.class)
-			} else {
-				l.on = false
-			}
+		switch {
+		case h.round.on:
+		case e.Asking:
+			h.askAnother(now)
+		default:
+			h.askAgain(now, l.in, l.class)
 		}
 	}
 	h.armTable()
+}
+
+// askAgain lets the queue that leads ask again, if it is still a candidate.
+func (h *roundabout) askAgain(now units.Time, in int, class uint8) {
+	if y := h.at(in, class).e.Retry(); y.Ask {
+		h.ask(now, in, class)
+	} else {
+		h.lead.on = false
+	}
+}
+
+// askAnother follows a question that was not answered: a queue that leads to a loop, by
+// two ways, but is not part of it is a candidate, too. The next one of the switch has its
+// turn, if there is one.
+func (h *roundabout) askAnother(now units.Time) {
+	l := &h.lead
+	was := l.in*mmu.Classes + int(l.class)
+	for i := 1; i < len(h.queues); i++ {
+		next := (was + i) % len(h.queues)
+		in, class := next/mmu.Classes, uint8(next%mmu.Classes)
+		if h.queues[next].e.Candidate && !h.s.ToHost(in) && now >= h.queues[next].rest {
+			l.on = false
+			h.askAgain(now, in, class)
+			return
+		}
+	}
+	h.askAgain(now, l.in, l.class)
 }
 
 // stepDown ends what a queue leads that is no candidate any more.

@@ -1,0 +1,137 @@
+package deadlock_test
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"testing"
+
+	"github.com/xoff-net/xoff/base/link"
+	"github.com/xoff-net/xoff/base/units"
+	"github.com/xoff-net/xoff/conformance"
+	"github.com/xoff-net/xoff/dataplane"
+	"github.com/xoff-net/xoff/scheme/deadlock"
+	"github.com/xoff-net/xoff/scheme/flowctl"
+	"github.com/xoff-net/xoff/scheme/route"
+	"github.com/xoff-net/xoff/topo"
+)
+
+// pathNetwork is a network of n switches with a host each, 400 Gbps, whose flows take the
+// paths given, of switches; cables between switches have 100 Gbps and 1 us.
+func pathNetwork(n int, size units.Bytes, paths ...[]int) *conformance.Network {
+	g := &topo.Graph{Hosts: n}
+	for i := range n {
+		g.Names = append(g.Names, fmt.Sprintf("host%d", i))
+		g.Rack = append(g.Rack, i)
+	}
+	ports, to := make([]int, n), make([]map[int]int, n) // used; by neighbour
+	for i := range n {
+		g.Names = append(g.Names, fmt.Sprintf("switch%d", i))
+		g.Links = append(g.Links, topo.Link{A: i, B: n + i, Rate: 400 * units.Gbps, Delay: units.Microsecond})
+		ports[i], to[i] = 1, map[int]int{i: 0}
+	}
+	for _, p := range paths {
+		for i, b := range p[1:] {
+			a := p[i]
+			if _, ok := to[a][b]; ok {
+				continue
+			}
+			to[a][b], to[b][a] = ports[a], ports[b]
+			g.Links = append(g.Links, topo.Link{A: n + a, PortA: ports[a], B: n + b, PortB: ports[b], Rate: 100 * units.Gbps, Delay: units.Microsecond})
+			ports[a]++
+			ports[b]++
+		}
+	}
+	net := conformance.NewNetwork(g)
+	net.PFC.Indefinite, net.Timeout = true, units.Second
+	net.Tables = make([]*route.Table, 2*n)
+	for i := range n {
+		t := route.NewTable(n)
+		t.Pinned = make(map[uint32]uint16)
+		host := t.Add(0)
+		for dst := range n {
+			t.To[dst] = host // all that is sent is pinned
+		}
+		net.Tables[n+i] = t
+	}
+	for i, p := range paths {
+		last := len(p) - 1
+		net.Flows = append(net.Flows, dataplane.Flow{Size: size, Src: uint16(p[0]), Dst: uint16(p[last]), Class: 1, Pinned: true})
+		for at, s := range p {
+			net.Tables[n+s].Pinned[uint32(i)<<1] = uint16(to[s][p[min(at+1, last)]])
+			net.Tables[n+s].Pinned[uint32(i)<<1|1] = uint16(to[s][p[max(at-1, 0)]])
+		}
+	}
+	return net
+}
+
+// concurrent are loops that stand at the same time (Roundabout section VII-A).
+var concurrent = []struct {
+	name  string
+	n     int
+	stuck int // egress queues
+	paths [][]int
+}{
+	// Two rings of three switches through switch 0, in other queues there: they have
+	// different coordinators, and its lock and its buffer can serve one at a time.
+	{"two loops through a switch", 5, 6, [][]int{
+		{0, 1, 2}, {1, 2, 0}, {2, 0, 1}, {0, 3, 4}, {3, 4, 0}, {4, 0, 3},
+	}},
+	// Both run from switch 0 to 1 and part there; what they have in common makes one
+	// coordinator for both, whose question takes both branches.
+	{"two loops over a link", 4, 5, [][]int{
+		{0, 1, 2}, {1, 2, 0}, {2, 0, 1}, {0, 1, 3}, {1, 3, 0}, {3, 0, 1},
+	}},
+}
+
+func useDSH(net *conformance.Network) {
+	e, _ := flowctl.Schemes.Get("dsh")
+	p := e.Params().(*flowctl.DSHParams)
+	p.Headroom = link.Headroom{Rule: link.RuleExact}
+	scheme, _ := e.New(p)
+	net.Flow = func(int, int) flowctl.Scheme { return scheme }
+}
+
+// Flows begin at random within 20 us, so that either loop closes first, or both do. What
+// is resolved first must not keep the other from being resolved.
+func TestRoundaboutConcurrentLoops(t *testing.T) {
+	for _, c := range concurrent {
+		for _, dsh := range []bool{false, true} {
+			both, confirmed, leaders := 0, 0, []int{}
+			for seed := range uint64(10) {
+				build := func() *conformance.Network {
+					r := rand.New(rand.NewPCG(seed, 7))
+					net := pathNetwork(c.n, 500*units.KB, c.paths...)
+					for i := range net.Flows {
+						net.Flows[i].Start = units.Time(r.IntN(20)) * units.Microsecond
+					}
+					if dsh {
+						useDSH(net)
+					}
+					net.Until, net.Linger = 200*units.Millisecond, 200*units.Microsecond
+					return net
+				}
+				left := build()
+				left.Until = units.Millisecond
+				if r := left.Run(); len(r.Deadlocks) > 0 && len(r.Deadlocks[0].Queues) >= c.stuck {
+					both++
+				}
+				r, said := withHandler(build(), "roundabout", nil)
+				if err := promises(r); err != nil {
+					t.Errorf("%s, seed %d, DSH %t: %v", c.name, seed, dsh, err)
+				}
+				confirmed += count(said, deadlock.Confirmed)
+				for _, s := range said {
+					if s.event == deadlock.Confirmed && !slices.Contains(leaders, s.node) {
+						leaders = append(leaders, s.node)
+					}
+				}
+			}
+			slices.Sort(leaders)
+			t.Logf("%s, DSH %t: both stand in %d of 10; %d loops confirmed, by switches %d", c.name, dsh, both, confirmed, leaders)
+			if both == 0 || len(leaders) < 2 {
+				t.Errorf("%s, DSH %t: the loops do not stand at the same time, or have one coordinator in all runs", c.name, dsh)
+			}
+		}
+	}
+}
