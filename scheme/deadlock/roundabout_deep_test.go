@@ -9,3 +9,5 @@ import (
 )
 
 func TestDeepRoundaboutRandomLoops(t *testing.T) { testRandomLoops(t, deep.Cases(1000)) }
+
+func TestDeepRoundaboutConcurrentLoops(t *testing.T) { testConcurrentLoops(t, deep.Cases(200)) }

@@ -94,13 +94,15 @@ func useDSH(net *conformance.Network) {
 
 // Flows begin at random within 20 us, so that either loop closes first, or both do. What
 // is resolved first must not keep the other from being resolved.
-func TestRoundaboutConcurrentLoops(t *testing.T) {
+func TestRoundaboutConcurrentLoops(t *testing.T) { testConcurrentLoops(t, seeds(10)) }
+
+func testConcurrentLoops(t *testing.T, seeds []int) {
 	for _, c := range concurrent {
 		for _, dsh := range []bool{false, true} {
 			both, confirmed, leaders := 0, 0, []int{}
-			for seed := range uint64(10) {
+			for _, seed := range seeds {
 				build := func() *conformance.Network {
-					r := rand.New(rand.NewPCG(seed, 7))
+					r := rand.New(rand.NewPCG(uint64(seed), 7))
 					net := pathNetwork(c.n, 500*units.KB, c.paths...)
 					for i := range net.Flows {
 						net.Flows[i].Start = units.Time(r.IntN(20)) * units.Microsecond
@@ -128,7 +130,7 @@ func TestRoundaboutConcurrentLoops(t *testing.T) {
 				}
 			}
 			slices.Sort(leaders)
-			t.Logf("%s, DSH %t: both stand in %d of 10; %d loops confirmed, by switches %d", c.name, dsh, both, confirmed, leaders)
+			t.Logf("%s, DSH %t: both stand in %d of %d; %d loops confirmed, by switches %d", c.name, dsh, both, len(seeds), confirmed, leaders)
 			if both == 0 || len(leaders) < 2 {
 				t.Errorf("%s, DSH %t: the loops do not stand at the same time, or have one coordinator in all runs", c.name, dsh)
 			}
