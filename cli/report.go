@@ -167,8 +167,12 @@ func drops(d *metrics.Drops) string {
 	if d.Handler > 0 {
 		handler = fmt.Sprintf("%s by a deadlock handler, ", count(d.Handler))
 	}
-	text := fmt.Sprintf("%s lossy, %s by links, %s without a route, %s", count(d.Overflow), count(d.Link), count(d.NoRoute), handler)
-	if d.Overflow+d.Link+d.NoRoute+d.Handler > 0 {
+	expelled := ""
+	if d.Expelled > 0 {
+		expelled = fmt.Sprintf("%s taken back by the policy, ", count(d.Expelled))
+	}
+	text := fmt.Sprintf("%s lossy, %s%s by links, %s without a route, %s", count(d.Overflow), expelled, count(d.Link), count(d.NoRoute), handler)
+	if d.Overflow+d.Expelled+d.Link+d.NoRoute+d.Handler > 0 {
 		text = color.RedString("%s", text)
 	}
 	return text + lossless

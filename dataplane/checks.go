@@ -19,9 +19,11 @@ type Checks struct {
 	events  uint64
 	in, out uint64 // bytes of data frames that came and went
 	dropped uint64
-	stamps  []uint64 // by slot: place of the packet in its queue
-	head    []uint64 // by egress queue: place of the next to leave
-	tail    []uint64 // by egress queue: place of the next to join
+	// expelled is, of what was dropped, what had been stored and was taken back.
+	expelled uint64
+	stamps   []uint64 // by slot: place of the packet in its queue
+	head     []uint64 // by egress queue: place of the next to leave
+	tail     []uint64 // by egress queue: place of the next to join
 }
 
 // recountEvery is how many events pass between full recounts of a ledger.
@@ -57,6 +59,9 @@ func (c *Checks) balance(now units.Time, l *mmu.Ledger) {
 	}
 	if stored := uint64(l.View().Stored()); c.in != c.out+c.dropped+stored {
 		c.fail(now, "%d B came in, %d B went out, %d B were dropped, but %d B are stored", c.in, c.out, c.dropped, stored)
+	}
+	if booked := uint64(l.View().Expelled()); c.expelled != booked {
+		c.fail(now, "%d B were dropped as taken back, but the books have %d B", c.expelled, booked)
 	}
 }
 

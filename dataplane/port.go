@@ -59,7 +59,7 @@ type port struct {
 
 	Stats PortStats
 	tally units.Bytes // what telemetry counts; see stamps
-	_     [64]byte
+	_     [32]byte
 }
 
 // The size of a port is an odd number of cache lines: those that are used most then

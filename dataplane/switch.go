@@ -64,6 +64,7 @@ type Switch struct {
 	aside  map[int]fifo // by queue: frames that a deadlock handler keeps apart
 	atEnq  bool
 	timed  buffer.Waker
+	pushes *pushOut // nil: what is stored stays until it is sent
 	hook   deadlock.Hook
 	fast   fastPath
 	// handlerTimers are those beyond the first, among the wakes.
@@ -85,7 +86,7 @@ func NewSwitch(spec *SwitchSpec, drv Driver) (*Switch, error) {
 		rand: rand.NewPCG(spec.Seed, 0), handlerRand: rand.NewPCG(spec.Seed, 1),
 		memory: memory{packets: make([]packet.Packet, 1, 64), next: make([]uint32, 1, 64)},
 	}
-	s.node = node{drv: drv, ports: make([]port, n), wakes: newWakes(2*n + 2), fixed: 2*n + 2, sink: spec.Sink,
+	s.node = node{drv: drv, ports: make([]port, n), wakes: newWakes(2*n + 3), fixed: 2*n + 3, sink: spec.Sink,
 		checks: spec.Checks, watched: spec.Sink != nil || spec.Checks != nil, serve: s.serveData, beyond: s.deepestPause,
 		log: spec.Log, resumed: make([]units.Time, n*mmu.Classes)}
 
@@ -120,6 +121,10 @@ func NewSwitch(spec *SwitchSpec, drv Driver) (*Switch, error) {
 	s.watcher, _ = policy.(buffer.Observer)
 	s.pauses, _ = policy.(buffer.PauseObserver)
 	s.timed, _ = policy.(buffer.Waker)
+	if x, ok := policy.(buffer.Expeller); ok {
+		s.pushes = &pushOut{x, s}
+		s.watcher = s.pushes
+	}
 	lossless, control := s.classes(mmu.Lossless), s.classes(mmu.Control)
 	for i := range spec.Ports {
 		s.initPort(i, spec.Ports[i], spec.Flow[i])
@@ -218,6 +223,7 @@ func SharedSize(spec *SwitchSpec) units.Bytes {
 
 func (s *Switch) policyWake() int  { return 2 * len(s.ports) }
 func (s *Switch) handlerWake() int { return 2*len(s.ports) + 1 }
+func (s *Switch) expelWake() int   { return 2*len(s.ports) + 2 }
 
 // Start begins the run.
 func (s *Switch) Start(now units.Time) {

@@ -339,6 +339,8 @@ func (s *Switch) Wake(now units.Time) {
 			s.wakes.set(id, s.timed.NextWake())
 		case s.handlerWake():
 			s.handler.Wake(now, 0)
+		case s.expelWake():
+			s.pushes.wake(now)
 		default:
 			s.wake(now, id)
 		}

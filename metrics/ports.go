@@ -23,7 +23,7 @@ func (o *Outcome) portColumns() []probe.Column {
 		{Name: "blocked_ps", Doc: "how long the class could not be sent by this port, in all"},
 		{Name: "marks", Doc: "frames of the egress queue that got the congestion mark"},
 	}
-	for r := range probe.NumReasons {
+	for r := range o.reasons() {
 		cols = append(cols, probe.Column{Name: dropColumns[r], Doc: "frames that came in here and were dropped: " + r.String()})
 	}
 	for _, m := range []struct{ name, doc string }{
@@ -43,7 +43,16 @@ func (o *Outcome) portColumns() []probe.Column {
 
 var dropColumns = [probe.NumReasons]string{
 	probe.NoRoute: "drops_no_route", probe.Overflow: "drops_overflow", probe.Lossless: "drops_lossless",
-	probe.Handler: "drops_deadlock_handler", probe.Corrupt: "drops_link",
+	probe.Handler: "drops_deadlock_handler", probe.Corrupt: "drops_link", probe.Expelled: "drops_expelled",
+}
+
+// reasons is how many of them have a column: the last one only where a policy took
+// frames back, so that tables of other runs are what they were.
+func (o *Outcome) reasons() probe.Reason {
+	if o.Totals.Drops[probe.Expelled] == 0 {
+		return probe.Expelled
+	}
+	return probe.NumReasons
 }
 
 func (o *Outcome) writePorts(t *Table) error {
@@ -69,7 +78,7 @@ func (o *Outcome) portRow(row []int64, p *sim.PortResult, c uint8) []int64 {
 	}
 	row = append(row, int64(p.Node), int64(p.Port), peer, int64(c), int64(p.View.Kind(c)),
 		int64(s.Pauses[c]), int64(s.Resumes[c]), int64(s.Blocked[c]), int64(s.Marks[c]))
-	for _, n := range s.Drops[c] {
+	for _, n := range s.Drops[c][:o.reasons()] {
 		row = append(row, int64(n))
 	}
 	peaks, ok := p.View.QueuePeaks(p.Port, c)

@@ -94,6 +94,8 @@ type Drops struct {
 	NoRoute  uint64 `json:"no_route"`
 	Handler  uint64 `json:"deadlock_handler"`
 	Link     uint64 `json:"link"` // damaged, or the link was down
+	// Expelled are of lossy classes, stored and then taken back by the policy.
+	Expelled uint64 `json:"expelled,omitempty"`
 }
 
 // Transport is what hosts did to recover and to slow down.
@@ -172,7 +174,7 @@ func (o *Outcome) Counters() *Summary {
 		Pauses: pausesOf(t),
 		Drops: Drops{
 			Lossless: t.Drops[probe.Lossless], Broken: t.Broken, Overflow: t.Drops[probe.Overflow], NoRoute: t.Drops[probe.NoRoute],
-			Handler: t.Drops[probe.Handler], Link: t.Drops[probe.Corrupt],
+			Handler: t.Drops[probe.Handler], Link: t.Drops[probe.Corrupt], Expelled: t.Drops[probe.Expelled],
 		},
 		Transport: Transport{Retransmissions: t.Resent, Timeouts: t.Timeouts, Nacks: t.Nacks, CNPs: t.CNPs},
 		Network:   networkOf(t),

@@ -112,6 +112,7 @@ type Ledger struct {
 	stored    units.Bytes
 	reserved  units.Bytes // promised by SetAside, not yet used
 	lent      units.Bytes // of the reserve, what the shared segment gave
+	expelled  units.Bytes // of all frames that were taken back so far
 	peak      [numSegments]units.Bytes
 	peakAll   units.Bytes
 	pairs     []Pair // [(in*ports+out)*Classes+class], nil unless asked for
@@ -290,6 +291,16 @@ func (l *Ledger) Release(a *Arrival) {
 	if l.pairs != nil {
 		l.pair(a, a.Out, -1)
 	}
+}
+
+// Expel takes back a lossy frame that is stored and will not be sent (push-out). What it
+// held returns to its segments as if it had left; lossless and control frames stay.
+func (l *Ledger) Expel(a *Arrival) {
+	if l.spec.Kinds[a.Class&7] != Lossy {
+		panic(fmt.Sprintf("mmu: a frame of class %d is to be taken back, which is not lossy", a.Class))
+	}
+	l.Release(a)
+	l.expelled += a.Bytes
 }
 
 // releaseMixed is for a queue that holds something outside of the shared segment.

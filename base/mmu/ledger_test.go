@@ -72,6 +72,48 @@ func TestReleaseTooMuchPanics(t *testing.T) {
 	l.Release(frame(0, 1, 101))
 }
 
+// A frame that is taken back gives back what one that leaves does, and is counted; only
+// lossy ones can be.
+func TestExpel(t *testing.T) {
+	const lossy = 5
+	spec := Spec{Ports: 3, Size: 20000, Shared: 10000, Private: 1000}
+	spec.Kinds[0], spec.Kinds[lossless], spec.Kinds[lossy] = Control, Lossless, Lossy
+	l := NewLedger(spec)
+	l.KeepPairs()
+	of := func(class uint8, b units.Bytes) *Arrival {
+		return &Arrival{In: 0, Out: 1, Bytes: b, Class: class, Kind: spec.Kinds[class]}
+	}
+	l.Charge(of(lossy, 1000), Private)
+	l.Charge(of(lossy, 700), Shared)
+	l.Charge(of(lossy, 800), Shared)
+	l.Charge(of(lossless, 700), Shared)
+	for _, c := range []struct {
+		b     units.Bytes
+		after Ingress
+	}{{1000, Ingress{Private: 1000, Shared: 500}}, {700, Ingress{Private: 800}}, {800, Ingress{}}} {
+		l.Expel(of(lossy, c.b)) // shared first, then private
+		if got := l.View().Ingress(0, lossy); got != c.after {
+			t.Errorf("after %d B the queue holds %+v, want %+v", c.b, got, c.after)
+		}
+		if err := l.Check(); err != nil {
+			t.Error(err)
+		}
+	}
+	if v := l.View(); v.Expelled() != 2500 || v.Stored() != 700 || v.Egress(1, lossy) != 0 || v.Pair(0, 1, lossy) != (Pair{}) {
+		t.Errorf("%d B taken back, %d B stored, pair %+v", v.Expelled(), v.Stored(), v.Pair(0, 1, lossy))
+	}
+	for _, class := range []uint8{0, lossless, 7} {
+		func() {
+			defer func() {
+				if recover() == nil {
+					t.Errorf("a frame of class %d is taken back", class)
+				}
+			}()
+			l.Expel(of(class, 700))
+		}()
+	}
+}
+
 // Cells of 254 B: 64 B cost one, 255 B two, 1048 B five (1270 B). A shared
 // segment of 10,000 B has 39 whole cells, 9906 B.
 func TestCells(t *testing.T) {

@@ -18,6 +18,9 @@ func (v View) Size() units.Bytes { return v.l.spec.Size }
 // Stored returns all bytes in the buffer.
 func (v View) Stored() units.Bytes { return v.l.stored }
 
+// Expelled returns all bytes that were stored and taken back so far.
+func (v View) Expelled() units.Bytes { return v.l.expelled }
+
 // Used returns the bytes stored in a segment.
 func (v View) Used(s Segment) units.Bytes { return v.l.segments[s] }
 

@@ -23,10 +23,11 @@ const (
 	Lossless               // no room for a frame of a lossless class
 	Handler                // a deadlock handler gave it up
 	Corrupt                // the link damaged it, or was down
+	Expelled               // a policy took it back from a lossy queue
 	NumReasons
 )
 
-var reasonNames = [NumReasons]string{"no route", "overflow", "lossless overflow", "deadlock handler", "link"}
+var reasonNames = [NumReasons]string{"no route", "overflow", "lossless overflow", "deadlock handler", "link", "expelled"}
 
 func (r Reason) String() string { return reasonNames[r] }
 

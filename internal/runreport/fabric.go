@@ -159,9 +159,17 @@ func dropped(ports []port) *report.Section {
 		Caption: fmt.Sprintf("Ports by which most lost frames came in (%d of %d)", len(worst), count),
 		Columns: report.Heads("port", "class|", "lossless|", "lossy|", "link|", "no route|", "deadlock handler|"),
 	}
+	expelled := slices.ContainsFunc(worst, func(p port) bool { return p.Expelled > 0 })
+	if expelled {
+		t.Columns = append(t.Columns, report.Heads("taken back|")...)
+	}
 	for _, p := range worst {
 		row := []report.Cell{{Text: p.name()}, {Text: fmt.Sprint(p.Class)}}
-		for _, n := range []int64{p.Lossless, p.Overflow, p.Link, p.NoRoute, p.Handler} {
+		reasons := []int64{p.Lossless, p.Overflow, p.Link, p.NoRoute, p.Handler}
+		if expelled {
+			reasons = append(reasons, p.Expelled)
+		}
+		for _, n := range reasons {
 			c := report.Cell{Text: units.Thousands(uint64(n))}
 			if n > 0 {
 				c.Mark = report.Bad

@@ -164,6 +164,7 @@ type port struct {
 	Lossless    int64   `parquet:"drops_lossless"`
 	Handler     int64   `parquet:"drops_deadlock_handler"`
 	Link        int64   `parquet:"drops_link"`
+	Expelled    int64   `parquet:"drops_expelled"` // no such column where there are none
 	PeakEgress  int64   `parquet:"peak_egress_bytes,optional"`
 	PeakHeadrom int64   `parquet:"peak_headroom_bytes,optional"`
 	Headroom    int64   `parquet:"headroom_bytes"`
@@ -174,7 +175,7 @@ type port struct {
 // name is how people find a port.
 func (p *port) name() string { return p.Node + " → " + p.Peer }
 
-func (p *port) drops() int64 { return p.NoRoute + p.Overflow + p.Lossless + p.Handler + p.Link }
+func (p *port) drops() int64 { return p.NoRoute + p.Overflow + p.Lossless + p.Handler + p.Link + p.Expelled }
 
 // pool is a row of pools.parquet.
 type pool struct {

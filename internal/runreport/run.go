@@ -103,6 +103,9 @@ func facts(s *metrics.Summary) report.Facts {
 	}
 	lost("lossless drops", s.Drops.Lossless, report.Bad)
 	lost("lossy drops", s.Drops.Overflow, report.Bad)
+	if s.Drops.Expelled > 0 {
+		lost("lossy frames taken back", s.Drops.Expelled, report.Bad)
+	}
 	lost("drops by links", s.Drops.Link, report.Bad)
 	lost("drops without a route", s.Drops.NoRoute, report.Bad)
 	if s.Drops.Handler > 0 {

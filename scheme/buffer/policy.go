@@ -49,6 +49,20 @@ type Waker interface {
 	Wake(now units.Time, v mmu.View)
 }
 
+// Expeller is a policy that takes frames of lossy classes back which are stored already
+// (push-out). They go from the head of their egress queue, are told by Dequeued like
+// those that are sent, and count as drops for a reason of their own.
+type Expeller interface {
+	Observer
+	// ExpelAt returns from when on a frame may be taken back; Never: there is none. It is
+	// asked after every Enqueued, Dequeued and Expel. A time that has passed means when the
+	// current event is over.
+	ExpelAt(now units.Time, v mmu.View) units.Time
+	// Expel names the lossy egress queue whose first frame is given up now. It is asked
+	// again until it says false, and says true at least once if ExpelAt has passed.
+	Expel(now units.Time, v mmu.View) (port int, class uint8, ok bool)
+}
+
 // Proportional is a policy that takes every lossless frame as long as its ingress
 // queue stays within a fixed share of the free part of the shared segment; Level
 // returns the same share. See flowctl.Shortcuts for what that saves.
@@ -121,5 +135,12 @@ var Policies = registry.NewTable("policy",
 		Name: "reverie", Colour: "blue", Gauges: reverieGauges, Doc: "one pool for lossless and lossy queues, and thresholds for filtered queue lengths",
 		Paper:  "Reverie section 3",
 		Params: func() any { return &ReverieParams{Alpha: whole, AlphaLossy: whole, Gamma: 0.999, Filter: "plain"} }, New: newReverie,
+	},
+	registry.Entry[New]{
+		Name: "occamy", Colour: "grey", Gauges: occamyGauges, Doc: "Dynamic Threshold that takes frames back from lossy queues above it, with memory bandwidth that is spare",
+		Paper: "Shan et al., EuroSys 2025", Promises: registry.Bounded,
+		Params: func() any {
+			return &OccamyParams{Alpha: whole, AlphaLossy: units.Ratio{Num: 8, Den: 1}, MemorySpeedup: whole, Bucket: 1600}
+		}, New: newOccamy,
 	},
 )
