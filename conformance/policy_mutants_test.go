@@ -32,6 +32,40 @@ type lateWaker struct{ badPolicy }
 func (*lateWaker) NextWake() units.Time      { return 5 }
 func (*lateWaker) Wake(units.Time, mmu.View) {}
 
+// wrongExpeller takes back what it must not, or says that it will and does not.
+type wrongExpeller struct {
+	badPolicy
+	kind mmu.Kind // of the queue that it names
+	none bool
+	long bool // it names a queue that is there
+}
+
+func (*wrongExpeller) Enqueued(units.Time, mmu.View, *mmu.Arrival) {}
+func (*wrongExpeller) Dequeued(units.Time, mmu.View, *mmu.Arrival) {}
+
+func (p *wrongExpeller) find(v mmu.View) (port int, class uint8, ok bool) {
+	for port := range v.Ports() {
+		for class := range uint8(mmu.Classes) {
+			if v.Kind(class) == p.kind && (v.Egress(port, class) > 0) == p.long {
+				return port, class, true
+			}
+		}
+	}
+	return 0, 0, false
+}
+
+func (p *wrongExpeller) ExpelAt(now units.Time, v mmu.View) units.Time {
+	if _, _, ok := p.find(v); ok && v.Stored() > 50*units.KB {
+		return now
+	}
+	return units.Never
+}
+
+func (p *wrongExpeller) Expel(_ units.Time, v mmu.View) (port int, class uint8, ok bool) {
+	port, class, ok = p.find(v)
+	return port, class, ok && !p.none
+}
+
 // greedy claims a larger share for the fast path than its threshold of a sixteenth of
 // what is free.
 type greedy struct{ share mmu.Share }
@@ -64,6 +98,9 @@ func TestPolicyRejects(t *testing.T) {
 		{"ignores its own threshold", "bounded", &badPolicy{limit: 20 * units.KB, fits: func(v mmu.View, a *mmu.Arrival) bool { return a.Bytes <= v.SharedFree() }}},
 		{"wakes in the past", "wake contract", &lateWaker{badPolicy{limit: 20 * units.KB}}},
 		{"claims four times what is free", "shortcuts", &greedy{mmu.Share{Num: 4}}},
+		{"takes a lossless frame back", "push-out", &wrongExpeller{badPolicy: badPolicy{limit: 20 * units.KB}, kind: mmu.Lossless, long: true}},
+		{"takes a frame back that is not there", "push-out", &wrongExpeller{badPolicy: badPolicy{limit: 20 * units.KB}, kind: mmu.Lossy}},
+		{"takes nothing back when it says so", "push-out", &wrongExpeller{badPolicy: badPolicy{limit: 20 * units.KB}, kind: mmu.Lossless, long: true, none: true}},
 		{"never lets a queue resume", "did not finish", &badPolicy{limit: -1, fits: func(mmu.View, *mmu.Arrival) bool { return false }}},
 	} {
 		t.Run(c.name, func(t *testing.T) {

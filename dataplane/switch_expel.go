@@ -51,6 +51,9 @@ func (x *pushOut) wake(now units.Time) {
 		}
 		x.s.expel(now, &x.s.ports[port], class&7)
 	}
+	if at := x.policy.ExpelAt(now, x.s.view); at <= now {
+		panic(fmt.Sprintf("dataplane: a frame is to be taken back from %s on, and at %s none is named", at, now))
+	}
 	x.plan(now)
 }
 

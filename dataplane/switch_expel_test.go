@@ -122,16 +122,20 @@ type wrongExpeller struct {
 	buffer.Policy
 	port  int
 	class uint8
+	none  bool
 }
 
-func (*wrongExpeller) Enqueued(units.Time, mmu.View, *mmu.Arrival)     {}
-func (*wrongExpeller) Dequeued(units.Time, mmu.View, *mmu.Arrival)     {}
-func (*wrongExpeller) ExpelAt(now units.Time, _ mmu.View) units.Time   { return now }
-func (w *wrongExpeller) Expel(units.Time, mmu.View) (int, uint8, bool) { return w.port, w.class, true }
+func (*wrongExpeller) Enqueued(units.Time, mmu.View, *mmu.Arrival)   {}
+func (*wrongExpeller) Dequeued(units.Time, mmu.View, *mmu.Arrival)   {}
+func (*wrongExpeller) ExpelAt(now units.Time, _ mmu.View) units.Time { return now }
+func (w *wrongExpeller) Expel(units.Time, mmu.View) (int, uint8, bool) {
+	return w.port, w.class, !w.none
+}
 
-// A lossless frame is never taken back, nor one that is not there, whatever a policy says.
+// A lossless frame is never taken back, nor one that is not there, whatever a policy says; and
+// one that promises a frame and names none would keep the switch busy for ever.
 func TestExpelNothingElse(t *testing.T) {
-	for name, w := range map[string]*wrongExpeller{"lossless": {port: 3, class: class}, "empty": {port: 2, class: lossy}} {
+	for name, w := range map[string]*wrongExpeller{"lossless": {port: 3, class: class}, "empty": {port: 2, class: lossy}, "none": {none: true}} {
 		t.Run(name, func(t *testing.T) {
 			b := newBenchWith(t, func(_ int, pfc flowctl.Scheme) flowctl.Scheme { return pfc }, func(s *dataplane.SwitchSpec) {
 				s.Buffer.Kinds[lossy] = mmu.Lossy
