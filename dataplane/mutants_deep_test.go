@@ -13,7 +13,7 @@ func TestDeepMistakesInPushOutAreCaught(t *testing.T) {
 	for _, m := range []struct{ name, file, right, wrong string }{
 		{"the policy is not told", "switch_expel.go", "s.watcher.Dequeued(now, s.view, a)\n", ""},
 		{"the books are not", "switch_expel.go", "s.ledger.Expel(a)\n", ""},
-		{"the drop is not counted", "switch_expel.go", "s.drop(now, a.In, f, probe.Expelled)\n", ""},
+		{"it counts as one that was refused", "switch_expel.go", "f, probe.Expelled)", "f, probe.Overflow)"},
 	} {
 		t.Run(m.name, func(t *testing.T) { mutant.MustCatch(t, m.file, m.right, m.wrong, "-run=^TestExpel", ".") })
 	}
