@@ -32,6 +32,7 @@ type runFlags struct {
 	bySize bool
 	report bool
 	trace  traceFlags
+	pcap   pcapFlags
 }
 
 func (f *runFlags) register(cmd *cobra.Command) {
@@ -61,6 +62,7 @@ func (f *runFlags) registerShow(cmd *cobra.Command) {
 	cmd.Flags().BoolVar(&f.bySize, "by-size", false, "show every group of flows by size, too")
 	cmd.Flags().BoolVar(&f.report, "report", true, "write report.html, too; --report=false saves its time")
 	f.trace.register(cmd)
+	f.pcap.register(cmd)
 }
 
 // registerSchemes adds the flags that replace schemes of a scenario.
@@ -127,6 +129,9 @@ func (a *app) runCommand() *cobra.Command {
 				if f.trace.what != "" {
 					return failf(exitInput, "--trace follows one run; allowed: --seed, not --seeds")
 				}
+				if f.pcap.what != "" {
+					return failf(exitInput, "--pcap captures one run; allowed: --seed, not --seeds")
+				}
 				return a.runSeeds(cmd, args[0], seeds, f)
 			}
 			cfg, err := build.ReadFile(args[0], f.settings()...)
@@ -165,16 +170,27 @@ func (a *app) simulate(cmd *cobra.Command, cfg *scenario.Config, f *runFlags) (*
 		return nil, err
 	}
 	defer tracer.close()
+	pcap, err := a.newCapture(cmd, &f.pcap)
+	if err != nil {
+		return nil, err
+	}
 	o := f.options()
 	if tracer.Tracer != nil {
 		o.Watchers = append(o.Watchers, tracer)
+	}
+	if pcap != nil {
+		o.Watchers = append(o.Watchers, pcap)
 	}
 	built, err := build.New(cfg, o.BuildOptions())
 	if err != nil {
 		return nil, wrap(exitInput, cfg.Locate(err))
 	}
 	a.warn(cfg)
-	return a.execute(cmd, built, f, o)
+	done, err := a.execute(cmd, built, f, o)
+	if done != nil {
+		a.tellCapture(pcap)
+	}
+	return done, err
 }
 
 // warn prints what a check finds that a run would suffer from.

@@ -174,13 +174,17 @@ type NICStats struct {
 
 // NewNIC builds a NIC. Its wake components are: receiver, gate, receive buffer.
 func NewNIC(spec *NICSpec, drv NICDriver) (*NIC, error) {
+	words := probe.WireOf(spec.Sink)
+	if words != nil {
+		drv = &nicTap{drv, words}
+	}
 	n := &NIC{
 		drv: drv, id: spec.Node, kinds: spec.Kinds, ways: spec.Transports, rtt: spec.BaseRTT, flows: spec.Flows,
 		starts: spec.Starts, idle: make([][]int32, len(spec.Transports)), bdp: spec.Port.Rate.In(spec.BaseRTT),
 		wire: wire{spec.Port.Rate, spec.Port.WireOverhead, spec.Port.Tick},
 	}
 	n.node = node{drv: drv, ports: make([]port, 1), wakes: newWakes(components), fixed: components, sink: spec.Sink,
-		checks: spec.Checks, watched: spec.Sink != nil || spec.Checks != nil, serve: n.serveNIC, log: spec.Log}
+		checks: spec.Checks, watched: spec.Sink != nil || spec.Checks != nil, serve: n.serveNIC, log: spec.Log, words: words}
 	if spec.Scan {
 		n.scan, n.serve = &scanner{wake: units.Never}, n.serveScan
 	}
@@ -480,7 +484,7 @@ func (n *NIC) Wake(now units.Time) {
 // Arrive takes a frame whose last bit has arrived. The packet is read-only.
 func (n *NIC) Arrive(now units.Time, in int, p *packet.Packet, ext packet.Ext) {
 	if n.watched {
-		n.observe(now, in, p)
+		n.observe(now, in, p, ext)
 	}
 	switch {
 	case p.Control():
@@ -496,10 +500,8 @@ func (n *NIC) Arrive(now units.Time, in int, p *packet.Packet, ext packet.Ext) {
 }
 
 // observe reports an arrival to the probe and the checks.
-func (n *NIC) observe(now units.Time, in int, p *packet.Packet) {
-	if n.sink != nil {
-		n.sink.Arrive(now, in, p)
-	}
+func (n *NIC) observe(now units.Time, in int, p *packet.Packet, ext packet.Ext) {
+	n.came(now, in, p, ext)
 	n.tick(now)
 }
 

@@ -45,6 +45,7 @@ type node struct {
 	frame   packet.Packet   // scratch for control frames
 	ext     packet.Ext      // scratch for their extensions
 	event   probe.Event     // scratch for what schemes report
+	words   probe.Wire      // what of sink sees extensions; nil: nothing does
 }
 
 // initPort wires a port to its flow control.

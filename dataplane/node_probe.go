@@ -19,6 +19,48 @@ func attach(s probe.Sink, n probe.Node) {
 	}
 }
 
+// tap is a driver that shows what it transmits. A node that nobody watches so has none.
+type tap struct {
+	Driver
+	to probe.Wire
+}
+
+// Transmit implements Driver.
+func (t *tap) Transmit(port int, p *packet.Packet, ext packet.Ext, done units.Time) {
+	t.to.Sent(port, p, beside(p, ext))
+	t.Driver.Transmit(port, p, ext, done)
+}
+
+// nicTap is the tap of a NIC.
+type nicTap struct {
+	NICDriver
+	to probe.Wire
+}
+
+// Transmit implements Driver.
+func (t *nicTap) Transmit(port int, p *packet.Packet, ext packet.Ext, done units.Time) {
+	t.to.Sent(port, p, beside(p, ext))
+	t.NICDriver.Transmit(port, p, ext, done)
+}
+
+// beside is the extension of a packet, if it has one.
+func beside(p *packet.Packet, ext packet.Ext) packet.Ext {
+	if p.Flags&packet.Extended == 0 {
+		return nil
+	}
+	return ext
+}
+
+// came shows a frame that arrives, before the sink hears of it.
+func (n *node) came(now units.Time, in int, p *packet.Packet, ext packet.Ext) {
+	if n.words != nil {
+		n.words.Came(in, p, beside(p, ext))
+	}
+	if n.sink != nil {
+		n.sink.Arrive(now, in, p)
+	}
+}
+
 // Level implements probe.Node.
 func (n *node) Level(now units.Time, port int, class uint8) (q, xoff units.Bytes) {
 	return n.policy.Level(now, n.view, port, class)

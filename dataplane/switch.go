@@ -80,6 +80,10 @@ type Switch struct {
 
 // NewSwitch builds a switch.
 func NewSwitch(spec *SwitchSpec, drv Driver) (*Switch, error) {
+	words := probe.WireOf(spec.Sink)
+	if words != nil {
+		drv = &tap{drv, words}
+	}
 	n := len(spec.Ports)
 	s := &Switch{
 		id: spec.Node, routes: spec.Routes, kinds: spec.Buffer.Kinds, atEnq: spec.AtEnqueue,
@@ -88,7 +92,7 @@ func NewSwitch(spec *SwitchSpec, drv Driver) (*Switch, error) {
 	}
 	s.node = node{drv: drv, ports: make([]port, n), wakes: newWakes(2*n + 3), fixed: 2*n + 3, sink: spec.Sink,
 		checks: spec.Checks, watched: spec.Sink != nil || spec.Checks != nil, serve: s.serveData, beyond: s.deepestPause,
-		log: spec.Log, resumed: make([]units.Time, n*mmu.Classes)}
+		log: spec.Log, words: words, resumed: make([]units.Time, n*mmu.Classes)}
 
 	layout := spec.Buffer
 	layout.Ports = n

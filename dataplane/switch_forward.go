@@ -14,7 +14,7 @@ import (
 func (s *Switch) Arrive(now units.Time, in int, p *packet.Packet, ext packet.Ext) {
 	if p.Control() {
 		if s.watched {
-			s.observe(now, in, p)
+			s.observe(now, in, p, ext)
 		}
 		s.control(now, in, p, ext)
 		s.settle(now)
@@ -30,7 +30,7 @@ func (s *Switch) Arrive(now units.Time, in int, p *packet.Packet, ext packet.Ext
 // one, is in s.carried: what nearly no frame has is not handed down.
 func (s *Switch) Forward(now units.Time, in int, p *packet.Packet) {
 	if s.watched {
-		s.observe(now, in, p)
+		s.observe(now, in, p, s.carried)
 	}
 	out := s.router.Route(now, in, p)
 	ip := &s.ports[in]
@@ -124,10 +124,8 @@ func (s *Switch) leaves(now units.Time, p *port, f *packet.Packet) {
 }
 
 // observe reports an arrival to the probe and the checks.
-func (s *Switch) observe(now units.Time, in int, p *packet.Packet) {
-	if s.sink != nil {
-		s.sink.Arrive(now, in, p)
-	}
+func (s *Switch) observe(now units.Time, in int, p *packet.Packet, ext packet.Ext) {
+	s.came(now, in, p, ext)
 	if s.checks != nil {
 		s.checks.event(now, s.ledger)
 		if !p.Control() {

@@ -18,7 +18,7 @@ type recorder struct {
 	err      error
 }
 
-// begin opens the files of the probes. Without a folder what they see is dropped.
+// begin opens the files of the probes and of watchers. Without a folder what they see is dropped.
 func (r *recorder) begin(to *Folder, probes []*metrics.Series, csv bool) error {
 	create := func(name, what string) (io.Writer, error) {
 		if to.stage == nil {
@@ -46,6 +46,13 @@ func (r *recorder) begin(to *Folder, probes []*metrics.Series, csv bool) error {
 		}
 	}
 	r.series = probes
+	for _, w := range r.watchers {
+		if rec, ok := w.(Recording); ok {
+			if err := rec.Open(create); err != nil {
+				return err
+			}
+		}
+	}
 	return nil
 }
 
@@ -73,9 +80,14 @@ func (r *recorder) end(now units.Time) error {
 			r.err = failed(s, s.Close(now))
 		}
 	}
+	for _, w := range r.watchers {
+		if rec, ok := w.(Recording); ok && r.err == nil {
+			r.err = rec.Close(now)
+		}
+	}
 	for _, f := range r.files {
 		if err := f.Close(); r.err == nil && err != nil {
-			r.err = fmt.Errorf("cannot write what probes saw: %w", err)
+			r.err = fmt.Errorf("cannot write what was recorded: %w", err)
 		}
 	}
 	return r.err

@@ -11,6 +11,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"time"
 
 	"github.com/xoff-net/xoff/base/probe"
@@ -91,6 +92,16 @@ type Watcher interface {
 	// Flush comes from time to time and at the end, while all nodes stand at the same
 	// time.
 	Flush() error
+}
+
+// Recording is a watcher that writes files of results while the run goes.
+type Recording interface {
+	Watcher
+	// Open comes before the run, with what begins a file of the folder; without a folder
+	// what is written is dropped.
+	Open(create func(name, what string) (io.Writer, error)) error
+	// Close comes at the end of the run, after the last Flush.
+	Close(now units.Time) error
 }
 
 // engine is what drives a built scenario.

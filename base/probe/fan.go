@@ -87,3 +87,42 @@ func (l Fan) Reported(now units.Time, e *Event) {
 		s.Reported(now, e)
 	}
 }
+
+// wires are sinks that see what travels beside frames.
+type wires []Wire
+
+// WireOf returns what of a sink sees what travels beside frames; nil: nothing does.
+func WireOf(s Sink) Wire {
+	var all wires
+	switch s := s.(type) {
+	case Fan:
+		for _, part := range s {
+			if w := WireOf(part); w != nil {
+				all = append(all, w)
+			}
+		}
+	case Wire:
+		return s
+	}
+	switch len(all) {
+	case 0:
+		return nil
+	case 1:
+		return all[0]
+	}
+	return all
+}
+
+// Sent implements Wire.
+func (l wires) Sent(port int, p *packet.Packet, ext packet.Ext) {
+	for _, w := range l {
+		w.Sent(port, p, ext)
+	}
+}
+
+// Came implements Wire.
+func (l wires) Came(port int, p *packet.Packet, ext packet.Ext) {
+	for _, w := range l {
+		w.Came(port, p, ext)
+	}
+}

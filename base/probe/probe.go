@@ -173,6 +173,15 @@ type Event struct {
 // run.
 type Attached interface{ Attach(n Node) }
 
+// Wire is a sink that also sees what travels beside frames. An extension is only valid
+// during the call, and empty for a frame that has none.
+type Wire interface {
+	// Sent follows Depart of the same frame.
+	Sent(port int, p *packet.Packet, ext packet.Ext)
+	// Came precedes Arrive of the same frame.
+	Came(port int, p *packet.Packet, ext packet.Ext)
+}
+
 // Watcher is a probe at one node.
 type Watcher interface {
 	Sink

@@ -1,0 +1,124 @@
+package frame
+
+import (
+	"encoding/binary"
+
+	"github.com/xoff-net/xoff/base/packet"
+)
+
+// IPv4 without options.
+const (
+	ipLen      = 20
+	ipTTL      = 64 // frames of the simulator have no time to live
+	ipDF       = 0x4000
+	ipMore     = 0x2000
+	ipOffset   = 0x1fff
+	protoTCP   = 6
+	protoUDP   = 17
+	dscpShift  = 5 // class n has the DSCP of class selector n
+	notECT     = 0
+	ect0       = 2
+	ce         = 3
+	hostPrefix = 10 << 24
+)
+
+// HostIP is the address of a host: 10.0.0.1 for node 0, and so on.
+func HostIP(node uint16) [4]byte {
+	var a [4]byte
+	binary.BigEndian.PutUint32(a[:], hostPrefix|uint32(node)+1)
+	return a
+}
+
+// hostOf is the opposite of HostIP.
+func hostOf(b []byte) (uint16, bool) {
+	n := binary.BigEndian.Uint32(b) - hostPrefix - 1
+	return uint16(n), n < 1<<16
+}
+
+// codepoint is that of a frame: data can be marked, replies cannot.
+func codepoint(p *packet.Packet) byte {
+	switch {
+	case p.Kind() != packet.Data:
+		return notECT
+	case p.Flags&packet.CE != 0:
+		return ce
+	}
+	return ect0
+}
+
+// appendIPv4 appends a header whose length is filled in by endIPv4.
+func appendIPv4(b []byte, p *packet.Packet, proto byte, m *Message) []byte {
+	src, dst := HostIP(m.Src), HostIP(m.Dst)
+	if p.Kind() != packet.Data {
+		src, dst = dst, src
+	}
+	b = append(b, 0x45, p.Class()<<dscpShift|codepoint(p), 0, 0, 0, 0, ipDF>>8, 0, ipTTL, proto, 0, 0)
+	return append(append(b, src[:]...), dst[:]...)
+}
+
+// endIPv4 fills in length and checksum of a header at a place, when all of the packet is
+// there; more bytes will follow.
+func endIPv4(b []byte, at, more int) {
+	binary.BigEndian.PutUint16(b[at+2:], uint16(len(b)-at+more))
+	binary.BigEndian.PutUint16(b[at+10:], ^fold(sum(0, b[at:at+ipLen])))
+}
+
+// sum adds bytes to a checksum of the Internet.
+func sum(s uint32, b []byte) uint32 {
+	for ; len(b) > 1; b = b[2:] {
+		s += uint32(b[0])<<8 | uint32(b[1])
+	}
+	if len(b) == 1 {
+		s += uint32(b[0]) << 8
+	}
+	return s
+}
+
+func fold(s uint32) uint16 {
+	for s>>16 != 0 {
+		s = s&0xffff + s>>16
+	}
+	return uint16(s)
+}
+
+// pseudo begins the checksum of a transport: addresses, protocol and length.
+func pseudo(ip []byte, proto byte, length int) uint32 {
+	return sum(uint32(proto)+uint32(length), ip[12:20])
+}
+
+func (f *Frame) ipv4(b []byte) error {
+	if len(b) < ipLen {
+		return ErrShort
+	}
+	if b[0]>>4 != 4 {
+		return ErrInvalid
+	}
+	if b[0] != 0x45 {
+		return ErrForeign // options
+	}
+	total := int(binary.BigEndian.Uint16(b[2:]))
+	if total < ipLen || total > len(b) {
+		return ErrShort
+	}
+	if binary.BigEndian.Uint16(b[6:])&(ipMore|ipOffset) != 0 {
+		return ErrForeign // a fragment
+	}
+	if fold(sum(0, b[:ipLen])) != 0xffff {
+		return ErrChecksum
+	}
+	var fine [2]bool
+	f.Src, fine[0] = hostOf(b[12:])
+	f.Dst, fine[1] = hostOf(b[16:])
+	if !fine[0] || !fine[1] {
+		return ErrForeign
+	}
+	f.Packet.Dst = f.Dst
+	b = b[:total]
+	switch b[9] {
+	case protoUDP:
+		return f.roce(b)
+	case protoTCP:
+		return f.tcp(b)
+	}
+	return ErrForeign
+}

@@ -1,0 +1,127 @@
+package frame
+
+import (
+	"encoding/binary"
+
+	"github.com/xoff-net/xoff/base/mmu"
+	"github.com/xoff-net/xoff/base/packet"
+)
+
+// IEEE 802.1Qbb: opcode, class-enable vector, eight times.
+const (
+	opcodePFC = 0x0101
+	pfcLen    = 2 + 2 + 2*mmu.Classes
+)
+
+// appendPFC appends a pause. Words beside it, of deadlock handlers, take its padding.
+func appendPFC(b []byte, p *packet.Packet, ext packet.Ext) []byte {
+	enable, pause, quanta := p.PFC()
+	b = binary.BigEndian.AppendUint16(b, opcodePFC)
+	b = binary.BigEndian.AppendUint16(b, uint16(enable))
+	for c := range mmu.Classes {
+		t := uint16(0)
+		if pause>>c&1 != 0 {
+			t = quanta
+		}
+		b = binary.BigEndian.AppendUint16(b, t)
+	}
+	if len(ext) == 0 {
+		return b
+	}
+	if allRAHdr(ext) {
+		return appendWords(b, ext)
+	}
+	return appendHead(b, ownBeside, 0, ext)
+}
+
+func (f *Frame) pfc(b []byte) error {
+	if len(b) < pfcLen {
+		return ErrShort
+	}
+	if binary.BigEndian.Uint16(b) != opcodePFC {
+		return ErrForeign // a pause of IEEE 802.3x, for one
+	}
+	enable := binary.BigEndian.Uint16(b[2:])
+	if enable>>mmu.Classes != 0 {
+		return ErrInvalid
+	}
+	for c := range f.Times {
+		if enable>>c&1 != 0 {
+			f.Times[c] = binary.BigEndian.Uint16(b[4+2*c:])
+		}
+	}
+	first := f.pauses(uint8(enable), nil)
+	size := f.Packet.Size
+	f.Packet = first
+	f.Packet.Size = size
+	return f.beside(b[pfcLen:])
+}
+
+// beside reads the words that ride on a PFC frame, in place of its padding.
+func (f *Frame) beside(b []byte) error {
+	switch {
+	case len(b) == 0 || b[0] == 0:
+		return nil
+	case b[0] == ownBeside:
+		_, err := f.head(b)
+		return err
+	}
+	for len(b) > 0 && b[0] != 0 {
+		n, err := f.raHdr(b)
+		if err != nil {
+			return err
+		}
+		b = b[n:]
+	}
+	return nil
+}
+
+// pauses returns the packet of the first time that a frame has, and gives those of
+// other times to more: a packet has one time, which a frame need not.
+func (f *Frame) pauses(enable uint8, more func(p *packet.Packet)) packet.Packet {
+	var first, p packet.Packet
+	made := false
+	for left := enable; left != 0; {
+		quanta, mask := uint16(0), uint8(0)
+		for c := range f.Times {
+			if t := f.Times[c]; left>>c&1 != 0 && t != 0 && (quanta == 0 || t == quanta) {
+				quanta, mask = t, mask|1<<c
+			}
+		}
+		if made && mask == 0 {
+			break
+		}
+		tell := mask
+		if !made { // it also resumes
+			for c := range f.Times {
+				if enable>>c&1 != 0 && f.Times[c] == 0 {
+					tell |= 1 << c
+				}
+			}
+		}
+		p.SetPFC(tell, mask, quanta)
+		if !made {
+			first, made = p, true
+		} else if more != nil {
+			more(&p)
+		}
+		left &^= tell
+	}
+	if !made {
+		first.SetPFC(0, 0, 0)
+	}
+	return first
+}
+
+// More gives use the further packets of a PFC frame whose classes have different times.
+func (f *Frame) More(use func(p *packet.Packet)) {
+	enable := uint8(0)
+	for c, t := range f.Times {
+		if t != 0 {
+			enable |= 1 << c
+		}
+	}
+	if f.Packet.Kind() == packet.PFC {
+		f.pauses(enable, use)
+	}
+}

@@ -1,0 +1,241 @@
+package frame
+
+import (
+	"encoding/binary"
+	"hash/crc32"
+
+	"github.com/xoff-net/xoff/base/packet"
+)
+
+// RoCEv2: UDP to a port of its own, the base transport header, an extended header by
+// opcode, payload, ICRC.
+const (
+	udpLen   = 8
+	udpRoCE  = 4791
+	bthLen   = 12
+	rethLen  = 16
+	aethLen  = 4
+	cnpLen   = 16
+	icrcLen  = 4
+	mask24   = 1<<24 - 1
+	entropy  = 1<<14 - 1 // bits of the hash that the source port has
+	portBase = 0xc000
+
+	opWriteFirst  = 0x06
+	opWriteMiddle = 0x07
+	opWriteLast   = 0x08
+	opWriteOnly   = 0x0a
+	opAck         = 0x11
+	opCNP         = 0x81
+
+	bthMigrated = 0x40
+	bthPad      = 0x30
+	bthVersion  = 0x0f
+	bthFECN     = 0x80
+	bthBECN     = 0x40
+	bthAckReq   = 0x80
+	defaultKey  = 0xffff
+
+	ackSyndrome = 0x1f // an ACK that grants no credits
+	nakSequence = 0x60
+
+	qpBase = 0x100 // the first ones are for management
+	qps    = 1<<24 - qpBase
+)
+
+// queuePair is the number of the queue pairs of a flow, at both ends.
+func queuePair(flow uint32) uint32 { return qpBase + flow%qps }
+
+func writeOpcode(seq, packets uint32) byte {
+	switch {
+	case packets == 1:
+		return opWriteOnly
+	case seq == 0:
+		return opWriteFirst
+	case seq+1 == packets:
+		return opWriteLast
+	}
+	return opWriteMiddle
+}
+
+func appendRoCE(b []byte, p *packet.Packet, ext packet.Ext, m *Message) []byte {
+	at := len(b)
+	b = appendIPv4(b, p, protoUDP, m)
+	b = binary.BigEndian.AppendUint16(b, portBase|uint16(p.Hash&entropy))
+	b = append(b, udpRoCE>>8, udpRoCE&0xff, 0, 0, 0, 0)
+	bth := len(b)
+	b = append(b, 0, bthMigrated, defaultKey>>8, defaultKey&0xff)
+	b = binary.BigEndian.AppendUint32(b, queuePair(p.Flow))
+	b = append(b, 0, 0, 0, 0)
+	psn := p.Seq
+	switch p.Kind() {
+	case packet.Data:
+		payload := max(0, int(p.Size)-int(m.Header))
+		op := writeOpcode(p.Seq, m.packets())
+		b[bth] = op
+		b[bth+1] |= byte(-payload) & 3 << 4
+		if p.Flags&packet.AckNow != 0 || op == opWriteLast || op == opWriteOnly {
+			b[bth+8] = bthAckReq
+		}
+		if op == opWriteFirst || op == opWriteOnly {
+			b = append(b, zeros[:12]...) // address and key
+			b = binary.BigEndian.AppendUint32(b, uint32(min(m.Size, 1<<32-1)))
+		}
+		b = appendCarried(b, p, ext)
+		b = pad(b, len(b)+(payload+3)&^3)
+	case packet.CNP:
+		b[bth], b[bth+4], psn = opCNP, bthBECN, 0
+		b = append(b, zeros[:cnpLen]...)
+	default:
+		b[bth] = opAck
+		if p.Flags&packet.CE != 0 {
+			b[bth+4] = bthBECN // the mark of what it acknowledges
+		}
+		syndrome, done := uint32(ackSyndrome), uint32(0)
+		if p.Kind() == packet.Nack {
+			syndrome = nakSequence
+		} else {
+			psn--
+		}
+		if p.Seq >= m.packets() {
+			done = 1
+		}
+		b = binary.BigEndian.AppendUint32(b, syndrome<<24|done)
+		b = appendCarried(b, p, ext)
+	}
+	b[bth+9], b[bth+10], b[bth+11] = byte(psn>>16), byte(psn>>8), byte(psn)
+	binary.BigEndian.PutUint16(b[bth-4:], uint16(len(b)-bth+udpLen+icrcLen))
+	endIPv4(b, at, icrcLen)
+	return binary.LittleEndian.AppendUint32(b, icrc(b[at:]))
+}
+
+// appendCarried appends the words that travel beside a packet.
+func appendCarried(b []byte, p *packet.Packet, ext packet.Ext) []byte {
+	flags := byte(0)
+	if p.Flags&packet.Telemetry != 0 {
+		flags = headTelemetry
+	}
+	if len(ext) == 0 && flags == 0 {
+		return b
+	}
+	return appendHead(binary.BigEndian.AppendUint32(b, ownMagic), ownCarried, flags, ext)
+}
+
+// icrc is the invariant check sequence of an IP packet that lacks it: what changes on the
+// way counts as ones.
+func icrc(ip []byte) uint32 {
+	var h [8 + ipLen + udpLen + 5]byte
+	for i := range 8 {
+		h[i] = 0xff
+	}
+	copy(h[8:], ip)
+	v := h[8:]
+	v[1], v[8], v[10], v[11] = 0xff, 0xff, 0xff, 0xff // DSCP and ECN, time to live, checksum
+	v[ipLen+6], v[ipLen+7] = 0xff, 0xff               // checksum of UDP
+	v[ipLen+udpLen+4] = 0xff                          // FECN, BECN, reserved
+	return crc32.Update(crc32.ChecksumIEEE(h[:]), crc32.IEEETable, ip[len(v):])
+}
+
+func (f *Frame) roce(ip []byte) error {
+	b := ip[ipLen:]
+	if len(b) < udpLen+bthLen+icrcLen {
+		return ErrShort
+	}
+	if binary.BigEndian.Uint16(b[2:]) != udpRoCE {
+		return ErrForeign
+	}
+	if int(binary.BigEndian.Uint16(b[4:])) != len(b) {
+		return ErrShort
+	}
+	if binary.BigEndian.Uint16(b[6:]) != 0 && fold(sum(pseudo(ip, protoUDP, len(b)), b)) != 0xffff {
+		return ErrChecksum
+	}
+	if end := len(ip) - icrcLen; binary.LittleEndian.Uint32(ip[end:]) != icrc(ip[:end]) {
+		return ErrChecksum
+	}
+	f.Packet.Hash = uint32(binary.BigEndian.Uint16(b)) & entropy
+	bth, rest := b[udpLen:udpLen+bthLen], b[udpLen+bthLen:len(b)-icrcLen]
+	if bth[1]&bthVersion != 0 {
+		return ErrForeign
+	}
+	qp := binary.BigEndian.Uint32(bth[4:]) & mask24
+	if qp < qpBase {
+		return ErrForeign
+	}
+	f.Packet.Flow = qp - qpBase
+	f.Packet.Seq = binary.BigEndian.Uint32(bth[8:]) & mask24
+	kind, err := f.headers(bth, rest, ip[1]&3 == ce)
+	f.Packet.Meta = packet.MakeMeta(kind, ip[1]>>dscpShift)
+	return err
+}
+
+// headers reads what follows the base transport header.
+func (f *Frame) headers(bth, b []byte, marked bool) (packet.Kind, error) {
+	switch op := bth[0]; op {
+	case opWriteFirst, opWriteOnly, opWriteMiddle, opWriteLast:
+		if op == opWriteFirst || op == opWriteOnly {
+			if len(b) < rethLen {
+				return packet.Data, ErrShort
+			}
+			f.Message, b = binary.BigEndian.Uint32(b[12:]), b[rethLen:]
+		}
+		f.Last = op == opWriteLast || op == opWriteOnly
+		if marked {
+			f.Packet.Flags |= packet.CE
+		}
+		if bth[8]&bthAckReq != 0 {
+			f.Packet.Flags |= packet.AckNow
+		}
+		n, err := f.carried(b)
+		if err != nil {
+			return packet.Data, err
+		}
+		f.Payload = len(b) - n - int(bth[1]&bthPad>>4)
+		if f.Payload < 0 {
+			return packet.Data, ErrInvalid
+		}
+		return packet.Data, nil
+	case opCNP:
+		if len(b) != cnpLen {
+			return packet.CNP, ErrShort
+		}
+		return packet.CNP, nil
+	case opAck:
+		return f.acknowledge(bth, b)
+	}
+	return packet.Data, ErrForeign
+}
+
+func (f *Frame) acknowledge(bth, b []byte) (packet.Kind, error) {
+	if len(b) < aethLen {
+		return packet.Ack, ErrShort
+	}
+	if bth[4]&bthBECN != 0 {
+		f.Packet.Flags |= packet.CE
+	}
+	kind := packet.Nack
+	switch {
+	case b[0] <= ackSyndrome:
+		kind = packet.Ack
+		f.Packet.Seq = (f.Packet.Seq + 1) & mask24
+	case b[0] != nakSequence:
+		return kind, ErrForeign
+	}
+	n, err := f.carried(b[aethLen:])
+	if err == nil && n != len(b)-aethLen {
+		err = ErrInvalid
+	}
+	return kind, err
+}
+
+// carried reads the words that travel beside a packet and returns how long they are.
+func (f *Frame) carried(b []byte) (int, error) {
+	if len(b) < 4+headLen || binary.BigEndian.Uint32(b) != ownMagic || b[4] != ownCarried {
+		return 0, nil
+	}
+	n, err := f.head(b[4:])
+	if err == nil && b[5]&headTelemetry != 0 {
+		f.Packet.Flags |= packet.Telemetry
+	}
+	return 4 + n, err
+}
