@@ -192,8 +192,7 @@ func (c *Capture) Flush() error {
 	return nil
 }
 
-// Frames is how many were written; Full reports whether the limit kept others out, after
-// a time.
+// Frames is how many were written.
 func (c *Capture) Frames() int { return c.frames }
 
 // Full reports whether the limit kept frames out, and when the last one passed that is
