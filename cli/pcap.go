@@ -9,6 +9,7 @@ import (
 
 	"github.com/xoff-net/xoff/base/units"
 	"github.com/xoff-net/xoff/internal/capture"
+	"github.com/xoff-net/xoff/metrics"
 	"github.com/xoff-net/xoff/scenario/build"
 )
 
@@ -93,7 +94,7 @@ func (c *capturing) Flush() error {
 }
 
 // Close implements run.Recording.
-func (c *capturing) Close(units.Time) error { return nil }
+func (c *capturing) Close(*metrics.Outcome) error { return nil }
 
 // tellCapture says what is missing in a capture.
 func (a *app) tellCapture(c *capturing) {

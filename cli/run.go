@@ -33,6 +33,7 @@ type runFlags struct {
 	report bool
 	trace  traceFlags
 	pcap   pcapFlags
+	traced string // file of the timeline
 }
 
 func (f *runFlags) register(cmd *cobra.Command) {
@@ -63,6 +64,7 @@ func (f *runFlags) registerShow(cmd *cobra.Command) {
 	cmd.Flags().BoolVar(&f.report, "report", true, "write report.html, too; --report=false saves its time")
 	f.trace.register(cmd)
 	f.pcap.register(cmd)
+	cmd.Flags().StringVar(&f.traced, "perfetto", "", "file for a timeline of the run, for ui.perfetto.dev")
 }
 
 // registerSchemes adds the flags that replace schemes of a scenario.
@@ -129,8 +131,8 @@ func (a *app) runCommand() *cobra.Command {
 				if f.trace.what != "" {
 					return failf(exitInput, "--trace follows one run; allowed: --seed, not --seeds")
 				}
-				if f.pcap.what != "" {
-					return failf(exitInput, "--pcap captures one run; allowed: --seed, not --seeds")
+				if f.pcap.what != "" || f.traced != "" {
+					return failf(exitInput, "--pcap and --perfetto show one run; allowed: --seed, not --seeds")
 				}
 				return a.runSeeds(cmd, args[0], seeds, f)
 			}
@@ -180,6 +182,14 @@ func (a *app) simulate(cmd *cobra.Command, cfg *scenario.Config, f *runFlags) (*
 	}
 	if pcap != nil {
 		o.Watchers = append(o.Watchers, pcap)
+	}
+	line, err := newTimeline(f.traced)
+	if err != nil {
+		return nil, err
+	}
+	defer line.close()
+	if line != nil {
+		o.Watchers = append(o.Watchers, line)
 	}
 	built, err := build.New(cfg, o.BuildOptions())
 	if err != nil {

@@ -19,6 +19,13 @@ func attach(s probe.Sink, n probe.Node) {
 	}
 }
 
+// keepCauses remembers why pauses were sent, if there is a sink that could ask.
+func (n *node) keepCauses() {
+	if n.sink != nil {
+		n.causes = make([]heldBy, len(n.ports)*mmu.Classes)
+	}
+}
+
 // tap is a driver that shows what it transmits. A node that nobody watches so has none.
 type tap struct {
 	Driver
@@ -111,6 +118,15 @@ func (n *node) OffClasses(port int) uint8 {
 // PauseDepth implements probe.Node.
 func (n *node) PauseDepth(port int, class uint8) int {
 	return int(n.ports[port].pauses.sentDepth[class])
+}
+
+// PauseCause implements probe.Causes.
+func (n *node) PauseCause(port int, class uint8) (by int, byClass uint8, ok bool) {
+	if n.causes == nil {
+		return 0, 0, false
+	}
+	c := &n.causes[port*mmu.Classes+int(class)]
+	return int(c.port), c.class, c.depth > 0
 }
 
 // Rate implements probe.Node and deadlock.Switch.

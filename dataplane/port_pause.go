@@ -200,6 +200,9 @@ func (n *node) deepen(now units.Time, p *port, class uint8) {
 	depth := min(1+by.depth, packet.MaxPauseDepth)
 	p.pauses.sentDepth[class] = uint8(depth)
 	n.depths[depth]++
+	if n.causes != nil {
+		n.causes[p.queueID(class)] = by
+	}
 	if n.log != nil {
 		n.log.sent(now, p, class, depth, by)
 	}

@@ -152,6 +152,7 @@ func NewSwitch(spec *SwitchSpec, drv Driver) (*Switch, error) {
 			s.ledger.KeepPairs()
 		}
 	}
+	s.keepCauses()
 	attach(spec.Sink, s)
 	return s, nil
 }

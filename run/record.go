@@ -73,7 +73,7 @@ func (r *recorder) flush() error {
 }
 
 // end closes the files at the end of a run.
-func (r *recorder) end(now units.Time) error {
+func (r *recorder) end(now units.Time, o *metrics.Outcome) error {
 	_ = r.flush() // kept in r.err
 	for _, s := range r.series {
 		if r.err == nil {
@@ -82,7 +82,7 @@ func (r *recorder) end(now units.Time) error {
 	}
 	for _, w := range r.watchers {
 		if rec, ok := w.(Recording); ok && r.err == nil {
-			r.err = rec.Close(now)
+			r.err = rec.Close(o)
 		}
 	}
 	for _, f := range r.files {

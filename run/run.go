@@ -101,7 +101,7 @@ type Recording interface {
 	// what is written is dropped.
 	Open(create func(name, what string) (io.Writer, error)) error
 	// Close comes at the end of the run, after the last Flush.
-	Close(now units.Time) error
+	Close(o *metrics.Outcome) error
 }
 
 // engine is what drives a built scenario.
@@ -280,7 +280,7 @@ func (r *Run) Start(ctx context.Context) (*Result, error) {
 
 // write writes every file of a run.
 func (r *Run) write(to *Folder, end units.Time, outcome *metrics.Outcome, done *Result) error {
-	if err := r.record.end(end); err != nil || to.stage == nil {
+	if err := r.record.end(end, outcome); err != nil || to.stage == nil {
 		return err
 	}
 	if r.opts.FlowTrace {

@@ -104,6 +104,13 @@ type Node interface {
 	EachGauged(use func(Gauges))
 }
 
+// Causes is a node that knows why it paused.
+type Causes interface {
+	// PauseCause returns the egress queue in which frames of a queue waited, held by the
+	// deepest pause, when the last PAUSE was sent for it; false: nothing held them.
+	PauseCause(port int, class uint8) (by int, byClass uint8, ok bool)
+}
+
 // FlowState is an open flow at its source.
 type FlowState struct {
 	Flow     uint32

@@ -81,7 +81,9 @@ func (w *witness) Sent(port int, p *packet.Packet, ext packet.Ext) { w.add(w.lef
 
 func (w *witness) Came(_ int, _ *packet.Packet, ext packet.Ext) { w.ext = append(packet.Ext{}, ext...) }
 
-func (w *witness) Arrive(now units.Time, port int, p *packet.Packet) { w.add(now, port, false, p, w.ext) }
+func (w *witness) Arrive(now units.Time, port int, p *packet.Packet) {
+	w.add(now, port, false, p, w.ext)
+}
 
 func (w *witness) add(now units.Time, port int, out bool, p *packet.Packet, ext packet.Ext) {
 	b := *w.built

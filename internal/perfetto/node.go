@@ -1,0 +1,141 @@
+package perfetto
+
+import (
+	"github.com/xoff-net/xoff/base/mmu"
+	"github.com/xoff-net/xoff/base/packet"
+	"github.com/xoff-net/xoff/base/probe"
+	"github.com/xoff-net/xoff/base/units"
+)
+
+// What happens at a node.
+const (
+	changed uint8 = iota // what lasts at classes of a port
+	framed               // a PFC frame leaves
+	counted              // a counter has another value
+)
+
+// happened is an event of a node.
+type happened struct {
+	at       units.Time
+	value    int64
+	extra    int32 // framed: its place in node.frames
+	port     int
+	what     uint8
+	interval interval
+	counter  uint8
+	class    uint8
+	from, to uint8
+}
+
+// pfcFrame is a PFC frame that leaves.
+type pfcFrame struct {
+	enable, pause uint8
+	quanta        uint16
+	class         [mmu.Classes]pfcClass
+}
+
+// pfcClass is what is known of the pause of a class.
+type pfcClass struct {
+	depth            int
+	byPort           int // -1: nothing holds frames of it
+	byClass          uint8
+	queue, threshold units.Bytes
+}
+
+// Counters of a queue; those of a port and of a node are in class 0, those of a node at
+// port 0.
+const (
+	countStored = iota // bytes in the buffer of a node
+	countRate          // of a port
+	countQueue         // of a lossless ingress queue
+	countThreshold
+	numCounters
+)
+
+var counterNames = [numCounters]string{"buffer", "rate", "queue class %d", "threshold class %d"}
+
+// node is what the timeline has at one node.
+type node struct {
+	probe.Ignore
+	number int
+	n      probe.Node
+	list   []happened
+	frames []pfcFrame
+	sent   []units.Bytes // by port, since the last sample
+	last   []int64       // by port, class and counter
+}
+
+// Attach implements probe.Attached.
+func (n *node) Attach(p probe.Node) { n.n = p }
+
+// Blocked implements probe.Sink.
+func (n *node) Blocked(now units.Time, port int, from, to uint8) {
+	n.list = append(n.list, happened{at: now, what: changed, interval: held, port: port, from: from, to: to})
+}
+
+// Off implements probe.Sink.
+func (n *node) Off(now units.Time, port int, from, to uint8) {
+	n.list = append(n.list, happened{at: now, what: changed, interval: off, port: port, from: from, to: to})
+}
+
+// Depart implements probe.Sink.
+func (n *node) Depart(now units.Time, port int, p *packet.Packet) {
+	n.sent[port] += units.Bytes(p.Size)
+	if p.Kind() != packet.PFC {
+		return
+	}
+	f := pfcFrame{}
+	f.enable, f.pause, f.quanta = p.PFC()
+	if f.quanta == 0 {
+		f.pause = 0
+	}
+	causes, _ := n.n.(probe.Causes)
+	for c := range uint8(mmu.Classes) {
+		if f.pause>>c&1 == 0 {
+			continue
+		}
+		x := pfcClass{depth: p.PauseDepth(c), byPort: -1}
+		x.queue, x.threshold = n.n.Level(now, port, c)
+		if causes != nil {
+			if by, class, ok := causes.PauseCause(port, c); ok {
+				x.byPort, x.byClass = by, class
+			}
+		}
+		f.class[c] = x
+	}
+	n.list = append(n.list, happened{at: now, what: framed, port: port, extra: int32(len(n.frames))})
+	n.frames = append(n.frames, f)
+}
+
+// sample looks at the node at a multiple of Every.
+func (n *node) sample(now units.Time, at probe.Node) {
+	v := at.View()
+	n.set(now, 0, 0, countStored, int64(v.Stored()))
+	for port := range n.sent {
+		n.set(now, port, 0, countRate, int64(units.RateOf(n.sent[port], Every)))
+		n.sent[port] = 0
+		for c := range uint8(mmu.Classes) {
+			if at.LosslessClasses(port)>>c&1 == 0 {
+				continue
+			}
+			was := n.last[n.place(port, c, countQueue)]
+			q, xoff := at.Level(now, port, c)
+			if q > 0 || was > 0 {
+				n.set(now, port, c, countQueue, int64(q))
+				n.set(now, port, c, countThreshold, int64(xoff))
+			}
+		}
+	}
+}
+
+func (n *node) place(port int, class, counter uint8) int {
+	return (port*mmu.Classes+int(class))*numCounters + int(counter)
+}
+
+// set notes a value that is another than before.
+func (n *node) set(now units.Time, port int, class, counter uint8, v int64) {
+	if last := &n.last[n.place(port, class, counter)]; *last != v {
+		*last = v
+		n.list = append(n.list, happened{at: now, what: counted, port: port, class: class, counter: counter, value: v})
+	}
+}
