@@ -125,6 +125,7 @@ func withMutant(net *conformance.Network, p *deadlock.RoundaboutParams, how stri
 // order, or is not resolved, a round is given up, or something stays behind. Rules that a
 // handler cannot be seen to lack from outside are in TestDeepMistakesInRoundaboutAreCaught.
 func TestRoundaboutMutants(t *testing.T) {
+	coverage(t, 40)
 	for _, how := range []string{
 		"", "RESUMEs are not held", "no barrier", "the side queue stays", "the reserve stays", "nothing is set aside", "the gate obeys pauses in a round",
 		"nothing is marked", "credits are added up", "others join the loop", "in-loop frames have no reserve", "marks stay",

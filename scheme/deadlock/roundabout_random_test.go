@@ -3,6 +3,8 @@ package deadlock_test
 import (
 	"fmt"
 	"math/rand/v2"
+	"slices"
+	"strings"
 	"testing"
 
 	"github.com/xoff-net/xoff/base/link"
@@ -121,6 +123,53 @@ func TestRoundaboutExitsThatPauseAtEachFrame(t *testing.T) {
 		if turns == 0 || frames < turns {
 			t.Errorf("%s: %d frames leave in %d rounds, want one in each at least", name, frames, turns)
 		}
+	}
+}
+
+// coverage demands of the first random loops that they have everything that loops are
+// drawn from, and prints how often. Triggers are switches of the ring that pause their
+// upstream in it without being held, as ITSY sees them, until the loop has closed.
+func coverage(t *testing.T, n int) {
+	var lengths, hops, triggers [9]int
+	var redundant = make(map[units.Bytes]int)
+	dsh, stuck, all := 0, 0, 0
+	for seed := range uint64(n) {
+		net, p, name := randomLoop(seed)
+		size := len(net.Graph.Names) / 2
+		lengths[size]++
+		redundant[p.Redundant]++
+		for _, f := range net.Flows {
+			hops[(int(f.Dst)+size-int(f.Src))%size]++
+		}
+		for host := range size {
+			if len(net.Receive(host).Stuck) > 0 {
+				stuck++
+			}
+		}
+		if strings.HasSuffix(name, "DSH") {
+			dsh++
+		}
+		net.Until = units.Millisecond
+		r, said := withHandler(net, "itsy", &deadlock.ITSYParams{Resolve: "nothing", Retry: units.Second})
+		if len(r.Deadlocks) == 0 {
+			continue
+		}
+		var first []int
+		for _, s := range said {
+			if s.event == deadlock.Suspected && s.port == conformance.RingPrev && s.at <= r.Deadlocks[0].Onset && !slices.Contains(first, s.node) {
+				first = append(first, s.node)
+			}
+		}
+		triggers[len(first)]++
+		if len(first) == size {
+			all++
+		}
+	}
+	t.Logf("%d loops: lengths %d, hops of flows %d, triggers %d, all switches in %d; redundant headroom %d; DSH in %d; %d hosts are stuck for a while",
+		n, lengths, hops, triggers, all, redundant, dsh, stuck)
+	if slices.Contains(lengths[3:], 0) || slices.Contains(hops[1:8], 0) || slices.Contains(triggers[1:5], 0) || all == 0 ||
+		len(redundant) != 4 || dsh == 0 || dsh == n || stuck == 0 {
+		t.Error("something that loops are drawn from is missing")
 	}
 }
 

@@ -15,6 +15,7 @@ import (
 type told struct {
 	at    units.Time
 	node  int
+	port  int
 	event string
 	n     int64
 }
@@ -27,7 +28,7 @@ type listening struct {
 }
 
 func (l listening) Report(now units.Time, event string, port, class int, n int64) {
-	*l.list = append(*l.list, told{now, l.node, event, n})
+	*l.list = append(*l.list, told{now, l.node, port, event, n})
 	l.Switch.Report(now, event, port, class, n)
 }
 

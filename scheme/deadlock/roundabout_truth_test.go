@@ -4,7 +4,6 @@ import (
 	"testing"
 
 	"github.com/xoff-net/xoff/base/units"
-	"github.com/xoff-net/xoff/conformance"
 	"github.com/xoff-net/xoff/scheme/deadlock"
 )
 
@@ -71,16 +70,21 @@ func (a armWatch) WakeAt(timer int, at units.Time) {
 	a.Switch.WakeAt(timer, at)
 }
 
-// Two senders to one host: the switch pauses hosts, and nothing pauses the switch.
+// A host of 400 Gbps sends into a cable of 100: the switch pauses it all the time, and
+// nothing pauses the switch.
 func TestRoundaboutArmsNothing(t *testing.T) {
 	e, _ := deadlock.Handlers.Get("roundabout")
-	net := conformance.Ring(3, 1, 500*units.KB)
+	net := pathNetwork(2, 500*units.KB, []int{0, 1})
 	armed := 0
+	net.PFC.Ordered = true
 	net.Deadlock = func(_ int, s deadlock.Switch) (deadlock.Handler, error) {
 		return e.New(e.Params(), armWatch{s, &armed})
 	}
 	r := net.Run()
 	if r.Err != nil || r.Unfinished() != 0 || armed != 0 {
 		t.Errorf("%v, %d unfinished, armed %d times", r.Err, r.Unfinished(), armed)
+	}
+	if r.Totals.Pauses == 0 {
+		t.Error("nothing was paused")
 	}
 }
