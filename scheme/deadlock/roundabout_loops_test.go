@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/xoff-net/xoff/base/link"
+	"github.com/xoff-net/xoff/base/probe"
 	"github.com/xoff-net/xoff/base/units"
 	"github.com/xoff-net/xoff/conformance"
 	"github.com/xoff-net/xoff/dataplane"
@@ -135,5 +136,22 @@ func testConcurrentLoops(t *testing.T, seeds []int) {
 				t.Errorf("%s, DSH %t: the loops do not stand at the same time, or have one coordinator in all runs", c.name, dsh)
 			}
 		}
+	}
+}
+
+// A loop that runs through switch 0 twice is found, but one buffer cannot serve it twice:
+// it is given up, and nothing is lost.
+func TestRoundaboutLoopTwiceThroughASwitch(t *testing.T) {
+	net := pathNetwork(5, 500*units.KB, []int{0, 1, 2}, []int{1, 2, 0}, []int{2, 0, 3}, []int{0, 3, 4}, []int{3, 4, 0}, []int{4, 0, 1})
+	net.Until = 10 * units.Millisecond
+	r, said := withHandler(net, "roundabout", nil)
+	if len(r.Deadlocks) != 1 || len(r.Deadlocks[0].Loop) != 6 {
+		t.Fatalf("want a deadlock of six queues: %+v", r.Deadlocks)
+	}
+	if count(said, deadlock.Confirmed) == 0 || count(said, deadlock.GivenUp) == 0 || count(said, deadlock.RoundBegun) != 0 {
+		t.Errorf("%d confirmed, %d given up, %d rounds", count(said, deadlock.Confirmed), count(said, deadlock.GivenUp), count(said, deadlock.RoundBegun))
+	}
+	if len(r.Broken) != 0 || r.Totals.Drops != [probe.NumReasons]uint64{} {
+		t.Errorf("%v, drops %v", r.Broken, r.Totals.Drops)
 	}
 }
