@@ -83,6 +83,11 @@ var concurrent = []struct {
 	{"two loops over a link", 4, 5, [][]int{
 		{0, 1, 2}, {1, 2, 0}, {2, 0, 1}, {0, 1, 3}, {1, 3, 0}, {3, 0, 1},
 	}},
+	// Switch 4 leads to both, where they part, and is part of neither: the queue there
+	// hears the same tuple by two ways and is a candidate that gets no answer.
+	{"two loops over a link, and what leads to them", 5, 6, [][]int{
+		{0, 1, 2}, {1, 2, 0}, {2, 0, 1}, {0, 1, 3}, {1, 3, 0}, {3, 0, 1}, {4, 1, 2}, {4, 1, 3},
+	}},
 }
 
 func useDSH(net *conformance.Network) {
