@@ -175,7 +175,9 @@ type port struct {
 // name is how people find a port.
 func (p *port) name() string { return p.Node + " → " + p.Peer }
 
-func (p *port) drops() int64 { return p.NoRoute + p.Overflow + p.Lossless + p.Handler + p.Link + p.Expelled }
+func (p *port) drops() int64 {
+	return p.NoRoute + p.Overflow + p.Lossless + p.Handler + p.Link + p.Expelled
+}
 
 // pool is a row of pools.parquet.
 type pool struct {
