@@ -281,21 +281,22 @@ func TestTsharkFindsNoError(t *testing.T) {
 		ports, has       string // captured; a filter that must match
 	}{
 		{name: "busy", text: busy, has: "infiniband.bth.opcode == 0x81"},
-		{name: "hpcc", text: incast, set: []string{"hosts.cc={name: hpcc}"}, has: "data.data contains 78:6f:66:66"},
-		{name: "irn", text: busy, set: []string{"hosts.reliability={name: irn}"}, ports: "leaf0.to-host3", has: "infiniband.aeth.syndrome == 0x60"},
-		{name: "roundabout", file: "roundabout-ring.yaml", ports: "switch0.to-switch1", set: []string{"switch.deadlock={name: roundabout}", "switch.pfc={hold: indefinite, coalesce: false}"}, has: "eth.type == 0x88b5"},
-		{name: "itsy", file: "deadlock.yaml", set: []string{"switch.deadlock={name: itsy}"}, has: "macc && frame[34] == 14"},
-		{name: "breaker", file: "deadlock.yaml", set: []string{"switch.deadlock={name: deadlock-breaker}"}, has: "eth.type == 0x88b5"},
-		{name: "cbfc", text: incast, set: []string{"switch.flow_control={name: cbfc}", "switch.buffer.size=8MB"}, has: "eth.type == 0x88b5"},
-		{name: "adaptive", text: incast, set: []string{"switch.flow_control={name: adaptive}"}, has: "eth.type == 0x88b5"},
+		{name: "hpcc", text: incast, set: []string{"hosts.cc={name: hpcc}"}, has: "xoff.what == 0x15 && xoff.count == 2 && infiniband.bth.opcode == 7"},
+		{name: "irn", text: busy, set: []string{"hosts.reliability={name: irn}"}, ports: "leaf0.to-host3", has: "infiniband.aeth.syndrome == 0x60 && xoff.what == 0x15"},
+		{name: "roundabout", file: "roundabout-ring.yaml", set: []string{"switch.deadlock={name: roundabout}", "switch.pfc={hold: indefinite, coalesce: false}"},
+			ports: "switch0.to-switch1", has: "xoff.ra.opcode == 1 && macc"},
+		{name: "itsy", file: "deadlock.yaml", set: []string{"switch.deadlock={name: itsy}"}, has: "xoff.what == 0x14 && macc"},
+		{name: "breaker", file: "deadlock.yaml", set: []string{"switch.deadlock={name: deadlock-breaker}"}, has: "xoff.what == 0x12"},
+		{name: "cbfc", text: incast, set: []string{"switch.flow_control={name: cbfc}", "switch.buffer.size=8MB"}, has: "xoff.what == 0x10 && xoff.class == 3"},
+		{name: "adaptive", text: incast, set: []string{"switch.flow_control={name: adaptive}"}, has: "xoff.what == 0x11 && xoff.count == 2"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			file := save(t, &tapped{Capture: nil, out: *runSet(t, c.file, c.text, cmp.Or(c.ports, "*.to-*"), c.set)})
-			if list := ask(file, "-Y", "_ws.malformed || _ws.expert.severity >= 0x00800000 || eth.fcs.status == 0", "-o", "eth.check_fcs:TRUE",
-				"-o", "ip.check_checksum:TRUE", "-o", "tcp.check_checksum:TRUE"); list[0] != "" {
+			checked := []string{"-X", "lua_script:../../docs/xoff.lua", "-o", "eth.check_fcs:TRUE", "-o", "ip.check_checksum:TRUE", "-o", "tcp.check_checksum:TRUE", "-Y"}
+			if list := ask(file, append(checked, "_ws.malformed || _ws.expert.severity >= 0x00800000 || eth.fcs.status == 0")...); list[0] != "" {
 				t.Errorf("%d frames are malformed or in error: %s", len(list), list[0])
 			}
-			if list := ask(file, "-Y", c.has); list[0] == "" {
+			if list := ask(file, append(checked, c.has)...); list[0] == "" {
 				t.Errorf("no frame has %s", c.has)
 			}
 		})
