@@ -145,8 +145,8 @@ func (a *app) exportPerfetto(cmd *cobra.Command, folder, file string) error {
 		case cmd.Context().Err() != nil:
 			return failf(exitInterrupted, "interrupted: there is no timeline")
 		case !bytes.Equal(got.Bytes(), want):
-			return failf(exitFailure, "the scenario in %s gives other results now: they are of another version, or of a run that was interrupted; allowed: `xoff run %s --perfetto FILE`",
-				folder, filepath.Join(folder, run.ResolvedFile))
+			return failf(exitFailure, "the scenario in %s gives other results now: they are of another version, or of a run that was interrupted; "+
+				"allowed: `xoff run %s --perfetto FILE`", folder, filepath.Join(folder, run.ResolvedFile))
 		}
 		return nil
 	})

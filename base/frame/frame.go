@@ -61,6 +61,12 @@ func (m *Message) packets() uint32 {
 	return uint32((m.Size + m.Payload - 1) / max(1, m.Payload))
 }
 
+// payload returns the bytes of a data packet, as far as there is room for them: real
+// headers can be longer than the simulated ones.
+func (m *Message) payload(p *packet.Packet, room int) int {
+	return max(0, min(int(p.Size)-int(m.Header), room))
+}
+
 // upTo returns the bytes of the packets before one.
 func (m *Message) upTo(seq uint32) units.Bytes { return min(m.Size, units.Bytes(seq)*m.Payload) }
 
@@ -133,8 +139,11 @@ var (
 	ErrInvalid  = errors.New("frame: a field has a value that is not allowed")
 )
 
-// maxLen bounds what is decoded: the size of a packet has 16 bits.
-const maxLen = 1<<16 - 1 - FCSLen
+// maxLen bounds frames: the size of a packet has 16 bits.
+const (
+	maxLen = 1<<16 - 1 - FCSLen
+	maxIP  = maxLen - ethernetLen
+)
 
 // Decode reads a frame without its check sequence. What the frame says stays valid until
 // the next call; it does not refer to b.

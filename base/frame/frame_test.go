@@ -187,6 +187,20 @@ func TestTCPOptions(t *testing.T) {
 	}
 }
 
+// The largest packet fits into a frame, which can be read: 65,487 B of payload are cut by
+// what real headers need more.
+func TestLargest(t *testing.T) {
+	for _, tcp := range []bool{false, true} {
+		m := &Message{Src: 0, Dst: 3, Size: 1 << 20, Payload: 65487, Header: 48, TCP: tcp}
+		p := packet.Packet{Size: 65535, Meta: packet.MakeMeta(packet.Data, 3)}
+		var f Frame
+		b := Append(nil, here, there, &p, packet.Ext{1}, m)
+		if err := f.Decode(b); err != nil || len(b) > 65531 || len(b) < 65520 || f.Payload > 65487 {
+			t.Errorf("%d B, %d of payload: %v", len(b), f.Payload, err)
+		}
+	}
+}
+
 // Three times for classes 0, 2, 4 and 5, and a RESUME for 1: three packets.
 func TestSeveralTimes(t *testing.T) {
 	b := unhex(t, "0180c2000001 020000050002 8808 0101 0037 0005 0000 0007 0000 0005 0009 0000 0000")

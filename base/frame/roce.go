@@ -70,10 +70,8 @@ func appendRoCE(b []byte, p *packet.Packet, ext packet.Ext, m *Message) []byte {
 	psn := p.Seq
 	switch p.Kind() {
 	case packet.Data:
-		payload := max(0, int(p.Size)-int(m.Header))
 		op := writeOpcode(p.Seq, m.packets())
 		b[bth] = op
-		b[bth+1] |= byte(-payload) & 3 << 4
 		if p.Flags&packet.AckNow != 0 || op == opWriteLast || op == opWriteOnly {
 			b[bth+8] = bthAckReq
 		}
@@ -82,6 +80,8 @@ func appendRoCE(b []byte, p *packet.Packet, ext packet.Ext, m *Message) []byte {
 			b = binary.BigEndian.AppendUint32(b, uint32(min(m.Size, 1<<32-1)))
 		}
 		b = appendCarried(b, p, ext)
+		payload := m.payload(p, maxIP-icrcLen-3-(len(b)-at))
+		b[bth+1] |= byte(-payload) & 3 << 4
 		b = pad(b, len(b)+(payload+3)&^3)
 	case packet.CNP:
 		b[bth], b[bth+4], psn = opCNP, bthBECN, 0

@@ -71,7 +71,7 @@ func appendTCP(b []byte, p *packet.Packet, ext packet.Ext, m *Message) []byte {
 	b = binary.BigEndian.AppendUint32(b, ack)
 	b = append(b, tcpLen/4<<4, flags, tcpWindow>>8, tcpWindow&0xff, 0, 0, 0, 0)
 	if p.Kind() == packet.Data {
-		b = pad(b, len(b)+max(0, int(p.Size)-int(m.Header)))
+		b = pad(b, len(b)+m.payload(p, maxIP-(len(b)-at)))
 	} else {
 		b = appendBlocks(b, ext, m)
 		b[tcp+12] = byte(len(b)-tcp) / 4 << 4
