@@ -21,6 +21,7 @@ func TestDeepMistakesInRoundaboutAreCaught(t *testing.T) {
 		{"equal numbers are not told apart", "election.go", "cmp.Compare(t.Sid, u.Sid), cmp.Compare(t.Qid, u.Qid)", "0, 0", explored},
 		{"tuples of an earlier pause count", "election.go", "t.Sid == e.Sid && t.Qid == e.Qid && t.Rand != e.Init.Rand", "false", detects},
 		{"any frame makes a queue stuck", "roundabout.go", "return waits > 0 && (", "return waits > 0 && (true || ", detects},
+		{"no time makes a queue stuck", "roundabout.go", "now-h.at(in, class).mixed >= h.params.Mixed", "false", concurrent},
 		{"locks last for ever", "roundabout_table.go", "h.lock.on && h.lock.until <= now", "false", concurrent},
 		{"only one candidate asks", "roundabout_table.go", "\t\t\th.askAnother(now)\n", "\t\t\th.askAgain(now, l.in, l.class)\n", concurrent},
 		{"headroom is given back late", "roundabout_round.go", "h.unused(b.by, b.class) >= 0", "q.Headroom == 0", concurrent},
