@@ -25,6 +25,7 @@ const (
 	exitOK          = run.Fine
 	exitFailure     = run.Failure
 	exitInput       = run.BadInput
+	exitBroken      = run.Broken
 	exitInterrupted = run.Interrupted
 )
 

@@ -32,6 +32,7 @@ type reproduceFlags struct {
 	data   string
 	verify int
 	pick   string
+	shard  string
 
 	figures figureFiles
 }
@@ -56,7 +57,10 @@ what the paper says. IDs are figures (dsh/5) or papers (dsh); none means all.
 Points that are finished are never computed twice: the same command goes on where it
 was interrupted or killed. A rebuilt xoff starts anew. With --save an interrupted run
 leaves what the documents need of its points in the folder of --data, as *.part.json:
-with them the same program goes on anywhere.`,
+with them the same program goes on anywhere.
+
+With --shard it computes one part of the points, as one of several tasks on as many
+machines; the same command without it judges what they computed (docs/cluster.md).`,
 		RunE: func(cmd *cobra.Command, ids []string) error {
 			if f.scale != reproduce.Quick && f.scale != reproduce.Full {
 				return wrap(exitInput, registry.Unknown("scale", f.scale, []string{reproduce.Quick, reproduce.Full}))
@@ -66,6 +70,9 @@ with them the same program goes on anywhere.`,
 			}
 			if err := f.figures.check(); err != nil {
 				return err
+			}
+			if f.shard != "" && (f.list || f.render || cmd.Flags().Changed("verify")) {
+				return failf(exitInput, "--shard is a part of the points that run; allowed: without --list, --render and --verify")
 			}
 			all, err := f.experiments()
 			if err != nil {
@@ -86,6 +93,9 @@ with them the same program goes on anywhere.`,
 			if chosen, err = reproduce.At(chosen, ids, f.scale); err != nil {
 				return wrap(exitInput, err)
 			}
+			if f.shard != "" {
+				return a.reproduceTask(cmd, chosen, f)
+			}
 			return a.reproduce(cmd, chosen, f)
 		},
 	}
@@ -98,6 +108,7 @@ with them the same program goes on anywhere.`,
 	flags.StringVar(&f.data, "data", filepath.Join(reproductionFolder, "data"), "folder of stored results")
 	flags.IntVar(&f.verify, "verify", 0, "run so many points of the stored results again and compare their bytes")
 	f.figures.register(cmd)
+	registerShard(cmd, &f.shard)
 	flags.StringVar(&f.pick, "pick", "", "text that chooses the points of --verify, such as the hash of a commit")
 	return cmd
 }
@@ -202,16 +213,37 @@ func (a *app) reproduce(cmd *cobra.Command, list []*reproduce.Experiment, f *rep
 	return judgedError(list, results)
 }
 
+// reproduceTask computes one part of the points of experiments.
+func (a *app) reproduceTask(cmd *cobra.Command, list []*reproduce.Experiment, f *reproduceFlags) error {
+	shard, err := sweep.ParseShard(f.shard, 0, os.Getenv)
+	if err != nil {
+		return failf(exitInput, "--shard: %w", err)
+	}
+	if err := a.startRuns(); err != nil {
+		return err
+	}
+	plan, err := reproduce.NewPlan(list, f.scale)
+	if err != nil {
+		return wrap(exitInput, err)
+	}
+	plan.Deal(shard)
+	m := a.newMeter()
+	r := a.newRunner(a.folderFor("reproduce"), m)
+	r.Timed = f.save
+	o := f.run.options()
+	r.Simulate(o)
+	if err := plan.Prepare(cmd.Context(), r, sweep.Shown(&o)); err != nil {
+		return prepareError(cmd, err)
+	}
+	return a.runTask(cmd, r, m, nil, shard, plan.Points, false)
+}
+
 // runPlan runs the points of a plan that are neither in the folder nor, if that is
 // named, in the folder of parts, which takes what is finished when it is interrupted.
 func (a *app) runPlan(cmd *cobra.Command, plan *reproduce.Plan, f *reproduceFlags, folder, parts string) ([]*reproduce.Result, error) {
 	m := a.newMeter()
-	r := &sweep.Runner{
-		Store: sweep.Store{Folder: folder}, Workers: a.workers, Timed: f.save,
-		Progress: func(p sweep.Progress) {
-			m.show(func(passed time.Duration) string { return sweepLine(p, passed) })
-		},
-	}
+	r := a.newRunner(folder, m)
+	r.Timed = f.save
 	if err := r.Store.Lock(); err != nil {
 		return nil, wrap(exitFailure, err)
 	}
@@ -219,10 +251,7 @@ func (a *app) runPlan(cmd *cobra.Command, plan *reproduce.Plan, f *reproduceFlag
 	o := f.run.options()
 	r.Simulate(o)
 	if err := plan.Prepare(cmd.Context(), r, sweep.Shown(&o)); err != nil {
-		if cmd.Context().Err() != nil {
-			return nil, failf(exitInterrupted, "interrupted before anything ran")
-		}
-		return nil, wrap(exitInput, err)
+		return nil, prepareError(cmd, err)
 	}
 	if parts != "" {
 		if err := plan.Continue(parts); err != nil {
@@ -243,6 +272,9 @@ func (a *app) runPlan(cmd *cobra.Command, plan *reproduce.Plan, f *reproduceFlag
 		return nil, sweepError(cmd.Context(), err, rows, folder, again)
 	}
 	results, err := plan.Collect(&r.Store, rows)
+	if err == nil {
+		err = r.Store.Tidy()
+	}
 	return results, wrap(exitFailure, err)
 }
 

@@ -7,12 +7,12 @@ import (
 	"os"
 	"strings"
 	"text/tabwriter"
-	"time"
 
 	"github.com/fatih/color"
 	"github.com/spf13/cobra"
 
 	"github.com/xoff-net/xoff/internal/sweep"
+	"github.com/xoff-net/xoff/run"
 	"github.com/xoff-net/xoff/scenario"
 )
 
@@ -23,6 +23,7 @@ type sweepFlags struct {
 	seeds   string
 	metrics string
 	resume  bool
+	shardFlags
 }
 
 func (f *sweepFlags) register(cmd *cobra.Command) {
@@ -66,11 +67,26 @@ A sweep that was interrupted, or killed, goes on with --resume. Finished points
 are used again when scenario, program and options are the same.
 
   xoff sweep mine.yaml --vary switch.policy.alpha=1/16,1/8,1/4 --seeds 5
-  xoff sweep mine.yaml --vary 'hosts.cc={name: dcqcn},{name: none}' --vary workload[0].load.share=0.2..0.8/0.2`,
-		Args: oneFile,
+  xoff sweep mine.yaml --vary 'hosts.cc={name: dcqcn},{name: none}' --vary workload[0].load.share=0.2..0.8/0.2
+
+With --shard it computes one part of the points, as one of several tasks on as many
+machines; xoff sweep plan writes what Slurm and Kubernetes need for it, xoff sweep
+status says how far they are, xoff sweep merge makes one table of it (docs/cluster.md).`,
+		Args: func(cmd *cobra.Command, args []string) error {
+			if f.plan != "" {
+				return f.checkPlanned(cmd, args)
+			}
+			return oneFile(cmd, args)
+		},
 		RunE: func(cmd *cobra.Command, args []string) error {
-			if len(f.vary) == 0 && f.seeds == "" {
-				return failf(exitInput, "nothing is varied; allowed: --vary KEY=a,b,c, --seeds N, or both")
+			if f.plan != "" {
+				return a.plannedTask(cmd, f)
+			}
+			if err := f.varies(); err != nil {
+				return err
+			}
+			if f.shard != "" {
+				return a.ownTask(cmd, args[0], f)
 			}
 			t, err := a.sweep(cmd, args[0], f, "sweep")
 			if err != nil {
@@ -82,8 +98,22 @@ are used again when scenario, program and options are the same.
 		},
 	}
 	f.register(cmd)
-	cmd.Flags().BoolVar(&f.resume, "resume", false, "go on with the sweep in the folder")
+	registerResume(cmd, f)
+	f.shardFlags.register(cmd)
+	cmd.AddCommand(a.sweepPlanCommand(), a.sweepStatusCommand(), a.sweepMergeCommand())
 	return cmd
+}
+
+func registerResume(cmd *cobra.Command, f *sweepFlags) {
+	cmd.Flags().BoolVar(&f.resume, "resume", false, "go on with the sweep in the folder")
+}
+
+// varies refuses a sweep of one point.
+func (f *sweepFlags) varies() error {
+	if len(f.vary) == 0 && f.seeds == "" {
+		return failf(exitInput, "nothing is varied; allowed: --vary KEY=a,b,c, --seeds N, or both")
+	}
+	return nil
 }
 
 // runSeeds is `xoff run --seeds`: a sweep over nothing but seeds, summed up by
@@ -106,8 +136,17 @@ type swept struct {
 // seconds is what it may take longer.
 const maxReportPoints = 1000
 
-// sweep runs the grid that the flags describe.
-func (a *app) sweep(cmd *cobra.Command, file string, f *sweepFlags, kind string) (*swept, error) {
+// prepared is a sweep whose points are ready to run.
+type prepared struct {
+	grid    *sweep.Grid
+	points  []*sweep.Point
+	runner  *sweep.Runner
+	options run.Options
+	meter   *meter
+}
+
+// prepareSweep makes the points of the grid ready that the flags describe.
+func (a *app) prepareSweep(cmd *cobra.Command, file string, f *sweepFlags, kind string) (*prepared, error) {
 	if err := f.run.check(); err != nil {
 		return nil, err
 	}
@@ -119,50 +158,61 @@ func (a *app) sweep(cmd *cobra.Command, file string, f *sweepFlags, kind string)
 		return nil, wrap(exitInput, err)
 	}
 	m := a.newMeter()
-	folder := a.folderFor(base.Name + "-" + kind)
-	o := f.run.options()
-	o.Report = false // one page for all points
-	r := &sweep.Runner{
-		Store: sweep.Store{Folder: folder}, Workers: a.workers,
-		Progress: func(p sweep.Progress) {
-			m.show(func(passed time.Duration) string { return sweepLine(p, passed) })
-		},
+	p := &prepared{grid: g, meter: m, options: f.run.options(), runner: a.newRunner(a.folderFor(base.Name+"-"+kind), m)}
+	p.options.Report = false // one page for all points
+	p.runner.Simulate(p.options)
+	if p.points, err = p.runner.Prepare(cmd.Context(), g, sweep.Shown(&p.options), columns(f.metrics)); err != nil {
+		return nil, prepareError(cmd, err)
 	}
-	r.Simulate(o)
-	points, err := r.Prepare(cmd.Context(), g, sweep.Shown(&o), columns(f.metrics))
-	if err != nil {
-		if cmd.Context().Err() != nil {
-			return nil, failf(exitInterrupted, "interrupted before anything ran")
-		}
-		return nil, wrap(exitInput, err)
-	}
-	if err := r.Store.Open(g, points, sweep.Opening{Resume: f.resume, Force: f.run.force}); err != nil {
+	return p, nil
+}
+
+// openSweep makes the folder ready, or another one if it holds results of another scenario.
+func (a *app) openSweep(p *prepared, o sweep.Opening) error {
+	wanted := p.runner.Store.Folder
+	if err := p.runner.Store.Open(p.grid, p.points, o); err != nil {
 		if errors.Is(err, sweep.ErrExists) {
-			return nil, wrap(exitInput, err)
+			return wrap(exitInput, err)
 		}
-		return nil, wrap(exitFailure, err)
+		return wrap(exitFailure, err)
 	}
-	defer r.Store.Close()
-	a.tellMoved(folder, r.Store.Folder)
-	folder = r.Store.Folder
-	m.restart()
-	rows, err := r.Sweep(cmd.Context(), points)
-	m.clear()
+	a.tellMoved(wanted, p.runner.Store.Folder)
+	return nil
+}
+
+// sweep runs the grid that the flags describe.
+func (a *app) sweep(cmd *cobra.Command, file string, f *sweepFlags, kind string) (*swept, error) {
+	p, err := a.prepareSweep(cmd, file, f, kind)
 	if err != nil {
-		return nil, sweepError(cmd.Context(), err, rows, folder, "the same command with --resume goes on")
+		return nil, err
 	}
-	t := sweep.NewTable(g, rows)
-	if err := r.Store.Save(t); err != nil {
+	if err := a.openSweep(p, sweep.Opening{Resume: f.resume, Force: f.run.force}); err != nil {
+		return nil, err
+	}
+	store := &p.runner.Store
+	defer store.Close()
+	p.meter.restart()
+	rows, err := p.runner.Sweep(cmd.Context(), p.points)
+	p.meter.clear()
+	if err != nil {
+		return nil, sweepError(cmd.Context(), err, rows, store.Folder, "the same command with --resume goes on")
+	}
+	return a.saveSweep(store, sweep.NewTable(p.grid, rows), f.run.report)
+}
+
+// saveSweep writes the table of a sweep and, if wanted, its page.
+func (a *app) saveSweep(store *sweep.Store, t *sweep.Table, page bool) (*swept, error) {
+	if err := errors.Join(store.Save(t), store.Tidy()); err != nil {
 		return nil, wrap(exitFailure, err)
 	}
-	done := &swept{Table: t, folder: folder}
-	r.Store.Close()
+	done := &swept{Table: t, folder: store.Folder}
+	store.Close()
 	switch {
-	case !f.run.report:
-	case len(points) > maxReportPoints:
-		fmt.Fprintf(a.err, "xoff: the page of %d points takes its time; xoff report %s writes it\n", len(points), folder)
+	case !page:
+	case len(t.Rows) > maxReportPoints:
+		fmt.Fprintf(a.err, "xoff: the page of %d points takes its time; xoff report %s writes it\n", len(t.Rows), store.Folder)
 	default:
-		done.page = a.leaveReport([]string{folder}, folder)
+		done.page = a.leaveReport([]string{store.Folder}, store.Folder)
 	}
 	return done, nil
 }

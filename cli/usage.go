@@ -46,6 +46,11 @@ func (a *app) usage(root *cobra.Command) {
 			cmd.Args = cobra.ArbitraryArgs
 		}
 		complete(cmd)
+		for _, below := range cmd.Commands() {
+			if cmd.Name() == "sweep" {
+				complete(below)
+			}
+		}
 	}
 }
 
@@ -120,7 +125,7 @@ func complete(cmd *cobra.Command) {
 	completeFlag(cmd, "chip", chipNames())
 	completeFlag(cmd, "scale", []string{reproduce.Quick, reproduce.Full})
 	switch cmd.Name() {
-	case "run", "sweep", "check":
+	case "run", "sweep", "plan", "check":
 		cmd.ValidArgsFunction = func(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
 			return []string{"yaml", "yml"}, cobra.ShellCompDirectiveFilterFileExt
 		}

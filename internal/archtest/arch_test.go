@@ -22,7 +22,7 @@ var floors = [][]string{
 	{"base/link", "base/probe", "base/frame"},
 	{"scheme/buffer", "scheme/cc", "scheme/deadlock", "scheme/flowctl", "scheme/mark", "scheme/route", "scheme/sched"},
 	{"dataplane"},
-	{"metrics", "sim", "topo", "workload", "internal/deep", "internal/disk", "internal/headroom", "internal/hugepage", "internal/plot", "internal/strict"},
+	{"metrics", "sim", "topo", "workload", "internal/cluster", "internal/deep", "internal/disk", "internal/headroom", "internal/hugepage", "internal/plot", "internal/strict"},
 	{"scenario", "internal/mutant", "internal/capture", "internal/perfetto", "internal/report", "internal/trace"},
 	{"examples", "experiments", "internal/colours", "internal/layout"},
 	{"internal/ideal", "internal/runreport", "internal/validate"},

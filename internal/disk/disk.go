@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"math/rand/v2"
 	"os"
 	"path/filepath"
 	"slices"
@@ -17,6 +18,22 @@ import (
 // is left of them after a crash can be removed.
 const TempPrefix = ".xoff-tmp-"
 
+// sharedMark is in the names of what one of many processes is writing to a folder that
+// they share. No name of results has it.
+const sharedMark = "@"
+
+// Aside is a name beside a path that nobody else uses, on no machine: what is written
+// under it can be renamed to the path when it is complete.
+func Aside(path string) string {
+	folder, name := filepath.Split(path)
+	return filepath.Join(folder, fmt.Sprintf("%s%s%s%016x", TempPrefix, name, sharedMark, rand.Uint64()))
+}
+
+// IsAside reports whether a name is one of Aside: another process may be writing there.
+func IsAside(name string) bool {
+	return strings.HasPrefix(name, TempPrefix) && strings.Contains(name, sharedMark)
+}
+
 // Prepare creates a folder and checks that it takes files, so that a mistake
 // shows before an hour of work rather than after it.
 func Prepare(folder string) error {
@@ -24,7 +41,7 @@ func Prepare(folder string) error {
 		return fmt.Errorf("cannot write results: %w", err)
 	}
 	// A page, written through: a full device takes an empty file.
-	path := filepath.Join(folder, TempPrefix+"probe")
+	path := Aside(filepath.Join(folder, "probe"))
 	err := create(path, func(w io.Writer) error {
 		_, err := w.Write(make([]byte, 4096))
 		return err
@@ -68,7 +85,16 @@ func Lock(folder string) (io.Closer, error) {
 // WriteFile writes a file. It appears under its name, in place of an older one,
 // only when all of it is on the device.
 func WriteFile(path string, write func(io.Writer) error) error {
-	temp := filepath.Join(filepath.Dir(path), TempPrefix+filepath.Base(path))
+	return writeBy(filepath.Join(filepath.Dir(path), TempPrefix+filepath.Base(path)), path, write)
+}
+
+// WriteShared is WriteFile for a file that several processes may write at the same
+// time, on several machines: it is that of one of them, whole.
+func WriteShared(path string, write func(io.Writer) error) error {
+	return writeBy(Aside(path), path, write)
+}
+
+func writeBy(temp, path string, write func(io.Writer) error) error {
 	if err := create(temp, write); err != nil {
 		_ = os.Remove(temp)
 		return err

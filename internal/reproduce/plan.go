@@ -25,6 +25,7 @@ type Plan struct {
 
 	wanted [][]wanted // by experiment
 	parts  []*Result  // by experiment: what an interrupted run stored, or nil
+	dealt  bool       // only some of the points are left
 }
 
 // wanted is a point of an experiment.
@@ -145,8 +146,8 @@ func (e *Experiment) blame(err error, scale string, at Place) error {
 	return fmt.Errorf("%w (%s at scale %s, %s)", err, e.ID, scale, at)
 }
 
-// Prepare builds every point and finds those that are the same.
-func (p *Plan) Prepare(ctx context.Context, r *sweep.Runner, options string) error {
+// different are the points, those that are made the same way once.
+func (p *Plan) different() []*sweep.Point {
 	var all []*sweep.Point
 	listed := make(map[*sweep.Point]bool)
 	for _, list := range p.wanted {
@@ -157,11 +158,38 @@ func (p *Plan) Prepare(ctx context.Context, r *sweep.Runner, options string) err
 			}
 		}
 	}
-	known, err := r.Ready(ctx, all, options)
+	return all
+}
+
+// Deal leaves the points of one task, before they are prepared: to build a scenario
+// takes a second. Points that prove to be the same when they are built may run in two
+// tasks, to the same bytes.
+func (p *Plan) Deal(s sweep.Shard) {
+	all := p.different()
+	costs := make([]float64, len(all))
+	for i, point := range all {
+		costs[i] = point.Cost
+	}
+	own := make(map[*sweep.Point]bool)
+	for i, task := range sweep.Deal(costs, s.Of) {
+		own[all[i]] = task == s.Index
+	}
+	for i, list := range p.wanted {
+		p.wanted[i] = slices.DeleteFunc(list, func(w wanted) bool { return !own[w.point] })
+	}
+	p.dealt = true
+}
+
+// Prepare builds every point and finds those that are the same.
+func (p *Plan) Prepare(ctx context.Context, r *sweep.Runner, options string) error {
+	known, err := r.Ready(ctx, p.different(), options)
 	if err != nil {
 		return err
 	}
 	for i, e := range p.Experiments {
+		if p.dealt {
+			break // who has all points knows what they measure
+		}
 		if err := e.checkMeasures(r, p.wanted[i], known); err != nil {
 			return fmt.Errorf("%s: %w", e.file, err)
 		}

@@ -59,11 +59,12 @@ type Point struct {
 	Seed   uint64
 	Config *scenario.Config
 	Label  string  // key=value, ..., for messages
-	Cost   float64 // about how long it takes, in any unit; 0 is 1. Only for the time that is left
+	Cost   float64 // about how long it takes, in any unit; 0 is 1. For the time that is left, and to deal points to tasks
 
 	Folder string // name below the folder of points
 	Key    Key
 	expect []build.Expectation
+	frames float64 // see frames
 }
 
 // Size is the number of points.

@@ -69,6 +69,9 @@ func (r *Runner) Prepare(ctx context.Context, g *Grid, options string, chosen []
 		return nil, err
 	}
 	assign(g.Axes, points)
+	for _, p := range points {
+		p.Cost = p.frames
+	}
 	return points, nil
 }
 
@@ -111,10 +114,20 @@ func (r *Runner) prepare(p *Point, program, options string) ([]string, error) {
 	if err != nil {
 		return nil, p.Config.Locate(err)
 	}
-	p.expect = built.Expect
+	p.expect, p.frames = built.Expect, frames(built)
 	hash, err := hashScenario(built)
 	p.Key = Key{Scenario: hash, Executable: program, Options: options}
 	return built.MetricNames(), err
+}
+
+// frames is about how many frames a run sends, in kilobytes of its flows: what most of
+// its time goes into.
+func frames(b *build.Built) float64 {
+	n := int64(0)
+	for i := range b.Flows.Flow {
+		n += (int64(b.Flows.Flow[i].Size) + 999) / 1000
+	}
+	return float64(n)
 }
 
 // union keeps the order of the first list and adds what later ones have more.
@@ -273,12 +286,12 @@ func (r *Runner) point(ctx context.Context, p *Point, workers int, tell func(flo
 		err = ctx.Err() // results of an interrupted point are partial
 	}
 	if err != nil {
-		r.Store.abandon(p)
+		r.Store.abandon(temp)
 		return Row{}, err
 	}
 	seconds := 0.0
 	if r.Timed {
 		seconds = time.Since(began).Seconds() * float64(workers)
 	}
-	return r.Store.commit(p, verdict, seconds)
+	return r.Store.commit(p, temp, verdict, seconds)
 }

@@ -30,6 +30,7 @@ const (
 type Store struct {
 	Folder string
 	lock   io.Closer // while it is open
+	shared bool      // with other processes, on other machines, too: nothing is locked
 }
 
 // ErrExists means that the folder holds a sweep already.
@@ -85,10 +86,21 @@ type Opening struct {
 // of the same scenario is opened only to resume it; finished points of it that still
 // fit are used, whatever the grid was.
 func (s *Store) Open(g *Grid, points []*Point, o Opening) error {
-	m := Manifest{Schema: SchemaVersion, Axes: append([]Axis{}, g.Axes...), Seeds: append([]uint64{}, g.Seeds...)}
-	base, err := g.hash()
+	m, err := newManifest(g, points)
 	if err != nil {
 		return err
+	}
+	if err := s.move(m, o); err != nil {
+		return err
+	}
+	return s.json(manifestFile, m)
+}
+
+func newManifest(g *Grid, points []*Point) (*Manifest, error) {
+	m := &Manifest{Schema: SchemaVersion, Axes: append([]Axis{}, g.Axes...), Seeds: append([]uint64{}, g.Seeds...)}
+	base, err := g.hash()
+	if err != nil {
+		return nil, err
 	}
 	m.Base = base
 	for _, p := range points {
@@ -96,10 +108,7 @@ func (s *Store) Open(g *Grid, points []*Point, o Opening) error {
 		m.Points = append(m.Points, ManifestPoint{Values: append([]string{}, p.Values...), Seed: p.Seed, Folder: p.Folder,
 			Scenario: p.Key.Scenario})
 	}
-	if err := s.move(&m, o); err != nil {
-		return err
-	}
-	return s.json(manifestFile, &m)
+	return m, nil
 }
 
 // move locks the folder, or the first one of the same name and a number that holds
@@ -163,10 +172,7 @@ func (s *Store) Lock() error {
 		return err
 	}
 	s.lock = lock
-	if err := removeTemps(s.Folder); err != nil {
-		return err
-	}
-	return removeTemps(below)
+	return s.removeTemps(func(name string) bool { return !disk.IsAside(name) })
 }
 
 // Close gives the folder free for other processes.
@@ -177,16 +183,19 @@ func (s *Store) Close() {
 	}
 }
 
-// removeTemps removes what a process that was killed left behind.
-func removeTemps(folder string) error {
-	entries, err := os.ReadDir(folder)
-	if err != nil {
-		return err
-	}
-	for _, e := range entries {
-		if strings.HasPrefix(e.Name(), disk.TempPrefix) {
-			if err := os.RemoveAll(filepath.Join(folder, e.Name())); err != nil {
-				return err
+// removeTemps removes what processes that were killed left behind: of the names of
+// such, those that are chosen.
+func (s *Store) removeTemps(chosen func(name string) bool) error {
+	for _, folder := range []string{s.Folder, filepath.Join(s.Folder, pointsFolder)} {
+		entries, err := os.ReadDir(folder)
+		if err != nil {
+			return err
+		}
+		for _, e := range entries {
+			if strings.HasPrefix(e.Name(), disk.TempPrefix) && chosen(e.Name()) {
+				if err := os.RemoveAll(filepath.Join(folder, e.Name())); err != nil {
+					return err
+				}
 			}
 		}
 	}
@@ -211,47 +220,67 @@ func encode(w io.Writer, v any) error {
 // Path is the folder of a point's results.
 func (s *Store) Path(p *Point) string { return filepath.Join(s.Folder, pointsFolder, p.Folder) }
 
-func (s *Store) temp(p *Point) string {
-	return filepath.Join(s.Folder, pointsFolder, disk.TempPrefix+p.Folder)
-}
-
 // begin creates the folder that a point is written to.
 func (s *Store) begin(p *Point) (string, error) {
-	temp := s.temp(p)
+	if s.shared {
+		temp := disk.Aside(s.Path(p))
+		return temp, os.Mkdir(temp, 0o755)
+	}
+	temp := filepath.Join(s.Folder, pointsFolder, disk.TempPrefix+p.Folder)
 	return temp, errors.Join(os.RemoveAll(temp), os.Mkdir(temp, 0o755))
 }
 
-func (s *Store) abandon(p *Point) { _ = os.RemoveAll(s.temp(p)) }
+func (s *Store) abandon(temp string) { _ = os.RemoveAll(temp) }
 
-// commit gives the folder of a finished point its name, in place of results that
-// no longer fit.
-func (s *Store) commit(p *Point, v run.Verdict, seconds float64) (Row, error) {
-	temp, path := s.temp(p), s.Path(p)
+// commit gives the folder of a finished point its name.
+func (s *Store) commit(p *Point, temp string, v run.Verdict, seconds float64) (Row, error) {
 	record := pointRecord{Schema: SchemaVersion, Key: p.Key, Verdict: v, Seconds: seconds}
 	err := disk.WriteFile(filepath.Join(temp, pointFile), func(w io.Writer) error { return encode(w, &record) })
 	if err == nil {
-		err = os.RemoveAll(path)
-	}
-	if err == nil {
-		err = os.Rename(temp, path)
+		err = s.place(p, temp)
 	}
 	if err != nil {
-		s.abandon(p)
+		s.abandon(temp)
 		return Row{}, &run.WriteError{Err: err}
 	}
-	disk.Sync(filepath.Dir(path))
+	disk.Sync(filepath.Dir(s.Path(p)))
 	// Read back, so that a row is the same whether it was just computed or found.
 	row, ok := s.load(p)
 	if !ok {
-		return Row{}, &run.WriteError{Err: fmt.Errorf("%s: the results cannot be read back", path)}
+		return Row{}, &run.WriteError{Err: fmt.Errorf("%s: the results cannot be read back", s.Path(p))}
 	}
 	return row, nil
+}
+
+// place renames the folder of a finished point, in place of results that no longer fit.
+// Those of a process that was faster, and computed the same, stay.
+func (s *Store) place(p *Point, temp string) error {
+	path := s.Path(p)
+	for {
+		err := os.Rename(temp, path)
+		if err == nil {
+			return nil
+		}
+		if _, there := os.Lstat(path); there != nil {
+			return err
+		}
+		if row, fits := s.load(p); fits && !row.Verdict.Aborted {
+			return os.RemoveAll(temp)
+		}
+		old := disk.Aside(path)
+		if err := os.Rename(path, old); err != nil && !errors.Is(err, os.ErrNotExist) {
+			return err
+		}
+		if err := os.RemoveAll(old); err != nil {
+			return err
+		}
+	}
 }
 
 // load returns the row of a point whose results are there and fit.
 func (s *Store) load(p *Point) (Row, bool) {
 	var record pointRecord
-	if readJSON(filepath.Join(s.Path(p), pointFile), &record) != nil || record.Schema != SchemaVersion || record.Key != p.Key {
+	if s.record(p.Folder, &record) != nil || record.Key != p.Key {
 		return Row{}, false
 	}
 	summary, err := metrics.ReadSummary(s.Path(p))
@@ -260,6 +289,18 @@ func (s *Store) load(p *Point) (Row, bool) {
 	}
 	verdict := record.Verdict.Expecting(run.Judge(p.expect, summary))
 	return Row{Point: p, Summary: summary, Verdict: verdict, Seconds: record.Seconds}, true
+}
+
+// record reads what is known of the results in a folder of a point.
+func (s *Store) record(folder string, r *pointRecord) error {
+	path := filepath.Join(s.Folder, pointsFolder, folder, pointFile)
+	if err := readJSON(path, r); err != nil {
+		return err
+	}
+	if r.Schema != SchemaVersion {
+		return fmt.Errorf("%s: schema %d", path, r.Schema)
+	}
+	return nil
 }
 
 func readJSON(path string, v any) error {

@@ -1,0 +1,223 @@
+package cli
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+	"text/tabwriter"
+	"time"
+
+	"github.com/fatih/color"
+	"github.com/spf13/cobra"
+
+	"github.com/xoff-net/xoff/internal/sweep"
+)
+
+func (a *app) sweepMergeCommand() *cobra.Command {
+	return &cobra.Command{
+		Use:   "merge FOLDER...",
+		Short: "Make one table of what the tasks of a sweep computed",
+		Long: `Makes of the points that tasks computed with --shard what xoff sweep leaves on one
+machine, byte for byte: sweep.csv, sweep.parquet, sweep.json and the page. Of several
+folders the results are copied into that of -o. While points are missing there is no table.
+Points of experiments (xoff reproduce --shard) are copied only: xoff reproduce judges them.`,
+		Args: something,
+		RunE: func(cmd *cobra.Command, folders []string) error {
+			if len(folders) > 1 && a.folder == "" {
+				return failf(exitInput, "%d folders become one; allowed: -o FOLDER, that takes the results", len(folders))
+			}
+			if err := a.checkWorkers(); err != nil {
+				return err
+			}
+			return a.merge(cmd, folders)
+		},
+	}
+}
+
+// merge joins what tasks left in folders.
+func (a *app) merge(cmd *cobra.Command, folders []string) error {
+	plan, records, err := commonPlan(folders)
+	if err != nil {
+		return wrap(exitInput, err)
+	}
+	into := a.folder
+	if into == "" {
+		into = folders[0]
+	}
+	if plan == nil {
+		return a.joinPoints(folders, into, records)
+	}
+	if err := plan.CheckProgram(); err != nil {
+		return wrap(exitInput, err)
+	}
+	m := a.newMeter()
+	p := &prepared{grid: plan.Grid(), runner: a.newRunner(into, m), meter: m}
+	p.runner.Simulate(plan.Options())
+	if p.points, err = p.runner.ReadyPlan(cmd.Context(), plan); err != nil {
+		return prepareError(cmd, err)
+	}
+	if err := a.openSweep(p, sweep.Opening{Resume: true}); err != nil {
+		return err
+	}
+	store := &p.runner.Store
+	defer store.Close()
+	for _, f := range folders {
+		if f != store.Folder {
+			if err := store.Join(f, p.points); err != nil {
+				return wrap(exitFailure, err)
+			}
+		}
+	}
+	rows, missing := store.Collect(plan, p.points, records)
+	m.clear()
+	if len(missing.Points) > 0 {
+		return missingError(missing, len(rows), plan.Tasks)
+	}
+	t, err := a.saveSweep(store, sweep.NewTable(p.grid, rows), plan.Report)
+	if err != nil {
+		return err
+	}
+	return a.finishSweep(t, func(w *sheet) { w.sheet(t.Cells(nil)) })
+}
+
+// commonPlan is the plan of the tasks that wrote to some folders, nil where there is
+// none, and what the tasks say.
+func commonPlan(folders []string) (*sweep.Plan, []sweep.TaskRecord, error) {
+	var plan *sweep.Plan
+	var records []sweep.TaskRecord
+	first := ""
+	for i, f := range folders {
+		p, err := sweep.ReadFolderPlan(f)
+		if err != nil {
+			return nil, nil, err
+		}
+		list, err := sweep.ReadTasks(f)
+		if err != nil {
+			return nil, nil, err
+		}
+		records = append(records, list...)
+		switch {
+		case p == nil && len(list) == 0:
+			return nil, nil, fmt.Errorf("%s holds nothing that tasks left; allowed: folders of xoff sweep --shard, or of xoff reproduce --shard", f)
+		case i == 0:
+			plan, first = p, f
+		case !sweep.SamePlan(plan, p):
+			return nil, nil, fmt.Errorf("%s and %s are not of one sweep; allowed: folders of the same plan", first, f)
+		}
+	}
+	return plan, records, nil
+}
+
+// joinPoints copies points that have no plan.
+func (a *app) joinPoints(folders []string, into string, records []sweep.TaskRecord) error {
+	store := sweep.Store{Folder: into}
+	if err := store.Lock(); err != nil {
+		return wrap(exitFailure, err)
+	}
+	defer store.Close()
+	for _, f := range folders {
+		if f != into {
+			if err := store.Join(f, nil); err != nil {
+				return wrap(exitFailure, err)
+			}
+		}
+	}
+	if !a.quiet && !a.json {
+		fmt.Fprintf(a.out, "points of %d tasks are in %s; xoff reproduce with -o %s judges them\n", len(records), into, into)
+	}
+	return nil
+}
+
+// missingError names the tasks that must run, or run again.
+func missingError(m *sweep.Missing, points, tasks int) error {
+	var list []string
+	for _, t := range m.Tasks {
+		list = append(list, strconv.Itoa(t))
+	}
+	return failf(exitFailure, "%d of %d points are missing; the first: %s; they are those of --shard I/%d for I = %s (sbatch --array=%s array.sbatch)",
+		len(m.Points), points, m.Points[0].Label, tasks, strings.Join(list, ", "), strings.Join(list, ","))
+}
+
+func (a *app) sweepStatusCommand() *cobra.Command {
+	return &cobra.Command{
+		Use:   "status FOLDER",
+		Short: "Say how far the tasks of a sweep are",
+		Args: func(cmd *cobra.Command, args []string) error {
+			if len(args) != 1 {
+				return failf(exitInput, "%d folders; allowed: xoff sweep status FOLDER, that the tasks write to", len(args))
+			}
+			return nil
+		},
+		RunE: func(_ *cobra.Command, args []string) error {
+			s, err := sweep.ReadStatus(args[0], time.Now())
+			if err != nil {
+				return wrap(exitInput, err)
+			}
+			if a.json {
+				return wrap(exitFailure, a.printJSON(s))
+			}
+			return wrap(exitFailure, a.printStatus(s))
+		},
+	}
+}
+
+func (a *app) printStatus(s *sweep.Status) error {
+	w := &sheet{tab: tabwriter.NewWriter(a.out, 0, 0, 2, ' ', 0)}
+	name := s.Scenario
+	if name == "" {
+		name = s.Folder
+	}
+	of := ""
+	if s.Points > 0 {
+		of = fmt.Sprintf(" of %d", s.Points)
+	}
+	w.line("%s: %d%s points are done, %d failed", color.New(color.Bold).Sprint(name), s.Done, of, len(s.Failed))
+	counts := make(map[string]int)
+	for _, t := range s.Tasks {
+		counts[t.State]++
+	}
+	var list []string
+	for _, state := range []string{sweep.Running, sweep.Silent, sweep.Interrupted, sweep.Stopped, sweep.Ended, sweep.Waiting, sweep.Done} {
+		if counts[state] > 0 {
+			list = append(list, fmt.Sprintf("%d %s", counts[state], state))
+		}
+	}
+	w.line("tasks: %s", strings.Join(list, ", "))
+	if s.Left != nil {
+		w.line("about %s left at the pace of those that run", roughly(*s.Left))
+	}
+	head := false
+	for _, t := range s.Tasks {
+		if t.State == sweep.Waiting || t.State == sweep.Done {
+			continue
+		}
+		if !head {
+			w.line("")
+			w.line("task\tstate\tdone\twhere")
+			head = true
+		}
+		w.line("%d\t%s\t%d of %d\t%s", t.Task, t.State, t.Done, t.Points, whereTask(&t))
+	}
+	if len(s.Failed) > 0 {
+		w.line("")
+	}
+	for _, f := range s.Failed {
+		w.line("failed: %s: %s", f.Point, f.Message)
+	}
+	return w.flush()
+}
+
+// whereTask says where a task runs, or ran.
+func whereTask(t *sweep.TaskState) string {
+	where := []string{fmt.Sprintf("%s, process %d", t.Host, t.PID)}
+	if t.Job != "" {
+		where = append(where, t.Job)
+	}
+	if t.Peak > 0 {
+		where = append(where, fmt.Sprintf("%d MiB at the peak", t.Peak>>20))
+	}
+	if t.State == sweep.Silent {
+		where = append(where, fmt.Sprintf("nothing heard for %s", roughly(t.Silent)))
+	}
+	return strings.Join(where, ", ")
+}

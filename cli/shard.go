@@ -1,0 +1,188 @@
+package cli
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+
+	"github.com/xoff-net/xoff/internal/sweep"
+)
+
+// shardFlags choose a part of the points.
+type shardFlags struct {
+	shard string
+	plan  string
+}
+
+func registerShard(cmd *cobra.Command, shard *string) {
+	cmd.Flags().StringVar(shard, "shard", "", "compute one part of the points, as one of several tasks: I/N (0/8 to 7/8), task/N or task (the index is that of the array of Slurm, or of the Indexed Job)")
+}
+
+func (f *shardFlags) register(cmd *cobra.Command) {
+	registerShard(cmd, &f.shard)
+	cmd.Flags().StringVar(&f.plan, "plan", "", "file of `xoff sweep plan` that says what is run, instead of FILE and the flags that vary it")
+}
+
+// taskFlags are what may be said about a task of a plan: none of it shows in results.
+var taskFlags = []string{"plan", "shard", "output", "workers", "quiet", "json", "force"}
+
+// checkPlanned refuses what the plan has said already.
+func (f *shardFlags) checkPlanned(cmd *cobra.Command, args []string) error {
+	if len(args) > 0 {
+		return failf(exitInput, "--plan has the scenario, so %s is one too many; allowed: xoff sweep --plan FILE --shard I/N", args[0])
+	}
+	if f.shard == "" {
+		return failf(exitInput, "--plan is for one task of several; allowed: --shard I/N or --shard task with it")
+	}
+	var err error
+	cmd.Flags().Visit(func(flag *pflag.Flag) {
+		if err == nil && !slices.Contains(taskFlags, flag.Name) {
+			err = failf(exitInput, "--%s: the plan says what is run; allowed with it: --%s", flag.Name, strings.Join(taskFlags, ", --"))
+		}
+	})
+	return err
+}
+
+// taskResult is what a task prints with --json.
+type taskResult struct {
+	Task   int                 `json:"task"`
+	Of     int                 `json:"of"`
+	Folder string              `json:"folder"`
+	Points int                 `json:"points"`
+	Reused int                 `json:"reused"`
+	Failed []sweep.FailedPoint `json:"failed"`
+}
+
+// plannedTask computes the points of one task of a plan.
+func (a *app) plannedTask(cmd *cobra.Command, f *sweepFlags) error {
+	plan, err := sweep.ReadPlan(f.plan)
+	if err != nil {
+		return wrap(exitInput, err)
+	}
+	shard, err := sweep.ParseShard(f.shard, plan.Tasks, os.Getenv)
+	if err != nil {
+		return failf(exitInput, "--shard: %w", err)
+	}
+	if err := plan.CheckProgram(); err != nil {
+		return wrap(exitInput, err)
+	}
+	if err := a.startRuns(); err != nil {
+		return err
+	}
+	folder := a.folder
+	if folder == "" {
+		if folder = plan.Results; !filepath.IsAbs(folder) {
+			folder = filepath.Join(filepath.Dir(f.plan), folder)
+		}
+	}
+	m := a.newMeter()
+	r := a.newRunner(folder, m)
+	r.Simulate(plan.Options())
+	points, err := r.ReadyTask(cmd.Context(), plan, shard)
+	if err != nil {
+		return prepareError(cmd, err)
+	}
+	return a.runTask(cmd, r, m, plan, shard, points, f.run.force)
+}
+
+// ownTask computes one part of the points of a command line. Every task prepares all of
+// them: the parts are the same for all.
+func (a *app) ownTask(cmd *cobra.Command, file string, f *sweepFlags) error {
+	shard, err := sweep.ParseShard(f.shard, 0, os.Getenv)
+	if err != nil {
+		return failf(exitInput, "--shard: %w", err)
+	}
+	p, err := a.prepareSweep(cmd, file, f, "sweep")
+	if err != nil {
+		return err
+	}
+	p.options.Report = f.run.report
+	plan, err := sweep.NewPlan(p.grid, p.points, shard.Of, &p.options)
+	if err != nil {
+		return wrap(exitInput, err)
+	}
+	return a.runTask(cmd, p.runner, p.meter, plan, shard, plan.Own(p.points, shard), f.run.force)
+}
+
+// runTask computes points among other tasks that write to the same folder.
+func (a *app) runTask(cmd *cobra.Command, r *sweep.Runner, m *meter, plan *sweep.Plan, shard sweep.Shard, points []*sweep.Point, force bool) error {
+	if err := r.Store.Share(plan, force); err != nil {
+		if errors.Is(err, sweep.ErrExists) {
+			return wrap(exitInput, err)
+		}
+		return wrap(exitFailure, err)
+	}
+	task, err := r.Store.Begin(shard, points, os.Getenv)
+	if err != nil {
+		return wrap(exitFailure, err)
+	}
+	show := r.Progress
+	r.Progress = func(p sweep.Progress) {
+		task.Tell(p)
+		show(p)
+	}
+	m.restart()
+	rows, err := r.Sweep(cmd.Context(), points)
+	m.clear()
+	told := task.End(cmd.Context(), rows, err)
+	if err != nil {
+		return sweepError(cmd.Context(), err, rows, r.Store.Folder, "the same command goes on")
+	}
+	if told != nil {
+		return wrap(exitFailure, told)
+	}
+	return a.finishTask(task, rows, r.Store.Folder)
+}
+
+// finishTask prints what a task has done; its exit code is that of its worst point.
+func (a *app) finishTask(task *sweep.Task, rows []sweep.Row, folder string) error {
+	done := taskResult{Task: task.Task, Of: task.Of, Folder: folder, Points: len(rows), Reused: task.Reused, Failed: []sweep.FailedPoint{}}
+	code := 0
+	for _, r := range rows {
+		if r.Verdict.Code != 0 {
+			code = max(code, r.Verdict.Code)
+			done.Failed = append(done.Failed, sweep.FailedPoint{Point: r.Point.Label, Folder: r.Point.Folder, Code: r.Verdict.Code, Message: r.Verdict.Message})
+		}
+	}
+	switch {
+	case a.json:
+		if err := a.printJSON(&done); err != nil {
+			return wrap(exitFailure, err)
+		}
+	case !a.quiet:
+		before := ""
+		if done.Reused > 0 {
+			before = fmt.Sprintf(", %d of them from before", done.Reused)
+		}
+		fmt.Fprintf(a.out, "task %d of %d (from 0 on): %d points%s, in %s\n", task.Task, task.Of, len(rows), before, folder)
+	}
+	if code == 0 {
+		return nil
+	}
+	return failf(code, "%d of %d points failed; the first: %s: %s", len(done.Failed), len(rows), done.Failed[0].Point, done.Failed[0].Message)
+}
+
+// newRunner makes a runner that shows how far it is.
+func (a *app) newRunner(folder string, m *meter) *sweep.Runner {
+	return &sweep.Runner{
+		Store: sweep.Store{Folder: folder}, Workers: a.workers,
+		Progress: func(p sweep.Progress) {
+			m.show(func(passed time.Duration) string { return sweepLine(p, passed) })
+		},
+	}
+}
+
+// prepareError is for points that cannot be made ready.
+func prepareError(cmd *cobra.Command, err error) error {
+	if cmd.Context().Err() != nil {
+		return failf(exitInterrupted, "interrupted before anything ran")
+	}
+	return wrap(exitInput, err)
+}
