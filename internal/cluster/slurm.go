@@ -18,13 +18,19 @@ var slurmArray = parse("array.sbatch", `#!/bin/bash
 #SBATCH --signal=B:USR1@60
 #SBATCH --output={{sh .Logs}}/%A_%a.txt
 task=
+stopped=
 again=
+stop() {
+  stopped=yes
+  [ -z "$task" ] || kill -TERM "$task"
+}
 # The time is nearly over, or others need the cores: keep what is finished, go on later.
-trap 'again=yes; kill -TERM "$task"' USR1
+trap 'again=yes; stop' USR1
 # Somebody cancels it: keep what is finished.
-trap 'kill -TERM "$task"' TERM INT
+trap stop TERM INT
 {{sh .Program}} sweep --plan {{sh .Plan}} --shard task --workers "${SLURM_CPUS_PER_TASK:-{{.CPUs}}}" &
 task=$!
+[ -z "$stopped" ] || stop # a signal came before there was anything to stop
 while :; do
   wait "$task"
   code=$?
