@@ -81,6 +81,44 @@ func TestKilledSweepResumesToTheSameBytes(t *testing.T) {
 	}
 }
 
+// Tasks that share a folder and are killed at random moments, beside each other, leave
+// what a sweep on one machine leaves.
+func TestKilledTasksMergeToTheSameBytes(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes long under the race detector, and is about processes rather than goroutines")
+	}
+	folder := t.TempDir()
+	shared := filepath.Join(folder, "shared")
+	sweep := func(name string, more ...string) *exec.Cmd {
+		args := []string{"sweep", "testdata/busy.yaml", "--vary", "switch.policy.alpha=1/16,1/8,1/4", "--set", "run.arrivals=120us",
+			"--set", "run.measure={from: 0us, to: 120us}", "--seeds", "4", "--workers", "1", "--quiet", "-o", filepath.Join(folder, name)}
+		return exec.Command("xoff", append(args, more...)...)
+	}
+	if out, err := sweep("whole").CombinedOutput(); err != nil {
+		t.Fatalf("%v: %s", err, out)
+	}
+	kills := killOften(t, shared, []int{0, 1, 3, 5, 5}, func() *exec.Cmd { return sweep("shared", "--shard", "0/2") })
+	var tasks []*exec.Cmd
+	for _, shard := range []string{"0/2", "1/2", "1/2"} { // one of them twice
+		cmd := sweep("shared", "--shard", shard)
+		if err := cmd.Start(); err != nil {
+			t.Fatal(err)
+		}
+		tasks = append(tasks, cmd)
+	}
+	for _, cmd := range tasks {
+		if err := cmd.Wait(); err != nil {
+			t.Errorf("%v: %v", cmd.Args, err)
+		}
+	}
+	if out, err := exec.Command("xoff", "sweep", "merge", shared, "--quiet").CombinedOutput(); err != nil {
+		t.Fatalf("%v: %s", err, out)
+	}
+	if diff := differences(tree(t, filepath.Join(folder, "whole")), tree(t, shared)); diff != "" {
+		t.Errorf("after %d kills these files differ: %s", kills, diff)
+	}
+}
+
 // killOften starts a command again and again and kills it when so many points are in
 // its folder, or a little later: how fast the machine is does not matter. It returns
 // how often that was before the end.

@@ -31,10 +31,10 @@ func planTiny(t *testing.T, tasks int) *Plan {
 }
 
 // runTask computes a task of a plan.
-func runTask(t *testing.T, p *Plan, index int, folder string, f *fake) []Row {
+func runTask(t *testing.T, p *Plan, index int, folder string, f *fake) {
 	t.Helper()
 	ctx, s := context.Background(), Shard{index, p.Tasks}
-	r := &Runner{Store: Store{Folder: folder}, Workers: 1, Build: buildPoint, Run: f.run}
+	r := &Runner{Store: Store{Folder: folder}, Workers: 1, Forget: true, Build: buildPoint, Run: f.run}
 	points, err := r.ReadyTask(ctx, p, s)
 	if err != nil {
 		t.Fatal(err)
@@ -54,7 +54,11 @@ func runTask(t *testing.T, p *Plan, index int, folder string, f *fake) []Row {
 	if err := task.End(ctx, rows, err); err != nil {
 		t.Fatal(err)
 	}
-	return rows
+	for _, r := range rows {
+		if r.Summary != nil && r.Summary != &forgotten {
+			t.Errorf("%s: its summary is kept", r.Point.Label)
+		}
+	}
 }
 
 // A plan that was written and read again deals as before, and a task builds what is its

@@ -28,6 +28,7 @@ type Runner struct {
 	Store   Store
 	Workers int
 	Timed   bool // keep how long points took; folders of the same points then differ
+	Forget  bool // rows have empty summaries: nobody makes a table of them, and many take memory
 	// Build makes a point ready to run; its errors are mistakes in the input.
 	Build func(*scenario.Config) (*build.Built, error)
 	// Run simulates a point and writes its results. An error other than a
@@ -176,8 +177,7 @@ func (r *Runner) Sweep(ctx context.Context, points []*Point) ([]Row, error) {
 	var open []*Point
 	for _, p := range points {
 		if row, ok := r.Store.load(p); ok && !row.Verdict.Aborted {
-			s.rows[p.Index] = row
-			s.state.Done++
+			s.keep(row)
 			s.state.Reused++
 		} else {
 			open = append(open, p)
@@ -249,8 +249,7 @@ func (s *schedule) run(ctx context.Context, p *Point, workers int, stop context.
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if err == nil {
-		s.rows[p.Index] = row
-		s.state.Done++
+		s.keep(row)
 		s.finished += p.cost()
 	}
 	s.hops += s.shares[p].hops
@@ -259,6 +258,18 @@ func (s *schedule) run(ctx context.Context, p *Point, workers int, stop context.
 	s.tell()
 	s.done <- struct{}{}
 }
+
+// keep stores the row of a point that is done.
+func (s *schedule) keep(row Row) {
+	if s.r.Forget && row.Summary != nil {
+		row.Summary = &forgotten
+	}
+	s.rows[row.Point.Index] = row
+	s.state.Done++
+}
+
+// forgotten stands for summaries that nobody wants.
+var forgotten metrics.Summary
 
 // tell reports progress; the caller holds the lock, or is alone.
 func (s *schedule) tell() {
