@@ -82,7 +82,7 @@ func TestByHand(t *testing.T) {
 	}{
 		// Classes 1 and 3, of which 3 pauses for 65,535 quanta.
 		{"pfc", pfc, nil, nil, `0180c2000001 020000050002 8808 0101 000a 0000 0000 0000 ffff 0000 0000 0000 0000 0000`, 60},
-		// Class 3 is DSCP 24, ECT(0): 0x62. IP: 20 + 8 + 12 + 16 + 1000 + 4 = 1060 B, 0x424; UDP: 1040 B,
+		// Class 3 is DSCP 24, ECN 2: 0x62. IP: 20 + 8 + 12 + 16 + 1000 + 4 = 1060 B, 0x424; UDP: 1040 B,
 		// 0x410. Checksum: 4562+0424+0000+4000+4011+0a00+0001+0a00+0004 = dd9c, of which 2263 is the
 		// complement. Port: c000 + 12345 mod 4000. QP: 100 + 7. 2500 B are 9c4.
 		{"first", packet.Packet{Flow: 7, Hash: 0x12345, Dst: 3, Size: 1048, Meta: packet.MakeMeta(packet.Data, 3)}, nil, flow(),
@@ -92,7 +92,7 @@ func TestByHand(t *testing.T) {
 		{"last", packet.Packet{Flow: 7, Seq: 2, Dst: 3, Size: 545, Meta: packet.MakeMeta(packet.Data, 3), Flags: packet.CE}, nil, flow(),
 			`020012340007 020000050002 0800 4563 0220 0000 4000 4011 2466 0a000001 0a000004 c000 12b7 020c 0000
 			 08 70 ffff 00 000107 80 000002 00`, 14 + 20 + 8 + 12 + 500 + 4},
-		// Of three packets the next is 3: all are there, so PSN 2 and MSN 1. Class 0 and no ECT.
+		// Of three packets the next is 3: all are there, so PSN 2 and MSN 1. Class 0, ECN 0.
 		{"ack", packet.Packet{Flow: 7, Seq: 3, Dst: 0, Size: 64, Meta: packet.MakeMeta(packet.Ack, 0), Flags: packet.CE}, nil, flow(),
 			`020012340007 020000050002 0800 4500 0030 0000 4000 4011 26b9 0a000004 0a000001 c000 12b7 001c 0000
 			 11 40 ffff 40 000107 00 000002 1f 000001`, 62},

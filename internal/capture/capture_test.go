@@ -66,7 +66,6 @@ type frameSeen struct {
 // witness writes down what passes ports: the trace that the file is held against.
 type witness struct {
 	node  string
-	host  bool
 	built **build.Built
 	ports string
 	seen  *[]frameSeen
