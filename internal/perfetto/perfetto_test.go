@@ -268,7 +268,15 @@ func annotations(t *testing.T, e map[int][]any) map[string]string {
 // pauses and held times are those of the results, to the picosecond, and arrows lead from
 // each pause of the tree to those that it caused.
 func TestAgainstResults(t *testing.T) {
-	d, done := draw(t, storm, run.Options{})
+	t.Run("near", func(t *testing.T) { againstResults(t, storm) })
+	// Pauses and their ends follow each other while the first is still on its way.
+	quick := strings.NewReplacer("hosts_per_leaf: 4}", "hosts_per_leaf: 4, fabric_link: {rate: 200Gbps, delay: 1us}}", "size: 4MB", "size: 8MB",
+		"alpha: 1/16", "alpha: 1/32", "size: 400KB", "size: 2MB", "size: 200KB", "size: 1MB").Replace(storm)
+	t.Run("quick", func(t *testing.T) { againstResults(t, quick) })
+}
+
+func againstResults(t *testing.T, text string) {
+	d, done := draw(t, text, run.Options{})
 	r := read(t, d.out.Bytes())
 	b, o := done.Built, done.Outcome
 	name := func(e sim.End, class uint8) string {
