@@ -42,6 +42,9 @@ type raQueue struct {
 	// Never: it does not.
 	mixed units.Time
 	rest  units.Time // until then it does not ask: it gave a loop up
+	// since is when it began to count what it passes on, and passed how much that is.
+	since  units.Time
+	passed uint8
 }
 
 // roundabout is Roundabout at one switch. This file is detection, section III: it feeds

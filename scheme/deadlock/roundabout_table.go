@@ -145,7 +145,7 @@ func (h *roundabout) question(now units.Time, out int, hdr *Header) {
 			}
 			y := h.at(in, class).e.Question(hdr.T, uint8(hdr.Round), true)
 			switch {
-			case y.Relay && len(hdr.Nodes) < maxNodes:
+			case y.Relay && len(hdr.Nodes) < maxNodes && h.at(in, class).relays(now, h.params.Retry):
 				up := *hdr
 				if up.Class = class; class != hdr.Class {
 					up.Flags |= raJoined
@@ -157,6 +157,23 @@ func (h *roundabout) question(now units.Time, out int, hdr *Header) {
 			}
 		}
 	}
+}
+
+// maxRelays is how many questions a queue passes on while a candidate waits for an answer.
+const maxRelays = 16
+
+// relays reports whether a queue passes another question on. In a mesh of loops a queue hears
+// more of them than it can remember, and what it forgets would multiply; a candidate that is
+// not heard asks again.
+func (q *raQueue) relays(now, period units.Time) bool {
+	if now-q.since >= period {
+		q.since, q.passed = now, 0
+	}
+	if q.passed == maxRelays {
+		return false
+	}
+	q.passed++
+	return true
 }
 
 // confirmed follows the return of the own question: the loop is known.
