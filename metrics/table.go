@@ -32,7 +32,7 @@ type Table struct {
 }
 
 const (
-	rowBatch = 1024    // rows that are handed to the parquet writer at a time
+	rowBatch = 256     // rows that are handed to the parquet writer at a time
 	rowGroup = 1 << 14 // rows that the parquet writer keeps before it writes them
 )
 
