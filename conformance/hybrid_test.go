@@ -46,6 +46,9 @@ func newHybrid(index int) (*adversary, sharing) {
 		d.n.Kinds[c] = mmu.Lossy
 	}
 	d.n.Timeout = units.Millisecond
+	// An empty switch has to take a lossy frame, or flows cannot end: of 10 KB an alpha of 1/8
+	// is 1,250 bytes, and a frame in cells of 254 bytes has 1,270.
+	d.n.Shared = max(d.n.Shared, 12*units.KB)
 	e := must(buffer.Policies.Get(s.policy))
 	d.n.Policy = func(_ int, env buffer.Env) (buffer.Policy, error) {
 		p := e.Params()

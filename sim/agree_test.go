@@ -481,16 +481,21 @@ func chained(o *outcome) bool {
 	return false
 }
 
-// assert checks the shares that reproduction requires of a property test.
+// assert checks the shares that reproduction requires of a property test. They hold of all
+// cases; a turn of the deep tests has a tenth of them, and half of each share will do there.
 func (v *coverage) assert(t *testing.T) {
 	t.Helper()
 	t.Logf("%d cases, %d hops: pauses %d, chains of pauses %d, buffer 90 %% full %d, lossy drops %d, faults %d, marks %d, resent %d, refreshed %d, flows after others %d",
 		v.cases, v.hops, v.pauses, v.chains, v.full, v.lossy, v.faults, v.marks, v.resent, v.expired, v.waits)
+	turn := 1
+	if deep.InTurns() {
+		turn = 2
+	}
 	for _, r := range []struct {
 		name    string
 		n, part int
 	}{{"pauses", v.pauses, 2}, {"chains of pauses", v.chains, 4}, {"full buffers", v.full, 5}, {"lossy drops", v.lossy, 5}, {"faults", v.faults, 10}, {"flows after others", v.waits, 5}} {
-		if r.n*r.part < v.cases {
+		if r.n*r.part*turn < v.cases {
 			t.Errorf("only %d of %d cases have %s; wanted: 1 in %d", r.n, v.cases, r.name, r.part)
 		}
 	}

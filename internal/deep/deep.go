@@ -25,6 +25,9 @@ func turn() (int, bool) {
 	return k, true
 }
 
+// InTurns reports whether a tenth of the cases is to run, not all.
+func InTurns() bool { _, some := turn(); return some }
+
 // Turn skips a test whose turn it is not. Turns follow from names: a new test does not
 // move others.
 func Turn(t testing.TB) {
