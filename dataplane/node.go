@@ -40,6 +40,7 @@ type node struct {
 	// a host.
 	resumed []units.Time
 	fixed   int             // number of the first wake that is in timers
+	renewal int             // of a switch: number of the wake that repeats held pauses
 	timers  []endTimer      // beyond the first of each end
 	watcher buffer.Observer // of what is stored; nil: nobody
 	frame   packet.Packet   // scratch for control frames
@@ -189,7 +190,7 @@ func (n *node) speak(now units.Time, p *port) bool {
 				ext, ok = n.pfcLeaves(now, p, f, ext)
 			} else if !ok {
 				p.speaking &^= speakReceiver
-				ext, ok = n.heldResume(now, p, f, ext)
+				ext, ok = n.heldFrame(now, p, f, ext)
 			}
 		case p.speaking&speakGate != 0:
 			if ext, ok = p.gate.Frame(now, f, ext); !ok {

@@ -73,6 +73,13 @@ func (w *wakes) set(id int, at units.Time) {
 	}
 }
 
+// sooner arms a timer unless it is due before that.
+func (w *wakes) sooner(id int, at units.Time) {
+	if at < w.at[id] {
+		w.set(id, at)
+	}
+}
+
 // fix restores the heap around index i.
 func (w *wakes) fix(i int) {
 	for i > 0 {

@@ -32,6 +32,7 @@ type pauseState struct {
 	asked     uint8              // what the receiver last asked the upstream to hold
 	sent      uint8              // what the upstream was last told
 	holding   uint8              // classes whose RESUME a handler keeps back
+	renew     uint8              // of those, whose pause is due again
 	reported  uint8              // classes that were OFF when the probe was last told
 	sentDepth [mmu.Classes]uint8 // of the last PAUSE that was sent
 
@@ -85,6 +86,7 @@ func (n *node) pfcLeaves(now units.Time, p *port, f *packet.Packet, ext packet.E
 	n.ask(now, p, p.pauses.asked&^enable|pause)
 	if held := enable &^ pause & p.pauses.holding; held != 0 {
 		enable &^= held
+		n.keep(now, p, held)
 		if enable == 0 {
 			return ext, false
 		}
@@ -97,14 +99,43 @@ func (n *node) pfcLeaves(now units.Time, p *port, f *packet.Packet, ext packet.E
 	return ext, true
 }
 
-// heldResume builds the RESUME of classes whose hold has ended.
-func (n *node) heldResume(now units.Time, p *port, f *packet.Packet, ext packet.Ext) (packet.Ext, bool) {
-	free := p.pauses.sent &^ p.pauses.asked &^ p.pauses.holding
-	if free == 0 {
+// keep makes a pause last whose RESUME is held: the receiver does not repeat it any more.
+func (n *node) keep(now units.Time, p *port, classes uint8) {
+	if p.spec.PFC.Indefinite || classes == 0 {
+		return
+	}
+	p.pauses.renew |= classes
+	n.wakes.sooner(n.renewal, now+max(1, packet.Quanta(p.spec.PFC.Quanta, p.spec.Rate)/2))
+}
+
+// renew repeats held pauses, half of the shortest pause after the last time.
+func (n *node) renew(now units.Time) {
+	for i := range n.ports {
+		p := &n.ports[i]
+		if held := p.pauses.held() & p.pauses.holding; held != 0 {
+			n.keep(now, p, held)
+			p.speaking |= speakReceiver
+			n.look(p)
+		}
+	}
+}
+
+// held returns classes that the upstream was told to hold and the receiver has let go.
+func (s *pauseState) held() uint8 { return s.sent &^ s.asked }
+
+// heldFrame builds the RESUME of classes whose hold has ended, and repeats pauses that go on.
+func (n *node) heldFrame(now units.Time, p *port, f *packet.Packet, ext packet.Ext) (packet.Ext, bool) {
+	free := p.pauses.held() &^ p.pauses.holding
+	again := p.pauses.held() & p.pauses.holding & p.pauses.renew
+	p.pauses.renew = 0
+	if free|again == 0 {
 		return ext, false
 	}
-	f.SetPFC(free, 0, 0)
-	n.countPFC(now, p, f, free, 0)
+	f.SetPFC(free|again, again, p.spec.PFC.Quanta)
+	if p.spec.PFC.Size != 0 {
+		f.Size = p.spec.PFC.Size
+	}
+	n.countPFC(now, p, f, free|again, again)
 	if n.handler != nil {
 		ext = n.handler.OnPFC(now, int(p.index), f, ext)
 	}

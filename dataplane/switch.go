@@ -90,7 +90,7 @@ func NewSwitch(spec *SwitchSpec, drv Driver) (*Switch, error) {
 		rand: rand.NewPCG(spec.Seed, 0), handlerRand: rand.NewPCG(spec.Seed, 1),
 		memory: memory{packets: make([]packet.Packet, 1, 64), next: make([]uint32, 1, 64)},
 	}
-	s.node = node{drv: drv, ports: make([]port, n), wakes: newWakes(2*n + 3), fixed: 2*n + 3, sink: spec.Sink,
+	s.node = node{drv: drv, ports: make([]port, n), wakes: newWakes(2*n + 4), fixed: 2*n + 4, renewal: 2*n + 3, sink: spec.Sink,
 		checks: spec.Checks, watched: spec.Sink != nil || spec.Checks != nil, serve: s.serveData, beyond: s.deepestPause,
 		log: spec.Log, words: words, resumed: make([]units.Time, n*mmu.Classes)}
 

@@ -339,6 +339,8 @@ func (s *Switch) Wake(now units.Time) {
 			s.handler.Wake(now, 0)
 		case s.expelWake():
 			s.pushes.wake(now)
+		case s.renewal:
+			s.renew(now)
 		default:
 			s.wake(now, id)
 		}

@@ -510,6 +510,47 @@ func TestHoldResume(t *testing.T) {
 	b.end()
 }
 
+// A pause of 100 quanta lasts 100 x 512 bit / 100 Gbps = 512 ns. While its RESUME is held it
+// must be repeated, although the receiver has let it go.
+func TestHeldPauseDoesNotExpire(t *testing.T) {
+	timed := func(s *dataplane.SwitchSpec) {
+		for i := range s.Ports {
+			s.Ports[i].PFC.Indefinite = false
+		}
+	}
+	b := newBenchWith(t, func(_ int, pfc flowctl.Scheme) flowctl.Scheme { return pfc }, timed)
+	b.pause(2, true)
+	for seq := uint32(1); seq <= 9; seq++ {
+		b.data(0, 2, seq) // the ninth pauses
+	}
+	b.h.s.HoldResume(b.now, 0, 1<<class)
+	b.pause(2, false)
+	for window := range 20 {
+		before := len(b.told[0])
+		b.wait(6) // 480 ns
+		again := b.told[0][before:]
+		if len(again) == 0 {
+			t.Fatalf("no pause in window %d; it has expired", window)
+		}
+		for _, f := range again {
+			if f.pause != 1<<class || f.enable != 1<<class {
+				t.Errorf("window %d: %+v, want the pause again", window, f)
+			}
+		}
+	}
+	if n := len(b.told[0]); n > 41 { // every 256 ns in 9,600 ns: 38, and the first
+		t.Errorf("%d frames", n)
+	}
+	before := len(b.told[0])
+	b.h.s.HoldResume(b.now, 0, 0)
+	b.data(1, 3, 20)
+	b.wait(20)
+	if again := b.told[0][before:]; len(again) != 1 || again[0].pause != 0 || again[0].enable != 1<<class {
+		t.Errorf("after the hold port 0 said %+v, want a RESUME and no more", again)
+	}
+	b.end()
+}
+
 // A queue whose headroom was lent out as reserve stays OFF until that is free.
 func TestReserveKeepsQueueOff(t *testing.T) {
 	b := three(t)

@@ -123,8 +123,8 @@ type Switch interface {
 	InsertHead(now units.Time, in, out int, p *packet.Packet) bool
 	// Splice appends the side FIFO of an egress queue to it.
 	Splice(now units.Time, port int, class uint8)
-	// HoldResume keeps RESUMEs of these classes from leaving; what was held is
-	// sent when the hold ends.
+	// HoldResume keeps RESUMEs of these classes from leaving; what was held is sent when the
+	// hold ends. Until then the pause is repeated before it expires.
 	HoldResume(now units.Time, port int, mask uint8)
 	// DropWhere gives up the queued frames that match; it returns how many.
 	DropWhere(now units.Time, port int, class uint8, match func(*packet.Packet) bool) int
