@@ -14,13 +14,14 @@ const (
 	OpCheck
 )
 
-// Flags of ra_hdr.
+// Flags of ra_hdr: five bits.
 const (
-	raBuilt    uint8 = 1 << iota // OpTable: nobody may preempt any more
-	raAllBack                    // OpCheck
-	raBelowXon                   // OpCheck
-	raEnd                        // OpCheck: the round is over
-	raJoined                     // OpRoute: it came through several classes
+	raBuilt    uint8     = 1 << iota // OpTable: nobody may preempt any more
+	raAllBack                        // OpCheck
+	raBelowXon                       // OpCheck
+	raEnd                            // OpCheck: the round is over
+	raJoined                         // OpRoute: it came through several classes
+	raGo       = raBuilt             // OpCheck: frames that missed their exit go a hop on
 )
 
 // NodeID is a switch in a loop, with the ports by which the loop enters and leaves it.

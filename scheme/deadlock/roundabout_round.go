@@ -19,6 +19,8 @@ type raRound struct {
 	sent      bool // the own barrier has left
 	back      bool // it has arrived again
 	home      bool // it has reached the head of the queue: nothing more is sent
+	moving    bool // but what missed its exit goes to it and stays there
+	stopped   bool // at a coordinator: that is over, too
 	t         Tuple
 	serial    uint32
 	in, out   int
@@ -156,6 +158,8 @@ func (h *roundabout) Arriving(now units.Time, p *packet.Packet, out *int) Verdic
 		*out = r.out
 	case *out < 0:
 		return Normal
+	case r.moving:
+		p.Flags &^= packet.Marked
 	case p.Flags&packet.Marked != 0 && r.back:
 		p.Flags &^= packet.Marked // it is where it began
 	case p.Flags&packet.Marked != 0:
@@ -174,7 +178,7 @@ func (h *roundabout) Departing(now units.Time, port int, p *packet.Packet) Verdi
 	r := &h.round
 	if port == r.out {
 		switch {
-		case r.home:
+		case r.home && !r.moving || r.stopped:
 			return HoldOff
 		case r.sent && h.own(p):
 			h.atHome(now)
@@ -197,7 +201,9 @@ func (h *roundabout) Departed(now units.Time, port int, p *packet.Packet) {
 	} else if int(p.Port) != r.in {
 		return
 	}
-	r.moved = now
+	if port == r.out || !r.home {
+		r.moved = now // behind a barrier that is home exits may drain for long
+	}
 	v := h.s.View()
 	size := v.Cells(units.Bytes(p.Size))
 	after := v.Ingress(int(p.Port), p.Class())
@@ -281,32 +287,49 @@ func (h *roundabout) checkPass(now units.Time, hdr *Header, at int) {
 
 // check takes an OpCheck. One that finds the barrier still out waits for it.
 func (h *roundabout) check(now units.Time, port int, hdr *Header) {
-	r := &h.round
-	if at := int(hdr.T.Hop); !r.same(hdr) || port != r.in || at >= len(hdr.Nodes) || int(hdr.Nodes[at].Out) != r.out {
-		return
-	} else if hdr.Flags&raEnd != 0 {
+	r, at := &h.round, int(hdr.T.Hop)
+	switch {
+	case !r.same(hdr) || port != r.in || at >= len(hdr.Nodes) || int(hdr.Nodes[at].Out) != r.out:
+	case hdr.Flags&raEnd != 0 && at > 0:
 		h.end(now)
-		if at > 0 {
-			h.pass(now, hdr, at)
-		}
-		return
-	} else if at > 0 {
-		if r.home {
-			h.checkPass(now, hdr, at)
-			return
-		}
+		h.pass(now, hdr, at)
+	case hdr.Flags&raEnd != 0:
+		h.end(now)
+		h.again(now, false)
+	case hdr.Flags&raGo != 0 && at > 0:
+		h.move(now)
+		h.pass(now, hdr, at)
+	case hdr.Flags&raGo != 0:
+	case at > 0 && r.home:
+		h.checkPass(now, hdr, at)
+	case at > 0:
 		r.waiting, r.check = true, *hdr
 		r.check.Nodes = append([]NodeID(nil), hdr.Nodes...)
-		return
+	case hdr.Flags&raBelowXon != 0: // all barriers are home, and the loop is open
+		h.end(now)
+		h.finish(now)
+		h.again(now, true)
+	default:
+		h.move(now)
+		h.pass(now, &Header{Op: OpCheck, Flags: raGo, Class: r.class, T: r.t, Round: r.serial, Nodes: r.nodes}, len(r.nodes))
+		h.s.WakeAt(h.timers.round, now+h.params.Retry)
 	}
-	// All barriers are home. If some queue is below Xon the loop is open.
-	open := hdr.Flags&raBelowXon != 0
-	hdr.Flags |= raEnd
-	nodes := append([]NodeID(nil), r.nodes...)
-	h.end(now)
-	hdr.Nodes = nodes
-	h.pass(now, hdr, len(nodes))
-	h.again(now, open)
+}
+
+// finish tells the others that the round is over. What was sent before arrives before it.
+func (h *roundabout) finish(now units.Time) {
+	r := &h.round
+	h.pass(now, &Header{Op: OpCheck, Flags: raEnd, Class: r.class, T: r.t, Round: r.serial, Nodes: r.nodes}, len(r.nodes))
+}
+
+// move lets frames that are back where they began go to the switch of their exit, as far as
+// credits reach, and wait there. A round in which all exits are paused, by loops that wait for
+// this one, would leave everything as it was; so each frame is a hop nearer to its
+// destination. The coordinator sees when nothing moves any more.
+func (h *roundabout) move(now units.Time) {
+	r := &h.round
+	r.moving, r.moved = true, now
+	h.s.SetGate(now, r.out, r.class, Open, -1) // look again
 }
 
 // again plans another round of a coordinator whose loop is still closed.
@@ -359,6 +382,14 @@ func (h *roundabout) roundOverdue(now units.Time) {
 	}
 	if r.owed > 0 {
 		h.grant(now)
+	}
+	if r.lead && r.moving && !r.stopped {
+		if wait := r.moved + h.params.Retry; now < wait {
+			h.s.WakeAt(h.timers.round, wait)
+			return
+		}
+		r.stopped, r.moved = true, now
+		h.finish(now) // it is back when all have stopped
 	}
 	if now-r.moved < patience {
 		h.s.WakeAt(h.timers.round, min(r.moved+patience, now+h.params.Timeout))
