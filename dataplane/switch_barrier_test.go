@@ -130,9 +130,10 @@ func TestLevelAndChoices(t *testing.T) {
 }
 
 // Nine frames: 8000 B shared and 1000 B headroom, and one more of 1000 B in a reserve
-// that the shared segment lent. Settled: 9000 B shared, the headroom stays. After three
-// departures and another of 1000 B, 6000 B + 1000 B are below 8000 B: nothing is left in
-// the headroom, and the queue turns ON.
+// that the shared segment lent. Settled: 9000 B shared, the headroom stays. If only 400 B of
+// that are its own part, 600 B are to go, but 10,800 B of the other 11,000 B shared are to
+// stay free: 200 B go. After three departures 6200 B + 800 B are below 8000 B: nothing is
+// left in the headroom, and the queue turns ON.
 func TestSettle(t *testing.T) {
 	b := three(t)
 	for seq := uint32(4); seq <= 9; seq++ {
@@ -142,17 +143,21 @@ func TestSettle(t *testing.T) {
 	b.h.s.ArmIngress(0, 1<<class)
 	b.h.s.SetAside(1000, mmu.Shared)
 	b.data(0, 2, 10)
-	b.h.s.Settle(b.now, 0, class)
+	b.h.s.Settle(b.now, 0, class, 4000, 0)
 	v := b.sw.View()
 	if q := v.Ingress(0, class); q != (mmu.Ingress{Shared: 9000, Headroom: 1000}) || v.SharedSize() != 20000 {
 		t.Errorf("settled: %+v of %d B, want 9000 B shared and 1000 B headroom of 20,000 B", q, v.SharedSize())
 	}
+	b.h.s.Settle(b.now, 0, class, 400, 10_800)
+	if q := v.Ingress(0, class); q != (mmu.Ingress{Shared: 9200, Headroom: 800}) || v.SharedFree() != 10_800 {
+		t.Errorf("part of the headroom handed on: %+v, %d B free, want 9200 B and 800 B, 10,800 B free", q, v.SharedFree())
+	}
 	b.h.s.SetOrder(0, class, mmu.SharedFirst)
 	b.h.s.DropWhere(b.now, 2, class, func(p *packet.Packet) bool { return p.Seq > 1 && p.Seq < 5 })
-	if q := v.Ingress(0, class); q.Shared != 6000 || q.Headroom != 1000 || b.h.s.PausedClasses(0) == 0 {
+	if q := v.Ingress(0, class); q.Shared != 6200 || q.Headroom != 800 || b.h.s.PausedClasses(0) == 0 {
 		t.Fatalf("%+v, paused %08b", q, b.h.s.PausedClasses(0))
 	}
-	b.h.s.Settle(b.now, 0, class)
+	b.h.s.Settle(b.now, 0, class, 4000, 0)
 	b.data(1, 3, 20) // any event lets the RESUME out
 	b.wait(1)
 	if q := v.Ingress(0, class); q.Shared != 7000 || q.Headroom != 0 || b.h.s.PausedClasses(0) != 0 {

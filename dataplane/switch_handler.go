@@ -77,9 +77,9 @@ func (s *Switch) Repeat(now units.Time, port int, mask uint8) {
 
 // Settle implements deadlock.Switch. A departure of nothing makes the receiver look; one
 // that turned ON while the reserve took what came is OFF if headroom is in use.
-func (s *Switch) Settle(now units.Time, port int, class uint8) {
+func (s *Switch) Settle(now units.Time, port int, class uint8, part, keep units.Bytes) {
 	_, xoff := s.Level(now, port, class)
-	s.ledger.Settle(port, class, xoff)
+	s.ledger.Settle(port, class, xoff, part, keep)
 	a := mmu.Arrival{In: port, Out: port, Class: class, Kind: s.kinds[class&7]}
 	if a.Kind != mmu.Lossless {
 		return

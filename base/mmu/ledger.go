@@ -397,9 +397,10 @@ func (l *Ledger) repay(b units.Bytes) {
 
 // Settle counts what an ingress queue stored in the reserve where it would be without
 // one. What the shared segment lent goes there, the rest to the headroom that it stands
-// for. A queue that is below its threshold with all of it has nothing in headroom:
-// otherwise queues could wait for each other to drain what fits.
-func (l *Ledger) Settle(port int, class uint8, xoff units.Bytes) {
+// for. A queue that is below its threshold with all of it has nothing in headroom, and one
+// that has more there than its own part hands the rest to the shared segment, as far as
+// that keeps some bytes free: otherwise queues could wait for each other to drain what fits.
+func (l *Ledger) Settle(port int, class uint8, xoff, part, keep units.Bytes) {
 	at := port*Classes + int(class)
 	reserve, headroom, shared := l.count(at, Reserve), l.count(at, Headroom), l.count(at, Shared)
 	lent := int32(min(units.Bytes(*reserve), l.lent))
@@ -410,11 +411,15 @@ func (l *Ledger) Settle(port int, class uint8, xoff units.Bytes) {
 	*shared, *headroom = *shared+lent, *headroom+own
 	l.segments[Shared] += units.Bytes(lent)
 	l.segments[Headroom] += units.Bytes(own)
-	if over := *headroom; units.Bytes(*shared+over) < xoff && l.segments[Shared]+units.Bytes(over) <= l.sharedMax {
-		*shared, *headroom = *shared+over, 0
-		l.segments[Shared] += units.Bytes(over)
-		l.segments[Headroom] -= units.Bytes(over)
+	free := l.sharedMax - l.segments[Shared]
+	room := free - keep
+	over := max(0, min(l.Cells(units.Bytes(*headroom)-part), room-room%max(1, l.spec.Cell)))
+	if all := units.Bytes(*headroom); units.Bytes(*shared)+all < xoff && all <= free {
+		over = all
 	}
+	*shared, *headroom = *shared+int32(over), *headroom-int32(over)
+	l.segments[Shared] += over
+	l.segments[Headroom] -= over
 	l.mix(at)
 }
 

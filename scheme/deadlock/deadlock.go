@@ -138,9 +138,9 @@ type Switch interface {
 	SetAside(b units.Bytes, from mmu.Segment) bool
 	GiveBack(b units.Bytes)
 	// Settle ends the use of a reserve by an ingress queue: what it stored there is
-	// counted where it would be without (see mmu.Ledger.Settle), and its flow control
-	// looks at the queue anew.
-	Settle(now units.Time, port int, class uint8)
+	// counted where it would be without (see mmu.Ledger.Settle; part is its own share of
+	// the headroom), and its flow control looks at the queue anew.
+	Settle(now units.Time, port int, class uint8, part, keep units.Bytes)
 	SetOrder(port int, class uint8, o mmu.Order)
 	ResizeShared(b units.Bytes)
 }

@@ -14,6 +14,7 @@ func TestDeepMistakesInRoundaboutAreCaught(t *testing.T) {
 	tests := func(name string) []string { return []string{"-run=^" + name + "$", "."} }
 	explored, detects := tests("TestElectionExplored"), tests("TestRoundaboutDetectsWhatIs")
 	concurrent, loops := tests("TestRoundaboutConcurrentLoops"), tests("TestRoundaboutMutantOfNothing")
+	mesh := []string{"-run=^TestRoundaboutInAMeshOfLoops$", "../../run"}
 	for _, m := range []struct {
 		name, file, right, wrong string
 		test                     []string
@@ -27,9 +28,12 @@ func TestDeepMistakesInRoundaboutAreCaught(t *testing.T) {
 		{"headroom is given back late", "roundabout_round.go", "h.unused(b.by, b.class) >= 0", "q.Headroom == 0", concurrent},
 		{"queues whose headroom is used are resumed", "roundabout_round.go", "in != r.in && (from", "false && (from", loops},
 		{"queues come for more while the buffer is full", "roundabout_round.go", "return h.s.View().SharedFree() <", "return false && h.s.View().SharedFree() <", loops},
-		{"replies have no room", "roundabout_round.go", "floor: h.s.View().SharedSize() / 16", "floor: 0", loops},
-		{"a check does not wait for the barrier", "roundabout_round.go", "\t\tif r.home {\n\t\t\th.checkPass", "\t\tif true {\n\t\t\th.checkPass", loops},
+		{"replies have no room", "roundabout_round.go", "return h.s.View().SharedSize() / 16", "return 0", loops},
+		{"a check does not wait for the barrier", "roundabout_round.go", "case at > 0 && r.home:", "case at > 0:", loops},
 		{"there is one round", "roundabout_round.go", "!open && l.rounds >= h.params.Rounds", "!open", loops},
+		{"what missed its exit stays where it began", "roundabout_round.go", "r.home && !r.moving || r.stopped", "r.home", mesh},
+		{"lent headroom is not handed on", "roundabout_round.go", "own, h.floor()+h.params.Redundant", "own, 1<<40", mesh},
+		{"what is locked is resumed", "roundabout_table.go", "\th.s.HoldResume(now, in, 1<<class)\n", "", mesh},
 		{"rounds last for ever", "roundabout_round.go", "now-r.moved < patience", "r.on", tests("TestRoundaboutGivenUp")},
 	} {
 		t.Run(m.name, func(t *testing.T) { mutant.MustCatch(t, m.file, m.right, m.wrong, m.test...) })

@@ -31,7 +31,7 @@ type raRound struct {
 	allowed   uint64 // by the downstream, in all
 	spent     uint64
 	cell      units.Bytes // of the downstream
-	floor     units.Bytes // of the shared segment, what stays free: replies live on it
+	floor     units.Bytes // see roundabout.floor
 	owed      units.Bytes // freed, but nothing could be set aside for it yet
 	missed    []bool      // by exit port: a frame rode on because it was paused
 	waiting   bool        // an OpCheck waits for the barrier
@@ -62,7 +62,7 @@ func (h *roundabout) own(p *packet.Packet) bool {
 func (h *roundabout) begin(now units.Time, nodes []NodeID) {
 	l, r := h.lock, &h.round
 	clear(r.missed)
-	*r = raRound{on: true, t: l.t, serial: l.serial, in: l.in, out: l.out, class: l.class, missed: r.missed, nodes: r.nodes[:0], moved: now, cell: 1, floor: h.s.View().SharedSize() / 16}
+	*r = raRound{on: true, t: l.t, serial: l.serial, in: l.in, out: l.out, class: l.class, missed: r.missed, nodes: r.nodes[:0], moved: now, cell: 1, floor: h.floor()}
 	r.lead, r.nodes = len(nodes) > 0, append(r.nodes, nodes...)
 	h.lock = raLock{}
 	h.armTable()
@@ -71,13 +71,13 @@ func (h *roundabout) begin(now units.Time, nodes []NodeID) {
 	barrier.At = now
 	if !h.s.InsertHead(now, r.in, r.out, &barrier) {
 		r.on = false
+		h.letGo(now, r.in)
 		return
 	}
 	for p := range h.off {
 		h.s.ArmIngress(p, bit)
 		h.s.ArmEgress(p, bit)
 	}
-	h.s.HoldResume(now, r.in, bit)
 	h.s.SetGate(now, r.out, r.class, Open, -1)
 	h.s.Report(now, RoundBegun, r.in, int(r.class), int64(r.serial))
 	r.owed = h.params.Redundant
@@ -97,6 +97,16 @@ func (h *roundabout) unused(in int, class uint8) units.Bytes {
 		return h.s.Headroom(in) - v.PortIn(in, mmu.Headroom)
 	}
 	return h.s.Headroom(in)/queues - v.In(in, class, mmu.Headroom)
+}
+
+// floor is what stays free of the shared segment: replies live on it.
+func (h *roundabout) floor() units.Bytes { return h.s.View().SharedSize() / 16 }
+
+// settle ends the use of a reserve by a queue, with no more in headroom than its own part if
+// the shared segment has room for the rest, and for another round.
+func (h *roundabout) settle(now units.Time, in int, class uint8) {
+	own := h.unused(in, class) + h.s.View().In(in, class, mmu.Headroom)
+	h.s.Settle(now, in, class, own, h.floor()+h.params.Redundant)
 }
 
 // grant sets aside what is owed and tells the upstream when that is worth a frame.
@@ -248,10 +258,15 @@ func (h *roundabout) repay(now units.Time) {
 		if !b.on || h.round.on && h.round.class == b.class {
 			continue
 		}
+		if h.unused(b.by, b.class) < 0 {
+			h.settle(now, b.by, b.class)
+		}
 		q := h.s.View().Ingress(b.by, b.class)
 		if q.Reserve == 0 && h.unused(b.by, b.class) >= 0 && !h.scarce() || q.Total() == 0 {
 			b.on = false
-			h.s.HoldResume(now, in, 0)
+			if !h.lock.on || h.lock.in != in {
+				h.s.HoldResume(now, in, 0)
+			}
 		}
 	}
 }
@@ -355,12 +370,10 @@ func (h *roundabout) end(now units.Time) {
 		h.s.ArmEgress(p, 0)
 	}
 	h.s.SetGate(now, r.out, r.class, Obey, 0)
-	h.s.Settle(now, r.in, r.class)
+	h.settle(now, r.in, r.class)
 	h.s.GiveBack(h.s.View().Reserved())
 	h.s.Splice(now, r.out, r.class)
-	if !h.borrows[r.in].on {
-		h.s.HoldResume(now, r.in, 0)
-	}
+	h.letGo(now, r.in)
 	h.repay(now)
 	h.s.WakeAt(h.timers.round, units.Never)
 	h.s.Report(now, RoundEnded, r.in, int(r.class), int64(r.serial))

@@ -80,7 +80,7 @@ func (h *roundabout) armTable() {
 // overdue asks again, and releases a lock that nothing came of.
 func (h *roundabout) overdue(now units.Time) {
 	if h.lock.on && h.lock.until <= now {
-		h.lock = raLock{}
+		h.unlock(now)
 	}
 	if l := &h.lead; l.on && l.next <= now {
 		l.next = now + h.params.Retry
@@ -250,16 +250,35 @@ func (h *roundabout) askNext(now units.Time) {
 	}
 }
 
-// locks takes the lock of the switch for a loop, if it can be had.
+// locks takes the lock of the switch for a loop, if it can be had. From now on the upstream of
+// the loop stays paused: the round lends out the headroom that would take what it sends.
 func (h *roundabout) locks(now units.Time, t Tuple, serial uint32, in, out int, class uint8) bool {
 	l := &h.lock
-	if h.round.on || l.on && (l.built || !t.Same(l.t) && !t.Before(l.t)) {
+	if h.round.on || h.off[in]>>class&1 == 0 || l.on && (l.built || !t.Same(l.t) && !t.Before(l.t)) {
 		return false
 	}
+	if l.on {
+		h.unlock(now)
+	}
+	h.s.HoldResume(now, in, 1<<class)
 	t.Hop = 0
 	*l = raLock{on: true, t: t, serial: serial, in: in, out: out, class: class, until: now + 4*h.params.Retry}
 	h.armTable()
 	return true
+}
+
+// unlock gives the lock up that nothing came of.
+func (h *roundabout) unlock(now units.Time) {
+	in := h.lock.in
+	h.lock = raLock{}
+	h.letGo(now, in)
+}
+
+// letGo ends the hold of a RESUME, unless other queues use the headroom of this one.
+func (h *roundabout) letGo(now units.Time, in int) {
+	if !h.borrows[in].on {
+		h.s.HoldResume(now, in, 0)
+	}
 }
 
 // pass hands a header to the next switch of the loop, downstream. Hop is the place of

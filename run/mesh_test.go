@@ -1,0 +1,46 @@
+package run_test
+
+import (
+	"fmt"
+	"testing"
+
+	"github.com/xoff-net/xoff/run"
+)
+
+// A small torus with more traffic than its links carry: loops in rows, columns and squares
+// that hold each other's exits. Turning one of them alone frees nobody (Roundabout section
+// VII-A says that it does), and headroom that one queue lent to another must not keep it OFF.
+func TestRoundaboutInAMeshOfLoops(t *testing.T) {
+	const torus = `
+name: mesh
+seed: %d
+topology:
+  name: torus
+  rows: 4
+  columns: 4
+  hosts_per_switch: 4
+  host_link:   {rate: 100Gbps, delay: 1us}
+  fabric_link: {rate: 100Gbps, delay: 1us}
+classes: {control: {ids: [0], kind: control}, rdma: {ids: [1], kind: lossless}}
+switch:
+  buffer: {size: 2MB}
+  policy: {name: dt, alpha: 1/7}
+  flow_control: {name: pfc, headroom: exact}
+  pfc: {coalesce: false}
+  deadlock: {name: %s}
+hosts: {cc: {name: dcqcn}}
+workload:
+  - {name: storage, generator: poisson, sizes: ali_storage, load: {share: 0.9, of: host_links}, class: rdma}
+run: {arrivals: 300us, stop: {when: measured_flows_done, at_most: %s}}
+`
+	for _, seed := range []int{1, 3, 4} {
+		left := mustRun(t, fmt.Sprintf(torus, seed, "none", "2ms"), run.Options{})
+		if left.Summary.Deadlock.Standing == 0 {
+			t.Errorf("seed %d: nothing to resolve", seed)
+		}
+		sum := mustRun(t, fmt.Sprintf(torus, seed, "roundabout, redundant: 10KB", "30ms"), run.Options{}).Summary
+		if sum.Flows.Unfinished != 0 || sum.Drops.Lossless != 0 {
+			t.Errorf("seed %d: %d flows unfinished, %d lossless frames lost", seed, sum.Flows.Unfinished, sum.Drops.Lossless)
+		}
+	}
+}
