@@ -24,13 +24,14 @@ type checkFlags struct {
 	flows    bool
 	dot      string
 	against  string
+	sonic    sonicFlags
 }
 
 func (a *app) checkCommand() *cobra.Command {
 	f := &checkFlags{}
 	cmd := &cobra.Command{
-		Use:   "check FILE",
-		Short: "Look for mistakes in a fabric without running it",
+		Use:   "check FILE...",
+		Short: "Look for mistakes in a fabric, or in the configuration of switches, without running it",
 		Long: `Looks at the fabric of a scenario without running it:
 
   - headroom that cannot take what is in flight when a queue is paused,
@@ -50,16 +51,57 @@ worse. See docs/check.md.
 
   xoff check examples/dsh-fig16.yaml
   xoff check examples/dsh-leaf-spine.yaml --failures 2
-  xoff check new.yaml --against old.yaml`,
-		Args: oneFile,
-		RunE: func(cmd *cobra.Command, args []string) error { return a.check(cmd, args[0], f) },
+  xoff check new.yaml --against old.yaml
+
+Of configurations of SONiC switches (config_db.json, several of them, or a folder)
+it says whether they are lossless, by the rules of docs/sonic.md: which headroom is
+too small, which maps disagree, where PFC and drops begin. Exit code 1 says that
+there are errors; with --against, that there are errors which the other
+configuration does not have.
+
+  xoff check config_db.json
+  xoff check fabric/ --chip 'leaf*=td3,spine*=th3' --lookup pg_profile_lookup.ini
+  xoff check new.json --against old.json`,
+		Args: func(cmd *cobra.Command, args []string) error {
+			if ofSwitches(args) {
+				return nil
+			}
+			return oneFile(cmd, args)
+		},
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if ofSwitches(args) {
+				if flag := f.ofScenario(cmd); flag != "" {
+					return failf(exitInput, "--%s is for scenarios; allowed with configurations of switches: --lookup, --chip, --memory, --cables, --against", flag)
+				}
+				return a.checkSonic(cmd.Context(), args, f)
+			}
+			if flag := f.sonic.given(); flag != "" {
+				return failf(exitInput, "%s is for configurations of switches; allowed: JSON files or folders", flag)
+			}
+			return a.check(cmd, args[0], f)
+		},
 	}
+	f.sonic.register(cmd)
 	f.registerChanges(cmd)
 	cmd.Flags().IntVar(&f.failures, "failures", 1, "links between switches that may fail at the same time; 0: none")
 	cmd.Flags().BoolVar(&f.flows, "flows", false, "only pairs of hosts, and their classes, of which the scenario has flows")
-	cmd.Flags().StringVar(&f.against, "against", "", "scenario as it was before: print only what is better or worse now; --set and the like change FILE alone")
+	cmd.Flags().StringVar(&f.against, "against", "", "scenario, or configuration of switches, as it was before: print only what is better or worse now; --set and the like change FILE alone")
 	cmd.Flags().StringVar(&f.dot, "dot", "", "write the buffer dependencies to a file for Graphviz, cycles in red; - prints them instead of findings")
 	return cmd
+}
+
+// ofScenario names a flag that was given and means nothing for switches.
+func (f *checkFlags) ofScenario(cmd *cobra.Command) string {
+	names := []string{"set", "failures", "flows", "dot"}
+	for _, s := range scenario.Shorthands {
+		names = append(names, s.Flag)
+	}
+	for _, name := range names {
+		if cmd.Flags().Changed(name) {
+			return name
+		}
+	}
+	return ""
 }
 
 func (a *app) check(cmd *cobra.Command, file string, f *checkFlags) error {

@@ -108,7 +108,7 @@ func (a *app) root() *cobra.Command {
 	f.IntVar(&a.workers, "workers", runtime.NumCPU(), "goroutines that simulate; results never depend on it")
 	root.AddCommand(
 		a.runCommand(), a.demoCommand(), a.sweepCommand(), a.compareCommand(), a.reportCommand(), a.exportCommand(), a.reproduceCommand(),
-		a.checkCommand(), a.headroomCommand(), a.fidelityCommand(), a.benchCommand(),
+		a.checkCommand(), a.importCommand(), a.headroomCommand(), a.fidelityCommand(), a.benchCommand(),
 		a.initCommand(), a.listCommand(), a.schemaCommand(), a.versionCommand(),
 	)
 	a.usage(root)

@@ -114,6 +114,7 @@ Exit code 1 says that a demand is not met; see docs/fidelity.md.`,
 	}
 	cmd.Flags().StringVar(&f.engine, "engine", "", "oracle or fast; default: both")
 	cmd.Flags().StringVar(&f.render, "render", "", "write the page about the agreement to this file")
+	cmd.AddCommand(a.fidelitySONiCCommand())
 	return cmd
 }
 

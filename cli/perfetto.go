@@ -77,11 +77,11 @@ func (t *timeline) close() {
 func (a *app) exportCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "export",
-		Short: "Show results in other programs",
+		Short: "Show results in other programs, or make configurations of switches",
 		Args:  noSuchCommand,
 		RunE:  func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
-	cmd.AddCommand(a.exportPerfettoCommand())
+	cmd.AddCommand(a.exportPerfettoCommand(), a.exportSonicCommand())
 	return cmd
 }
 

@@ -124,6 +124,17 @@ func (m *meter) during(line func(passed time.Duration) string, better *atomic.Bo
 	}
 }
 
+// meanwhile shows a line while something goes on that does not say how far it is,
+// until the function that it returns is called.
+func (a *app) meanwhile(what string) (stop func()) {
+	m := a.newMeter()
+	over := m.during(func(time.Duration) string { return what }, new(atomic.Bool))
+	return func() {
+		over()
+		m.clear()
+	}
+}
+
 // clear removes the line of a terminal.
 func (m *meter) clear() {
 	m.mu.Lock()

@@ -11,6 +11,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/xoff-net/xoff/base/registry"
+	"github.com/xoff-net/xoff/internal/chips"
 	"github.com/xoff-net/xoff/internal/reproduce"
 	"github.com/xoff-net/xoff/internal/sweep"
 	"github.com/xoff-net/xoff/run"
@@ -47,7 +48,7 @@ func (a *app) usage(root *cobra.Command) {
 		}
 		complete(cmd)
 		for _, below := range cmd.Commands() {
-			if cmd.Name() == "sweep" {
+			if cmd.Name() == "sweep" || cmd.Name() == "export" {
 				complete(below)
 			}
 		}
@@ -122,10 +123,25 @@ func complete(cmd *cobra.Command) {
 	completePaths(cmd, "vary")
 	completeFlag(cmd, "invariants", run.Checking())
 	completeFlag(cmd, "engine", run.Engines())
-	completeFlag(cmd, "chip", chipNames())
+	if cmd.Name() == "headroom" {
+		completeFlag(cmd, "chip", chipNames())
+	} else {
+		completeChips(cmd)
+	}
 	completeFlag(cmd, "scale", []string{reproduce.Quick, reproduce.Full})
 	switch cmd.Name() {
-	case "run", "sweep", "plan", "check":
+	case "check":
+		cmd.ValidArgsFunction = func(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
+			return []string{"yaml", "yml", "json"}, cobra.ShellCompDirectiveFilterFileExt
+		}
+	case "import":
+		cmd.ValidArgsFunction = func(_ *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
+			if len(args) == 0 {
+				return []string{"sonic"}, cobra.ShellCompDirectiveNoFileComp
+			}
+			return []string{"json"}, cobra.ShellCompDirectiveFilterFileExt
+		}
+	case "run", "sweep", "plan":
 		cmd.ValidArgsFunction = func(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
 			return []string{"yaml", "yml"}, cobra.ShellCompDirectiveFilterFileExt
 		}
@@ -158,6 +174,21 @@ func completePaths(cmd *cobra.Command, flag string) {
 			}
 		}
 		return cfg.Completions(typed)
+	})
+}
+
+// completeChips completes NAME, and the last of PATTERN=NAME with commas.
+func completeChips(cmd *cobra.Command) {
+	completeBy(cmd, "chip", func(_ []string, typed string) []string {
+		before := typed[:strings.LastIndexAny(typed, ",=")+1]
+		var list []string
+		for _, c := range chips.Modelled() {
+			list = append(list, before+c.Name+"\t"+c.Note)
+			if c.Short != "" {
+				list = append(list, before+c.Short+"\t"+c.Name)
+			}
+		}
+		return list
 	})
 }
 

@@ -36,6 +36,8 @@ var sharings = []sharing{
 	}},
 	{"reverie", "sonic", func(any) {}},
 	{"reverie", "sonic", func(p any) { p.(*buffer.ReverieParams).Filter = "departure" }},
+	{"chip", "sonic", func(any) {}},
+	{"chip", "pfc", func(p any) { p.(*buffer.ChipParams).PortAlpha = units.Ratio{Num: 2, Den: 1} }},
 }
 
 // newHybrid is a case of the adversary with three lossy classes beside four lossless ones.

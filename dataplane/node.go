@@ -39,15 +39,16 @@ type node struct {
 	// resumed is when the last bit of the last RESUME left, by port and class; nil at
 	// a host.
 	resumed []units.Time
-	fixed   int             // number of the first wake that is in timers
-	renewal int             // of a switch: number of the wake that repeats held pauses
-	timers  []endTimer      // beyond the first of each end
-	watcher buffer.Observer // of what is stored; nil: nobody
-	frame   packet.Packet   // scratch for control frames
-	ext     packet.Ext      // scratch for their extensions
-	event   probe.Event     // scratch for what schemes report
-	causes  []heldBy        // by port and class: why it was paused last; nil: nobody asks
-	words   probe.Wire      // what of sink sees extensions; nil: nothing does
+	fixed   int                   // number of the first wake that is in timers
+	renewal int                   // of a switch: number of the wake that repeats held pauses
+	timers  []endTimer            // beyond the first of each end
+	watcher buffer.Observer       // of what is stored; nil: nobody
+	egress  buffer.EgressLimiting // asked before all others; nil: nobody
+	frame   packet.Packet         // scratch for control frames
+	ext     packet.Ext            // scratch for their extensions
+	event   probe.Event           // scratch for what schemes report
+	causes  []heldBy              // by port and class: why it was paused last; nil: nobody asks
+	words   probe.Wire            // what of sink sees extensions; nil: nothing does
 }
 
 // initPort wires a port to its flow control.

@@ -15,6 +15,9 @@ import (
 // have nothing private and no threshold: they take what is left of the shared segment.
 // It also returns whether the receiver is to be told when the frame is there.
 func (n *node) admit(now units.Time, ip *port, a *mmu.Arrival) (seg mmu.Segment, tell bool) {
+	if n.egress != nil && n.refusesOut(a) {
+		return mmu.Drop, false
+	}
 	switch a.Kind {
 	case mmu.Lossless:
 		return ip.recv.Place(now, a), true
@@ -31,9 +34,14 @@ func (n *node) admit(now units.Time, ip *port, a *mmu.Arrival) (seg mmu.Segment,
 	return mmu.Drop, false
 }
 
-// unbounded is what is left of the shared segment, whatever thresholds say.
+// refusesOut asks the egress side. It is apart because few switches have one.
+//
+//go:noinline
+func (n *node) refusesOut(a *mmu.Arrival) bool { return !n.egress.Admits(n.view, a) }
+
+// unbounded is what is left of the shared segment for the port, whatever thresholds say.
 func (n *node) unbounded(a *mmu.Arrival) mmu.Segment {
-	if a.Bytes <= n.view.SharedFree() {
+	if a.Bytes <= n.view.PartFree(a.In) {
 		return mmu.Shared
 	}
 	return mmu.Drop

@@ -59,7 +59,7 @@ type port struct {
 
 	Stats PortStats
 	tally units.Bytes // what telemetry counts; see stamps
-	_     [32]byte
+	_     [24]byte
 }
 
 // The size of a port is an odd number of cache lines: those that are used most then

@@ -2,6 +2,7 @@ package dataplane
 
 import (
 	"math/rand/v2"
+	"slices"
 
 	"github.com/xoff-net/xoff/base/link"
 	"github.com/xoff-net/xoff/base/mmu"
@@ -97,6 +98,7 @@ func NewSwitch(spec *SwitchSpec, drv Driver) (*Switch, error) {
 	layout := spec.Buffer
 	layout.Ports = n
 	layout.Shared = SharedSize(spec)
+	profiles := profilesOf(spec, &layout)
 	s.ledger = mmu.NewLedger(layout)
 	s.stamps = newStamps(spec)
 	s.tallies = s.stamps != nil
@@ -111,6 +113,7 @@ func NewSwitch(spec *SwitchSpec, drv Driver) (*Switch, error) {
 	if err != nil {
 		return nil, err
 	}
+	env.Profiles = profiles
 	policy, err := spec.Policy(env)
 	if err != nil {
 		return nil, err
@@ -121,6 +124,9 @@ func NewSwitch(spec *SwitchSpec, drv Driver) (*Switch, error) {
 	}
 	if _, ok := policy.(buffer.Pairs); ok {
 		s.ledger.KeepPairs()
+	}
+	if s.egress, _ = policy.(buffer.EgressLimiting); s.egress != nil {
+		s.ledger.KeepEgress(s.egress.EgressMinimum())
 	}
 	s.watcher, _ = policy.(buffer.Observer)
 	s.pauses, _ = policy.(buffer.PauseObserver)
@@ -155,6 +161,23 @@ func NewSwitch(spec *SwitchSpec, drv Driver) (*Switch, error) {
 	s.keepCauses()
 	attach(spec.Sink, s)
 	return s, nil
+}
+
+// profilesOf returns what the flow controls of the ports say of their lossless queues, and
+// writes their minimums into the layout of the buffer.
+func profilesOf(spec *SwitchSpec, layout *mmu.Spec) []buffer.Profile {
+	profiles := make([]buffer.Profile, len(spec.Ports))
+	for i := range profiles {
+		profiles[i] = flowctl.ProfileOf(spec.Flow[i])
+		if profiles[i].Minimum == 0 {
+			continue
+		}
+		if layout.Minimum == nil {
+			layout.Minimum = slices.Repeat([]units.Bytes{layout.Private}, len(profiles))
+		}
+		layout.Minimum[i] = profiles[i].Minimum
+	}
+	return profiles
 }
 
 // environment builds the schedulers and returns what a policy may know.
@@ -214,16 +237,25 @@ func (s *Switch) classes(kind mmu.Kind) uint8 {
 // everything but private segments and headroom. It is negative when they do not
 // fit.
 func SharedSize(spec *SwitchSpec) units.Bytes {
-	left := spec.Buffer.Size - spec.Spare
+	left := spec.Buffer.Size - spec.Spare - spec.Buffer.Pool
 	for i := range spec.Ports {
-		left -= spec.Flow[i].Reserve(&spec.Ports[i])
-		for _, k := range spec.Buffer.Kinds {
-			if k == mmu.Lossless || k == mmu.Lossy {
-				left -= spec.Buffer.Private
-			}
-		}
+		left -= spec.Flow[i].Reserve(&spec.Ports[i]) + PrivateSize(spec.Flow[i], spec.Buffer.Kinds, spec.Buffer.Private)
 	}
 	return left
+}
+
+// PrivateSize returns what is private to the ingress queues of a port.
+func PrivateSize(flow flowctl.Scheme, kinds [mmu.Classes]mmu.Kind, private units.Bytes) units.Bytes {
+	own, sum := flowctl.ProfileOf(flow).Minimum, units.Bytes(0)
+	for _, k := range kinds {
+		switch {
+		case k == mmu.Lossless && own > 0:
+			sum += own
+		case k == mmu.Lossless || k == mmu.Lossy:
+			sum += private
+		}
+	}
+	return sum
 }
 
 func (s *Switch) policyWake() int  { return 2 * len(s.ports) }

@@ -38,8 +38,8 @@ func (f *fastPath) learn(p *port, policy buffer.Policy, lossless, control uint8,
 	if !allowed.Passing {
 		p.counted = lossless
 	}
-	if always {
-		return
+	if _, limits := policy.(buffer.EgressLimiting); limits || always {
+		return // every frame is asked about
 	}
 	p.arriver = allowed.Arrived
 	shares, ok := policy.(buffer.Proportional)

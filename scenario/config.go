@@ -82,6 +82,9 @@ type Buffer struct {
 	PrivatePerQueue units.Bytes `yaml:"private_per_queue" doc:"guaranteed to each ingress queue that is not for control"`
 	Cell            units.Bytes `yaml:"cell" doc:"unit of storage: a frame takes whole cells"`
 	ReserveFor      string      `yaml:"reserve_for" allowed:"chip,cabled" follows:"chip if switch.ports is given, else cabled" doc:"which ports headroom is set aside for"`
+	PerPacket       units.Bytes `yaml:"per_packet,omitempty" doc:"what a frame costs beside its cells"`
+	Partitions      int         `yaml:"partitions,omitempty" doc:"parts of the shared segment and of headroom_pool; a port sees one of them, the first ports the first; 0 or 1: undivided"`
+	HeadroomPool    units.Bytes `yaml:"headroom_pool,omitempty" doc:"headroom that all lossless queues share and can use up, in place of headroom set aside for each; 0B: none"`
 }
 
 // PFC is how a port speaks IEEE 802.1Qbb: what it sends, and how fast it acts on

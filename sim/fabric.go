@@ -90,12 +90,8 @@ func pool(node int, spec *dataplane.SwitchSpec, s *dataplane.Switch) PoolResult 
 	r := PoolResult{Node: node, View: s.View()}
 	for p := range s.Ports() {
 		r.Headroom += s.Headroom(p)
-		for _, k := range spec.Buffer.Kinds {
-			if k == mmu.Lossless || k == mmu.Lossy {
-				r.Private += spec.Buffer.Private
-			}
-		}
+		r.Private += dataplane.PrivateSize(spec.Flow[p], spec.Buffer.Kinds, spec.Buffer.Private)
 	}
-	r.Headroom += spec.Spare
+	r.Headroom += spec.Spare + spec.Buffer.Pool
 	return r
 }

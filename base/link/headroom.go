@@ -163,16 +163,18 @@ func BDP(p *Port) units.Bytes {
 }
 
 // Worst returns the size of frames that take most of a buffer of cells for their bytes,
-// and what one takes: the smallest, or one byte more than fills whole cells, if that
-// wastes more.
+// and what one takes, with the price of a packet: the smallest, or one byte more than
+// fills whole cells, if that wastes more.
 func (p *Port) Worst() (frame, cost units.Bytes) {
-	if p.Cell <= 1 {
+	if p.Cell <= 1 && p.PerPacket == 0 {
 		return 1, 1
 	}
+	cell := max(1, p.Cell)
 	frame = max(1, p.MinFrame)
-	cost = (frame + p.Cell - 1) / p.Cell * p.Cell
-	if next := cost + 1; next <= p.MTU && (cost+p.Cell)*frame > cost*next {
-		return next, cost + p.Cell
+	full := (frame + cell - 1) / cell * cell
+	cost = full + p.PerPacket
+	if next := full + 1; next <= p.MTU && (cost+cell)*frame > cost*next {
+		return next, cost + cell
 	}
 	return frame, cost
 }

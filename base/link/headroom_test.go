@@ -119,6 +119,11 @@ func TestHeadroomOf(t *testing.T) {
 	if got := (Headroom{}).Of(&port); got != 786*80 {
 		t.Errorf("in cells that hold every frame: %d B, want %d B", got, 786*80)
 	}
+	// With 48 B a packet and no cells every 64 B cost 112 B: 786 x 112.
+	port.Cell, port.PerPacket = 1, 48
+	if got := (Headroom{}).Of(&port); got != 786*112 {
+		t.Errorf("with a price per packet: %d B, want %d B", got, 786*112)
+	}
 	for _, text := range []string{"", "exactly", "-5B"} {
 		if err := new(Headroom).UnmarshalText([]byte(text)); err == nil {
 			t.Errorf("%q is accepted", text)

@@ -18,7 +18,9 @@ type Port struct {
 	MinFrame     units.Bytes // smallest frame of a lossless class
 	WireOverhead units.Bytes // preamble and gap, per frame
 	Cell         units.Bytes
-	Lossless     uint8 // mask of lossless classes
+	PerPacket    units.Bytes // what a frame costs in the buffer beside its cells
+	Pooled       bool        // headroom comes out of a pool of the switch
+	Lossless     uint8       // mask of lossless classes
 	PFC          PFC
 	Peer         *PFC   // how the other end speaks PFC; nil: alike
 	Host         bool   // a NIC port

@@ -20,8 +20,8 @@ func (l *Ledger) Check() error {
 		if q.Private < 0 || q.Shared < 0 || q.Headroom < 0 || q.Reserve < 0 {
 			return fmt.Errorf("ingress port %d class %d is negative: %+v", i/Classes, i%Classes, q)
 		}
-		if q.Private > l.spec.Private {
-			return fmt.Errorf("ingress port %d class %d holds %d B of a private segment of %d B", i/Classes, i%Classes, q.Private, l.spec.Private)
+		if most := l.privateOf(i); q.Private > most {
+			return fmt.Errorf("ingress port %d class %d holds %d B of a private segment of %d B", i/Classes, i%Classes, q.Private, most)
 		}
 		segments[Private] += q.Private
 		segments[Shared] += q.Shared
@@ -52,6 +52,9 @@ func (l *Ledger) Check() error {
 		return fmt.Errorf("%d B stored and %d B set aside in a buffer of %d B", l.stored, l.reserved, l.spec.Size)
 	case l.segments[Shared] > l.sharedMax:
 		return fmt.Errorf("shared segment of %d B holds %d B", l.sharedMax, l.segments[Shared])
+	}
+	if err := l.checkDivision(); err != nil {
+		return err
 	}
 	return l.checkPairs()
 }

@@ -90,6 +90,12 @@ type Spec struct {
 	Private units.Bytes   // of each lossless or lossy ingress queue
 	Cell    units.Bytes   // accounting unit; 0 or 1 counts bytes
 	Kinds   [Classes]Kind // of each class
+
+	PerPacket units.Bytes   // what every frame costs beside its cells
+	Minimum   []units.Bytes // by port: Private of its lossless ingress queues; nil: as all
+	Pool      units.Bytes   // headroom that all ports share; 0: each has its own
+	Parts     int           // of the shared segment and of Pool; a port sees one; 0 or 1: undivided
+	ChipPorts int           // that the parts are made of, if there are more than Ports
 }
 
 // Pair is what one ingress port holds for one egress port in one class.
@@ -104,6 +110,7 @@ type Ledger struct {
 	sharedMax units.Bytes // of the shared segment now
 	sharedAll units.Bytes // of the shared segment when nothing is lent
 	asked     units.Bytes // the same, before it was cut to whole cells
+	unit      units.Bytes // what frames are rounded up to; 0: they cost their bytes
 	lossless  []uint8     // classes of that kind
 	rows      []row       // by port
 	apart     []counters  // [port*Classes+class]: ingress queues, but for the shared segment
@@ -117,13 +124,18 @@ type Ledger struct {
 	peakAll   units.Bytes
 	pairs     []Pair // [(in*ports+out)*Classes+class], nil unless asked for
 	tops      []tops // [port*Classes+class], nil unless asked for
-	extra     bool   // there are pairs or tops
+	extra     bool   // there are pairs, tops or a division
 	orders    []Order
+	div       *division // nil: one part, no pools on the egress side
 }
 
 // NewLedger returns an empty ledger.
 func NewLedger(spec Spec) *Ledger {
-	l := &Ledger{spec: spec}
+	l := &Ledger{spec: spec, div: newDivision(&spec)}
+	l.extra = l.div != nil
+	if spec.Cell > 1 || spec.PerPacket > 0 {
+		l.unit = max(1, spec.Cell)
+	}
 	l.makeQueues()
 	for c, k := range spec.Kinds {
 		if k == Lossless {
@@ -187,6 +199,10 @@ func (l *Ledger) charged(a *Arrival, s Segment) {
 	if l.pairs != nil {
 		l.pair(a, a.Out, 1)
 	}
+	if l.div != nil {
+		l.div.follow(l, a.In)
+		l.div.moved(l, a.Out, a.Class, a.Bytes)
+	}
 	if l.tops != nil {
 		in, out := a.In*Classes+int(a.Class), a.Out*Classes+int(a.Class)
 		if n, top := *l.count(in, s), l.tops[in].in.of(s); n > *top {
@@ -198,12 +214,26 @@ func (l *Ledger) charged(a *Arrival, s Segment) {
 	}
 }
 
-// Cells rounds a frame up to whole cells: what it costs in the buffer.
+// released is charged for a departing frame.
+//
+//go:noinline
+func (l *Ledger) released(a *Arrival) {
+	if l.pairs != nil {
+		l.pair(a, a.Out, -1)
+	}
+	if l.div != nil {
+		l.div.follow(l, a.In)
+		l.div.moved(l, a.Out, a.Class, -a.Bytes)
+	}
+}
+
+// Cells rounds a frame up to whole cells and adds the price of a packet: what it costs
+// in the buffer.
 func (l *Ledger) Cells(b units.Bytes) units.Bytes {
-	if l.spec.Cell <= 1 {
+	if l.unit == 0 {
 		return b
 	}
-	return (b + l.spec.Cell - 1) / l.spec.Cell * l.spec.Cell
+	return (b+l.unit-1)/l.unit*l.unit + l.spec.PerPacket
 }
 
 // Arrival describes a frame that wants to be stored. Bytes are in whole cells.
@@ -288,8 +318,8 @@ func (l *Ledger) Release(a *Arrival) {
 	}
 	l.rows[a.Out].out[a.Class&7] -= left
 	l.stored -= a.Bytes
-	if l.pairs != nil {
-		l.pair(a, a.Out, -1)
+	if l.extra {
+		l.released(a)
 	}
 }
 
@@ -348,6 +378,10 @@ func (l *Ledger) Move(a *Arrival, to int) {
 	if l.pairs != nil {
 		l.pair(a, a.Out, -1)
 		l.pair(a, to, 1)
+	}
+	if l.div != nil {
+		l.div.moved(l, a.Out, a.Class, -a.Bytes)
+		l.div.moved(l, to, a.Class, a.Bytes)
 	}
 	if l.tops != nil {
 		at := to*Classes + int(a.Class)
@@ -411,7 +445,10 @@ func (l *Ledger) Settle(port int, class uint8, xoff, part, keep units.Bytes) {
 	*shared, *headroom = *shared+lent, *headroom+own
 	l.segments[Shared] += units.Bytes(lent)
 	l.segments[Headroom] += units.Bytes(own)
-	free := l.sharedMax - l.segments[Shared]
+	if l.div != nil {
+		l.div.follow(l, port)
+	}
+	free := l.View().PartFree(port)
 	room := free - keep
 	over := max(0, min(l.Cells(units.Bytes(*headroom)-part), room-room%max(1, l.spec.Cell)))
 	if all := units.Bytes(*headroom); units.Bytes(*shared)+all < xoff && all <= free {
@@ -421,6 +458,9 @@ func (l *Ledger) Settle(port int, class uint8, xoff, part, keep units.Bytes) {
 	l.segments[Shared] += over
 	l.segments[Headroom] -= over
 	l.mix(at)
+	if l.div != nil {
+		l.div.follow(l, port)
+	}
 }
 
 // Reserved returns the bytes set aside and not yet used.

@@ -11,7 +11,7 @@ type Rest struct {
 
 // Rest returns a rest of nothing.
 func (l *Ledger) Rest() *Rest {
-	r := &Rest{of: l, left: Ledger{spec: l.spec, lossless: l.lossless}}
+	r := &Rest{of: l, left: Ledger{spec: l.spec, unit: l.unit, lossless: l.lossless, div: newDivision(&l.spec)}}
 	r.left.makeQueues()
 	r.Clear()
 	return r
@@ -24,6 +24,9 @@ func (r *Rest) Clear() {
 	clear(r.left.mixed)
 	r.left.segments = [numSegments]units.Bytes{}
 	r.left.stored = 0
+	if r.left.div != nil {
+		r.left.div.clear()
+	}
 	r.left.sharedMax, r.left.sharedAll = r.of.sharedMax, r.of.sharedAll
 }
 
@@ -53,8 +56,9 @@ func (r *Rest) Keep(port int, class uint8, b units.Bytes) {
 // segment holds no more of them than is certain.
 func (r *Rest) KeepSome(port int, class uint8, b, headroom units.Bytes) {
 	var c counters
-	*c.of(Private) = int32(min(b, r.of.spec.Private))
-	b -= min(b, r.of.spec.Private)
+	private := min(b, r.of.privateOf(port*Classes+int(class)))
+	*c.of(Private) = int32(private)
+	b -= private
 	*c.of(Headroom) = int32(min(b, headroom))
 	*c.of(Shared) = int32(b - min(b, headroom))
 	r.set(port*Classes+int(class), c)
@@ -73,4 +77,7 @@ func (r *Rest) set(at int, c counters) {
 		*n = *c.of(s)
 	}
 	r.left.mix(at)
+	if r.left.div != nil {
+		r.left.div.follow(&r.left, at/Classes)
+	}
 }

@@ -8,6 +8,7 @@ import (
 	"github.com/xoff-net/xoff/base/units"
 	"github.com/xoff-net/xoff/internal/layout"
 	"github.com/xoff-net/xoff/scheme/buffer"
+	"github.com/xoff-net/xoff/scheme/flowctl"
 	"github.com/xoff-net/xoff/scheme/mark"
 )
 
@@ -122,14 +123,23 @@ func (c *checker) reach(s *surveyedSwitch, out int, class uint8, n int, limit un
 	if b.Shared <= 0 {
 		return 0, true // promised twice, which is said elsewhere
 	}
-	spare := units.Bytes(b.Ports-len(s.Ports)) * queues(c.Kinds) * s.Buffer.PrivatePerQueue
-	ledger := mmu.NewLedger(mmu.Spec{
-		Ports: len(s.Ports), Size: s.Buffer.Size - spare, Shared: b.Shared, Private: s.Buffer.PrivatePerQueue, Cell: s.Buffer.Cell, Kinds: c.Kinds,
-	})
-	env := buffer.Env{View: ledger.View()}
-	for i := range s.Ports {
-		env.Rates = append(env.Rates, s.Ports[i].Spec.Rate)
+	_, private := c.private(s)
+	spec := mmu.Spec{
+		Ports: len(s.Ports), Size: s.Buffer.Size - units.Bytes(b.Ports-len(s.Ports))*private, Shared: b.Shared,
+		Private: s.Buffer.PrivatePerQueue, Cell: s.Buffer.Cell, PerPacket: s.Buffer.PerPacket, Kinds: c.Kinds,
+		Parts: s.Buffer.Partitions, ChipPorts: s.Chip,
 	}
+	var env buffer.Env
+	for i := range s.Ports {
+		own := flowctl.ProfileOf(s.Ports[i].Scheme)
+		env.Rates, env.Profiles = append(env.Rates, s.Ports[i].Spec.Rate), append(env.Profiles, own)
+		spec.Minimum = append(spec.Minimum, s.Buffer.PrivatePerQueue)
+		if own.Minimum > 0 {
+			spec.Minimum[i] = own.Minimum
+		}
+	}
+	ledger := mmu.NewLedger(spec)
+	env.View = ledger.View()
 	policy, err := entry.New(set.Policy.Params, env)
 	if err != nil {
 		panic(err)
@@ -137,13 +147,20 @@ func (c *checker) reach(s *surveyedSwitch, out int, class uint8, n int, limit un
 	if _, ok := policy.(buffer.Pairs); ok {
 		ledger.KeepPairs()
 	}
+	egress, limits := policy.(buffer.EgressLimiting)
+	if limits {
+		ledger.KeepEgress(egress.EgressMinimum())
+	}
 	observer, observes := policy.(buffer.Observer)
 	view := ledger.View()
 	for turn := 0; ; turn++ {
 		in := (out + 1 + turn%n) % len(s.Ports)
 		a := &mmu.Arrival{In: in, Out: out, Class: class, Bytes: s.Ports[in].Spec.MTU, Kind: mmu.Lossless}
+		if limits && !egress.Admits(view, a) {
+			return view.Egress(out, class), false
+		}
 		segment := mmu.Private
-		if view.In(in, class, mmu.Private)+a.Bytes > s.Buffer.PrivatePerQueue {
+		if view.In(in, class, mmu.Private)+a.Bytes > view.PrivateOf(in, class) {
 			if segment = mmu.Shared; !policy.Fits(0, view, a) {
 				return view.Egress(out, class), false
 			}

@@ -10,6 +10,7 @@ import (
 	"github.com/xoff-net/xoff/base/mmu"
 	"github.com/xoff-net/xoff/base/registry"
 	"github.com/xoff-net/xoff/base/units"
+	"github.com/xoff-net/xoff/dataplane"
 	"github.com/xoff-net/xoff/scheme/flowctl"
 )
 
@@ -60,15 +61,14 @@ func gap(p *surveyedPort, have units.Bytes) Gap {
 	return Gap{have, need, need - have, p.Spec.Rate.String(), p.Spec.DelayIn.String(), p.Spec.DelayOut.String(), processing.String(), p.Spec.MTU}
 }
 
-// queues is the number of classes that have private segments.
-func queues(kinds [mmu.Classes]mmu.Kind) units.Bytes {
-	n := units.Bytes(0)
-	for _, k := range kinds {
-		if k == mmu.Lossless || k == mmu.Lossy {
-			n++
-		}
+// private adds up the private segments of the ports of a switch, and returns the most
+// that one of them has.
+func (c *checker) private(s *surveyedSwitch) (all, most units.Bytes) {
+	for i := range s.Ports {
+		part := dataplane.PrivateSize(s.Ports[i].Scheme, c.Kinds, s.Buffer.PrivatePerQueue)
+		all, most = all+part, max(most, part)
 	}
-	return n
+	return all, most
 }
 
 // budget divides the buffer of a switch, for a mask of lossless classes.
@@ -92,7 +92,9 @@ func (c *checker) budget(s *surveyedSwitch, lossless uint8) Budget {
 		b.Ports += int(spare)
 		b.Headroom, b.Needed, b.Exact = b.Headroom+spare*most, b.Needed+spare*mostNeeded, b.Exact+spare*mostExact
 	}
-	b.Private = units.Bytes(b.Ports) * queues(c.Kinds) * s.Buffer.PrivatePerQueue
+	private, most := c.private(s)
+	b.Private = private + units.Bytes(b.Ports-len(s.Ports))*most
+	b.Headroom += s.Buffer.HeadroomPool
 	b.Shared = b.Size - b.Private - b.Headroom
 	return b
 }

@@ -48,19 +48,6 @@ func TestChips(t *testing.T) {
 	}
 }
 
-// A chip is listed once, and the list is by capacity, so that the points of
-// Fig. 4 come in its order.
-func TestOrderOfChips(t *testing.T) {
-	last, seen := units.Rate(0), map[string]bool{}
-	for _, c := range Chips() {
-		capacity := c.Rate * units.Rate(c.Ports)
-		if seen[c.Name] || capacity < last {
-			t.Errorf("%s is out of place", c.Name)
-		}
-		seen[c.Name], last = true, capacity
-	}
-}
-
 // With all the processing time that the standard allows, eq. 1 is an MTU and a
 // PAUSE frame short of what can be in flight.
 func TestShortfallOfEq1(t *testing.T) {

@@ -112,6 +112,7 @@ func (l *Layout) PortSpec(here, port int) link.Port {
 	}
 	p.ToHost = e.To < l.Graph.Hosts
 	p.MTU, p.MTUOut = max(p.MTU, s.MTU), max(p.MTUOut, s.MTU)
+	p.PerPacket, p.Pooled = s.Buffer.PerPacket, s.Buffer.HeadroomPool > 0
 	if e.To >= l.Graph.Hosts {
 		peer := pfcSpec(&l.PortAt(e.To, e.Port).PFC)
 		p.Peer = &peer
@@ -126,10 +127,17 @@ func pfcSpec(p *scenario.PFC) link.PFC {
 // PromisesLossless reports whether the schemes of a switch port promise that no
 // lossless frame is dropped there.
 func (l *Layout) PromisesLossless(node, port int) bool {
+	s := l.SwitchAt(node)
 	promises := PromisesOf(l.PortAt(node, port).FlowControl)
-	handler, err := deadlock.Handlers.Get(l.SwitchAt(node).Deadlock.Name)
+	if p, ok := s.Policy.Params.(refuser); ok && p.Refuses() || s.Buffer.HeadroomPool > 0 {
+		return false
+	}
+	handler, err := deadlock.Handlers.Get(s.Deadlock.Name)
 	return err == nil && promises&handler.Promises&registry.Lossless != 0
 }
+
+// refuser are parameters of a policy with which it can drop lossless frames.
+type refuser interface{ Refuses() bool }
 
 // PromisesOf returns what a flow control promises with its parameters; nothing for one
 // that does not exist, which is reported elsewhere.

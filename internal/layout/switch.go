@@ -32,9 +32,10 @@ func (l *Layout) Switch(node int, table *route.Table) (*dataplane.SwitchSpec, er
 	}
 	ports := l.PortSpecs(node)
 	s := &dataplane.SwitchSpec{
-		Name:   l.Graph.Names[node],
-		Node:   uint16(node),
-		Buffer: mmu.Spec{Size: cfg.Buffer.Size, Private: cfg.Buffer.PrivatePerQueue, Cell: cfg.Buffer.Cell, Kinds: l.Kinds},
+		Name: l.Graph.Names[node],
+		Node: uint16(node),
+		Buffer: mmu.Spec{Size: cfg.Buffer.Size, Private: cfg.Buffer.PrivatePerQueue, Cell: cfg.Buffer.Cell, Kinds: l.Kinds,
+			PerPacket: cfg.Buffer.PerPacket, Pool: cfg.Buffer.HeadroomPool, Parts: cfg.Buffer.Partitions, ChipPorts: cfg.Ports},
 		Ports:  ports,
 		Policy: func(e buffer.Env) (buffer.Policy, error) { return policy.New(cfg.Policy.Params, e) },
 		Marker: func(port int) (mark.Marker, error) { return Marker(&l.PortAt(node, port).ECN, ports[port].Rate) },
@@ -92,18 +93,18 @@ func (l *Layout) Router(node int, env route.Env) (route.Router, error) {
 // demanding connected one, in the same way. Pool is what of that belongs to the pool of
 // headroom.
 func (l *Layout) Spare(buf *scenario.Buffer, chip int, schemes []flowctl.Scheme, ports []link.Port) (all, pool units.Bytes) {
-	most, pools := units.Bytes(0), false
+	most, private, pools := units.Bytes(0), units.Bytes(0), false
 	for i := range ports {
 		if part := schemes[i].Reserve(&ports[i]); part > most {
 			most, pools = part, flowctl.Pools(schemes[i])
 		}
+		private = max(private, dataplane.PrivateSize(schemes[i], l.Kinds, buf.PrivatePerQueue))
 	}
 	n := units.Bytes(max(0, chip-len(ports)))
 	if pools {
 		pool = n * most
 	}
-	queues := units.Bytes(len(IDs(l.MaskOf(mmu.Lossless, mmu.Lossy))))
-	return n * (most + queues*buf.PrivatePerQueue), pool
+	return n * (most + private), pool
 }
 
 // FlowScheme builds a flow control.

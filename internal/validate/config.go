@@ -53,7 +53,7 @@ func check(cfg *scenario.Config, fits bool) error {
 		return err
 	}
 	err = strict.First(
-		f.checkSchemes(), f.checkPFC(), f.checkFlow(), f.checkChips(), strict.When(fits, f.checkBuffers()), f.checkDeadlock(), f.checkLinks(),
+		f.checkSchemes(), f.checkPFC(), f.checkFlow(), f.checkChips(), f.checkDivided(), strict.When(fits, f.checkBuffers()), f.checkDeadlock(), f.checkLinks(),
 		f.checkRouting(), f.checkReceive(),
 	)
 	if err != nil {
@@ -146,9 +146,12 @@ func (c checker) checkSwitch() error {
 	return strict.First(
 		strict.Words("switch", reflect.ValueOf(*s)),
 		strict.Within("switch.ports", s.Ports, 0, sim.MaxPorts),
-		strict.Within("switch.buffer.size", buf.Size, 1, mmu.MaxBuffer),
+		strict.Within("switch.buffer.size", buf.Size, 1, maxBuffer(s)),
 		strict.Within("switch.buffer.private_per_queue", buf.PrivatePerQueue, 0, mmu.MaxBuffer),
 		strict.Within("switch.buffer.cell", buf.Cell, 1, maxCell),
+		strict.Within("switch.buffer.per_packet", buf.PerPacket, 0, maxCell),
+		strict.Within("switch.buffer.partitions", buf.Partitions, 0, maxParts),
+		strict.Within("switch.buffer.headroom_pool", buf.HeadroomPool, 0, maxBuffer(s)),
 		strict.Within("switch.pfc.quanta", p.Quanta, 1, 65535),
 		strict.Within("switch.pfc.processing", p.Processing, 0, topo.MaxDelay),
 		strict.Within("switch.latency", s.Latency, 0, topo.MaxDelay),

@@ -286,15 +286,14 @@ func (f fabric) checkBuffers() error {
 }
 
 func (f fabric) checkBuffer(cfg *scenario.Switch, node int) error {
-	private := cfg.Buffer.PrivatePerQueue * units.Bytes(len(layout.IDs(f.MaskOf(mmu.Lossless, mmu.Lossy))))
 	name, ports := f.Graph.Names[node], f.PortSpecs(node)
-	taken, most := units.Bytes(0), units.Bytes(0)
+	taken, most := cfg.Buffer.HeadroomPool, units.Bytes(0)
 	for i := range ports {
 		scheme, err := layout.FlowScheme(f.PortAt(node, i).FlowControl)
 		if err != nil {
 			return err
 		}
-		part := min(scheme.Reserve(&ports[i]), absurd) + private
+		part := min(scheme.Reserve(&ports[i]), absurd) + dataplane.PrivateSize(scheme, f.Kinds, cfg.Buffer.PrivatePerQueue)
 		most = max(most, part)
 		taken += part
 	}
@@ -304,7 +303,7 @@ func (f fabric) checkBuffer(cfg *scenario.Switch, node int) error {
 	if taken >= cfg.Buffer.Size {
 		err := strict.Atf("switch.buffer.size",
 			"private segments and headroom of %s take %d bytes of its %d; allowed: a larger buffer, fewer lossless classes, smaller private segments, or less headroom (or insurance)", name, int64(taken), int64(cfg.Buffer.Size))
-		return strict.Or(err, "switch.buffer.private_per_queue", "switch.flow_control.headroom", f.Config.LongestDelay(),
+		return strict.Or(err, "switch.buffer.private_per_queue", "switch.flow_control.minimum", "switch.flow_control.headroom", f.Config.LongestDelay(),
 			"switch.ports", "classes", "topology")
 	}
 	return nil

@@ -30,6 +30,26 @@ type Counting interface {
 	FitsCounted(now units.Time, v mmu.View, a *mmu.Arrival) bool
 }
 
+// Reaching is a policy that knows when a lossless queue has no room for another frame:
+// flow control can pause then, and not at the first frame that is beyond the threshold.
+type Reaching interface {
+	Reached(v mmu.View, port int, class uint8) bool
+}
+
+// EgressLimiting is a policy that has limits on the egress side, too. Every frame is asked
+// about, before anything else; one that is not admitted is dropped, whatever its kind.
+type EgressLimiting interface {
+	Admits(v mmu.View, a *mmu.Arrival) bool
+	EgressMinimum() units.Bytes // what a queue holds outside of View.EgressPool
+}
+
+// Profile is what the flow control of a port says of its lossless ingress queues. The zero
+// value says nothing.
+type Profile struct {
+	Minimum units.Bytes // their private segment
+	Alpha   units.Ratio // of their threshold
+}
+
 // Observer is a policy that follows every stored frame. Frames that pass
 // straight through an idle port are reported too, both calls at the same time.
 type Observer interface {
@@ -85,6 +105,8 @@ type Env struct {
 	// Quanta are those of each port, by class: classes with frames share the port in
 	// their ratio. A class without one goes before the others. May be missing.
 	Quanta [][mmu.Classes]units.Bytes
+	// Profiles are those of the ports; nil: none has one.
+	Profiles []Profile
 	// Report tells probe events of something that the scheme says in its entry; port
 	// and class -1 are none. Nothing depends on it; nil where nobody could listen.
 	Report func(now units.Time, event string, port, class int, number int64)
@@ -142,5 +164,10 @@ var Policies = registry.NewTable("policy",
 		Params: func() any {
 			return &OccamyParams{Alpha: whole, AlphaLossy: units.Ratio{Num: 8, Den: 1}, MemorySpeedup: whole, Bucket: 1600}
 		}, New: newOccamy,
+	},
+	registry.Entry[New]{
+		Name: "chip", Colour: "purple", Doc: "Dynamic Threshold as measured switching chips have it: parts of a buffer, alphas of ports, pools on the egress side",
+		Paper: "SONiC buffer model; SAI", Promises: registry.Bounded,
+		Params: func() any { return &ChipParams{Alpha: whole, AlphaLossy: whole} }, New: newChip,
 	},
 )

@@ -52,6 +52,11 @@ func newBreaker(path bool) New {
 		case p.Latency <= 0 || p.Latency > p.Period:
 			return nil, fmt.Errorf("latency is %s; allowed: more than 0s, at most the period, %s", p.Latency, p.Period)
 		}
+		if path {
+			if err := whole(s, "deadlock-breaker"); err != nil {
+				return nil, err
+			}
+		}
 		b := &breaker{credits: credits{s, make([]uint8, s.Ports())}, params: *p, path: path}
 		queues := s.Ports() * mmu.Classes
 		b.since, b.found = make([]units.Time, queues), make([]bool, queues)

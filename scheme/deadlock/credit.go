@@ -1,6 +1,8 @@
 package deadlock
 
 import (
+	"fmt"
+
 	"github.com/xoff-net/xoff/base/mmu"
 	"github.com/xoff-net/xoff/base/packet"
 	"github.com/xoff-net/xoff/base/units"
@@ -12,6 +14,15 @@ import (
 type credits struct {
 	s     Switch
 	armed []uint8 // by ingress port: classes with bytes set aside
+}
+
+// whole refuses a buffer in parts: what is lent of the shared segment would come from one
+// part and be missing in all.
+func whole(s Switch, what string) error {
+	if n := s.View().Parts(); n > 1 {
+		return fmt.Errorf("%s lends of the shared segment, which the buffer has in %d parts; allowed: buffer.partitions: 1, or another handler", what, n)
+	}
+	return nil
 }
 
 // creditWord marks the Loop frame of a credit, above all other first words.

@@ -49,6 +49,11 @@ func newITSY(params any, s Switch) (Handler, error) {
 	case p.Retry <= 0:
 		return nil, fmt.Errorf("retry is %s; allowed: more than 0s", p.Retry)
 	}
+	if p.Resolve == "buffer" {
+		if err := whole(s, "resolve is buffer, and that"); err != nil {
+			return nil, err
+		}
+	}
 	return &itsy{credits: credits{s, make([]uint8, s.Ports())}, params: *p, queues: make([]itsyQueue, s.Ports()*mmu.Classes)}, nil
 }
 

@@ -89,6 +89,11 @@ func newRoundabout(params any, s Switch) (Handler, error) {
 	case p.Redundant < 1 || p.Redundant > mmu.MaxBuffer:
 		return nil, fmt.Errorf("redundant is %s; allowed: 1B to %dB; less than a frame of the largest size may not be enough", p.Redundant, int64(mmu.MaxBuffer))
 	}
+	if p.Resolve {
+		if err := whole(s, "resolve is true, and roundabout"); err != nil {
+			return nil, err
+		}
+	}
 	h := &roundabout{s: s, params: *p, queues: make([]raQueue, s.Ports()*mmu.Classes), off: make([]uint8, s.Ports())}
 	for i := range h.queues {
 		h.queues[i] = raQueue{e: NewElection(s.Node(), uint16(i)), mixed: units.Never}

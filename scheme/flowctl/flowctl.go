@@ -178,6 +178,18 @@ type Advisor interface {
 	Advise(p *link.Port) (what, better string)
 }
 
+// Profiled is a scheme that says something of the lossless ingress queues of its port that
+// the switch leaves to it.
+type Profiled interface{ Profile() buffer.Profile }
+
+// ProfileOf returns what a scheme says; nothing for most.
+func ProfileOf(s Scheme) buffer.Profile {
+	if p, ok := s.(Profiled); ok {
+		return p.Profile()
+	}
+	return buffer.Profile{}
+}
+
 // Pooling is a scheme whose ports may share what they reserved with each other.
 type Pooling interface{ Pooling() bool }
 

@@ -50,3 +50,145 @@ func TestSONiCSteps(t *testing.T) {
 		t.Error("a negative xon is accepted")
 	}
 }
+
+// chip is a port of a switch with the policy chip, cells of 100 B and alpha 1: two
+// lossless queues, headroom of 300 B each.
+func chip(t *testing.T, spec mmu.Spec, params SONiCParams) (*fakePort, *sonicReceiver) {
+	t.Helper()
+	p := newFakePort()
+	spec.Ports, spec.Cell = 2, 100
+	spec.Kinds[1], spec.Kinds[2] = mmu.Lossless, mmu.Lossless
+	p.ledger = mmu.NewLedger(spec)
+	e, err := buffer.Policies.Get("chip")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if p.policy, err = e.New(e.Params(), buffer.Env{View: p.View()}); err != nil {
+		t.Fatal(err)
+	}
+	p.spec.Pooled = spec.Pool > 0
+	params.Headroom = link.Headroom{Rule: link.RuleBytes, Bytes: 300}
+	scheme, err := newSONiC(&params)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return p, scheme.Receiver(p).(*sonicReceiver)
+}
+
+// The measurement of switches: frames of one cell to a port that does not send. 8 cells
+// of minimum, then S / 2 = 10 of 20 cells; the 18th frame fills the threshold and pauses,
+// the next three are headroom, the 22nd is dropped. Resume 400 B below the threshold: with
+// 8 cells shared 12 are free, 8 + 4 <= 12.
+func TestSONiCChip(t *testing.T) {
+	p, r := chip(t, mmu.Spec{Size: 10_000, Shared: 2000, Minimum: []units.Bytes{800, 0}}, SONiCParams{Offset: 400})
+	q := newQueueSteps(t, p, r, r.Paused)
+	q.frame.Bytes = 100
+	for range 8 {
+		q.arrive(mmu.Private, false)
+	}
+	for range 9 {
+		q.arrive(mmu.Shared, false)
+	}
+	q.arrive(mmu.Shared, true)
+	for range 3 {
+		q.arrive(mmu.Headroom, true)
+	}
+	q.arrive(mmu.Drop, true)
+	for range 4 { // headroom first, then 9 cells shared: 9 + 4 > 11
+		q.leave(true)
+	}
+	q.leave(false)
+}
+
+// Resume by xon: an offset that is never reached, and 500 B: at 4 cells.
+func TestSONiCXon(t *testing.T) {
+	p, r := chip(t, mmu.Spec{Size: 10_000, Shared: 2000}, SONiCParams{Xon: 500, Offset: 5000})
+	q := newQueueSteps(t, p, r, r.Paused)
+	q.frame.Bytes = 100
+	for i := range 10 {
+		q.arrive(mmu.Shared, i == 9)
+	}
+	for range 5 {
+		q.leave(true)
+	}
+	q.leave(false)
+}
+
+// A pool of 5 cells, of which each of two queues may take 3: the first takes them, the
+// second gets the last 2. Where a queue may borrow, the first takes 5.
+func TestSONiCPool(t *testing.T) {
+	for _, c := range []struct {
+		borrow        bool
+		pool          units.Bytes
+		first, second int // cells of headroom
+	}{{false, 500, 3, 2}, {true, 500, 5, 0}, {true, 1000, 6, 0}, {false, 1000, 3, 3}} {
+		p, r := chip(t, mmu.Spec{Size: 10_000, Shared: 2000, Pool: c.pool}, SONiCParams{Borrow: c.borrow})
+		var got [3]int
+		for class := uint8(1); class <= 2; class++ {
+			a := &mmu.Arrival{In: 0, Out: 1, Bytes: 100, Class: class, Kind: mmu.Lossless}
+			for range 40 {
+				s := r.Place(0, a)
+				if s == mmu.Drop {
+					break
+				}
+				p.ledger.Charge(a, s)
+				r.Charged(0, a, s)
+				if s == mmu.Headroom {
+					got[class]++
+				}
+			}
+			if r.Paused()&(1<<class) == 0 {
+				t.Errorf("class %d is not paused", class)
+			}
+		}
+		if got[1] != c.first || got[2] != c.second {
+			t.Errorf("%+v: %d and %d cells of headroom", c, got[1], got[2])
+		}
+		if err := p.ledger.Check(); err != nil {
+			t.Error(err)
+		}
+	}
+}
+
+// A port of a switch with a pool brings no headroom of its own.
+func TestSONiCReserve(t *testing.T) {
+	scheme, err := newSONiC(&SONiCParams{Headroom: link.Headroom{Rule: link.RuleBytes, Bytes: 300}, Minimum: 800, Alpha: units.Ratio{Num: 1, Den: 8}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	port := link.Port{Lossless: 0b110}
+	if got := scheme.Reserve(&port); got != 600 {
+		t.Errorf("reserves %d B, want 2 x 300", got)
+	}
+	port.Pooled = true
+	if got := scheme.Reserve(&port); got != 0 {
+		t.Errorf("reserves %d B beside a pool", got)
+	}
+	if got := ProfileOf(scheme); got != (buffer.Profile{Minimum: 800, Alpha: units.Ratio{Num: 1, Den: 8}}) {
+		t.Errorf("profile %+v", got)
+	}
+	if got := ProfileOf(&sih{}); got != (buffer.Profile{}) {
+		t.Errorf("profile of pfc %+v", got)
+	}
+	for _, p := range []*SONiCParams{{Minimum: -1}, {Minimum: mmu.MaxBuffer + 1}, {Offset: -1}} {
+		if _, err := newSONiC(p); err == nil {
+			t.Errorf("%+v is accepted", p)
+		}
+	}
+}
+
+// A frame of 400 B does not fit a queue of 800 B, with 2000 B shared and alpha 1, nor the
+// 300 B that are left of the pool: it is dropped, and the queue pauses all the same. An
+// empty queue does not: nothing would turn it ON again.
+func TestSONiCPoolIsDry(t *testing.T) {
+	p, r := chip(t, mmu.Spec{Size: 10_000, Shared: 2000, Pool: 300}, SONiCParams{})
+	q := newQueueSteps(t, p, r, r.Paused)
+	q.frame.Bytes = 400
+	q.arrive(mmu.Shared, false)
+	q.arrive(mmu.Shared, false)
+	q.arrive(mmu.Drop, true)
+	q.frame.Bytes = 1200
+	p, r = chip(t, mmu.Spec{Size: 10_000, Shared: 2000, Pool: 300}, SONiCParams{})
+	q.port, q.recv, q.paused = p, r, r.Paused
+	q.arrive(mmu.Drop, false)
+}

@@ -1,0 +1,229 @@
+package hardware
+
+import (
+	"context"
+	"reflect"
+	"testing"
+
+	"pgregory.net/rapid"
+
+	"github.com/xoff-net/xoff/base/units"
+	"github.com/xoff-net/xoff/dataplane"
+)
+
+// measured measures with every invariant watched.
+func measured(t interface{ Fatal(...any) }, s *setup) *points {
+	var all []*dataplane.Checks
+	p, err := s.measure(func() *dataplane.Checks {
+		all = append(all, dataplane.NewChecks("switch"))
+		return all[len(all)-1]
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range all {
+		if c.Broken > 0 {
+			t.Fatal(c.First)
+		}
+	}
+	return p
+}
+
+// small is a switch of 8 ports, cells of 100 B, 2000 cells in all, of which 8 x 2 x 5 are
+// minimums and 100 a pool of headroom: 1820 cells are shared.
+func small() setup {
+	return setup{ports: 8, parts: 1, classes: 2, cell: 100, size: 200_000, pool: 10_000, minimum: 500, headroom: 4000, offset: 600, frame: 64, queues: 1}
+}
+
+// By hand, in cells: a queue that is alone pauses at 5 + 1820 / 2 = 915, has 40 of
+// headroom, so the 956th is dropped. Resume: with d gone 910 - d + 6 <= 910 + d, d = 3.
+func TestMeasureByHand(t *testing.T) {
+	for _, c := range []struct {
+		name   string
+		change func(*setup)
+		want   points
+	}{
+		{"alone", func(*setup) {}, points{pfc: 915, drop: 956, resume: 3}},
+		// In two parts of 910: 5 + 455. Resume as before.
+		{"two parts", func(s *setup) { s.parts = 2 }, points{pfc: 460, drop: 501, resume: 3}},
+		// alpha 1/4: 1820 / 5 = 364. With d gone 364 - d + 6 <= (1456 + d) / 4: d = 4.8.
+		{"a quarter", func(s *setup) { s.exponent = -2 }, points{pfc: 369, drop: 410, resume: 5}},
+		// Frames of two cells: 5 cells of minimum hold two; 455 make 910 of shared.
+		{"two cells", func(s *setup) { s.frame = 101 }, points{pfc: 457, drop: 478, resume: 2}},
+		// The four queues of a port can use all of its 160 cells, of a pool of 100: with
+		// 2 x 8 x 5 cells more of minimums 1740 are shared.
+		{"borrowed", func(s *setup) { s.classes, s.borrow = 4, true }, points{pfc: 875, drop: 976, resume: 3}},
+		// Three queues in turn: 5 + 910, 5 + 455, 5 + 455 / 2; of the pool 40, 40 and 20.
+		{"in turn", func(s *setup) { s.queues = 3 }, points{pfc: 915, drop: 956, resume: 3, turns: []int64{915, 460, 232}, pool: 100}},
+		// Two parts have 50 cells of the pool each; the third queue has half of 228.
+		{"in turn in parts", func(s *setup) { s.queues, s.parts = 3, 2 }, points{pfc: 460, drop: 501, resume: 3, turns: []int64{460, 232, 119}, pool: 50}},
+		// No pool: 8 x 2 x 40 cells are set aside, 200,000 B less 100 x (80 + 640) leave
+		// 1280 cells.
+		{"private headroom", func(s *setup) { s.pool = 0 }, points{pfc: 645, drop: 686, resume: 3}},
+		// 64 B cost 112 B: minimum 4 frames (448 of 500 B), headroom 35 (3920 B). Of
+		// 182,000 B shared the queue takes half: 812 frames, 90,944 B. Resume 600 B below:
+		// d = 3, 90,608 + 600 <= 91,392.
+		{"price of a packet", func(s *setup) { s.cell, s.perPacket = 1, 48 }, points{pfc: 816, drop: 852, resume: 3}},
+	} {
+		s := small()
+		c.change(&s)
+		if got := measured(t, &s); !reflect.DeepEqual(*got, c.want) {
+			t.Errorf("%s: %+v, want %+v", c.name, *got, c.want)
+		}
+	}
+}
+
+// What rows of chips become, in cells of the chip: by the text beside each.
+func TestSetups(t *testing.T) {
+	n := func(v int64) *int64 { return &v }
+	for _, c := range []struct {
+		name   string
+		row    Row
+		want   setup
+		shared int64 // that a port sees, in bytes
+	}{
+		{
+			// 12,766,208 B with private headroom: 2 x 32 x 56,368 of it.
+			"td2", Row{Chip: "td2", Frame: 64, Size: n(56368), Xoff: n(55120), Alpha: n(-3), Pool: n(12766208), Ports: n(32)},
+			setup{ports: 32, parts: 1, classes: 2, cell: 208, size: 12766208, minimum: 1248, headroom: 55120, exponent: -3, frame: 64, queues: 1}, 12766208 - 64*56368,
+		},
+		{
+			// Total: minus the pool of headroom and 64 minimums.
+			"td3", Row{Chip: "td3", Frame: 64, Size: n(4608), Xoff: n(160000), Alpha: n(0), Pool: n(32732160), PoolXoff: n(1622016), Ports: n(32)},
+			setup{ports: 32, parts: 1, classes: 2, cell: 256, size: 32732160, pool: 1622016, minimum: 4608, headroom: 160000, frame: 64, queues: 1}, 32732160 - 1622016 - 64*4608,
+		},
+		{
+			// The shared part alone: pool and minimums of the 8 ports that the test needs come on
+			// top, and a port sees a quarter.
+			"th", Row{Chip: "th", Frame: 64, Size: n(1248), Xoff: n(268736), Alpha: n(0), Pool: n(10875072), PoolXoff: n(4194112), PGs: n(4), Full: n(1292), Partial: n(1165)},
+			setup{ports: 8, parts: 4, classes: 2, cell: 208, size: 10875072 + 4194112 + 16*1248, pool: 4194112, minimum: 1248, headroom: 268736, frame: 64, queues: 4}, 10875072 / 4,
+		},
+		{
+			// 70 cells of every port, lossless or not: 35 x 70 x 254.
+			"th3", Row{Chip: "th3", Frame: 64, Size: n(2540), Xoff: n(373888), Alpha: n(-2), Pool: n(66394076), PoolXoff: n(27200352), Ports: n(32), Lossy: n(3)},
+			setup{ports: 32, parts: 2, classes: 2, cell: 254, size: 66394076 - 35*70*254, pool: 27200352, minimum: 2540, headroom: 373888, exponent: -2, frame: 64, queues: 1}, (66394076 - 35*70*254 - 27200352 - 64*2540) / 2,
+		},
+		{
+			// Bytes, and 48 of them for each frame.
+			"jr2", Row{Chip: "jr2", Frame: 64, Size: n(0), Xoff: n(393216), Alpha: n(-6), Pool: n(6441610000), PoolXoff: n(1056256819)},
+			setup{ports: 2, parts: 2, classes: 2, cell: 1, perPacket: 48, size: 6441610000, pool: 1056256819, headroom: 393216, exponent: -6, frame: 64, queues: 1}, (6441610000 - 1056256819) / 2,
+		},
+		{
+			// Whole cells of headroom, 463 of 144 B; four queues in the tunnel of a dual ToR; a
+			// pool of 4096 cells for want of a number, beside 2 x 4 x (19,456 + 66,672) B.
+			"spc3", Row{Chip: "spc3", Block: "pcbb", Frame: 64, Size: n(19456), Xoff: n(66560), Alpha: n(0)},
+			setup{ports: 2, parts: 1, classes: 4, cell: 144, size: 4096*144 + 8*(19456+66672), minimum: 19456, headroom: 66672, borrow: true, frame: 64, queues: 1}, 4096 * 144,
+		},
+	} {
+		got, err := newSetup(&c.row)
+		if err != nil || *got != c.want {
+			t.Errorf("%s: %+v, %v, want %+v", c.name, got, err, c.want)
+			continue
+		}
+		b, err := newBench(got, nil)
+		if err != nil {
+			t.Errorf("%s: %v", c.name, err)
+			continue
+		}
+		want := units.Bytes(c.shared)
+		if v := b.sw.View(); v.PartSize(0) != want-want%c.want.cell {
+			t.Errorf("%s: a port sees %d B, want %d", c.name, v.PartSize(0), want)
+		}
+	}
+	if s, err := newSetup(&Row{Chip: "td3"}); s != nil || err != nil {
+		t.Errorf("a row without a profile: %v, %v", s, err)
+	}
+}
+
+// Of any switch the points are in order, headroom is what it was given, and the books
+// balance; what a part and the pool hold is checked while it runs.
+func TestMeasureAnySwitch(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		s := small()
+		s.parts = rapid.SampledFrom([]int{1, 2, 4}).Draw(t, "parts")
+		s.exponent = int64(rapid.IntRange(-4, 3).Draw(t, "exponent"))
+		s.frame = units.Bytes(rapid.IntRange(64, 1500).Draw(t, "frame"))
+		s.perPacket = units.Bytes(rapid.IntRange(0, 1).Draw(t, "price") * 48)
+		s.pool = units.Bytes(rapid.IntRange(20, 400).Draw(t, "pool")) * 100
+		s.queues = rapid.IntRange(1, 4).Draw(t, "queues")
+		p := measured(t, &s)
+		cost := (s.frame+99)/100*100 + s.perPacket
+		room := min(s.headroom, s.pool/units.Bytes(s.parts)/100*100) / cost
+		if after := p.drop - p.pfc; after < int64(room) || after > int64(room)+1 {
+			t.Fatalf("%s: %d frames after the pause, %d fit the headroom", &s, after, room)
+		}
+		if len(p.turns) > 0 && p.turns[0] != p.pfc {
+			t.Fatalf("the first of several pauses at %d, alone at %d", p.turns[0], p.pfc)
+		}
+		if most := s.pool / units.Bytes(s.parts) / cost; p.pool > int64(most) {
+			t.Fatalf("%d frames in a pool of %d", p.pool, most)
+		}
+	})
+}
+
+// The demands, on the built-in rows of chips whose buffers are not deep; all of them are
+// rendered by CI.
+func TestBuiltin(t *testing.T) {
+	rows, err := Builtin()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(rows) != 116 {
+		t.Errorf("%d rows", len(rows))
+	}
+	var some []Row
+	for _, r := range rows {
+		switch r.Chip {
+		case "td2", "td3", "th", "th2", "th3", "spc3", "gb":
+			some = append(some, r)
+		}
+	}
+	steps := 0
+	results, err := Compare(context.Background(), some, 2, func(int, int) { steps++ })
+	if err != nil {
+		t.Fatal(err)
+	}
+	if steps == 0 {
+		t.Error("no progress")
+	}
+	for i := range results {
+		r := &results[i]
+		for _, p := range []*Point{r.PFC, r.Drop} {
+			if r.Known() && p != nil && !p.Within && len(r.Why) == 0 {
+				t.Errorf("%s is not within, and nobody says why", r.ID)
+			}
+		}
+	}
+	// Trident 2 and 3, Tomahawk 1 to 3, Spectrum 3, as in docs/fidelity-sonic.md.
+	if s := SharesOf(results); s.Drop != (Share{20, 22}) || s.PFC != (Share{13, 18}) {
+		t.Errorf("%+v", s)
+	}
+}
+
+// A row whose switch has no room for a frame before its headroom has no points, and says
+// so: 208 B of minimum and 208 B shared with alpha 1/256, frames of two cells.
+func TestNoPoints(t *testing.T) {
+	n := func(v int64) *int64 { return &v }
+	rows := []Row{{ID: "r1", Chip: "td2", Match: "only", Frame: 400, Size: n(208), Xoff: n(0), Alpha: n(-8), Pool: n(1000), PFC: n(3), Drop: n(4)}}
+	results, err := Compare(context.Background(), rows, 1, func(int, int) {})
+	if err != nil || results[0].NoTest != errNoPause.Error() || results[0].PFC != nil {
+		t.Errorf("%+v, %v", results, err)
+	}
+}
+
+// A group is within when all of its rows are; rows without a known profile do not count.
+func TestShares(t *testing.T) {
+	point := func(within bool) *Point { return &Point{Within: within} }
+	s := SharesOf([]Result{
+		{Row: Row{Chip: "a", Group: "g1", Match: "fit"}, Drop: point(true), PFC: point(false)},
+		{Row: Row{Chip: "a", Group: "g1", Match: "only"}, Drop: point(false), PFC: point(false)},
+		{Row: Row{Chip: "b", Group: "g1", Match: "topo"}, Drop: point(true)},
+		{Row: Row{Chip: "b", Group: "g2", Match: "hist"}, Drop: point(true), PFC: point(true)},
+	})
+	if s.Drop != (Share{2, 3}) || s.DropGroups != (Share{1, 2}) || s.PFC != (Share{0, 2}) || s.PFCGroups != (Share{0, 1}) {
+		t.Errorf("%+v", s)
+	}
+	if got := s.Problems(); len(got) != 2 || got[0] != "drop after PFC: 2 of 3 (66.7 %), demanded: 85 %" {
+		t.Errorf("%q", got)
+	}
+}
