@@ -83,7 +83,7 @@ func TestPartsSettle(t *testing.T) {
 		t.Fatal("there is no room")
 	}
 	l.Charge(frame(0, 3, 500), Reserve)
-	l.Settle(0, lossless, 5000)
+	l.Settle(0, lossless, 5000, 1<<30, 0)
 	if a, b := l.View().PartFree(1), l.View().PartFree(2); a != 4200 || b != 4700 {
 		t.Errorf("%d and %d B are free, want 4200 and 4700", a, b)
 	}
