@@ -33,6 +33,9 @@ type reproduceFlags struct {
 	verify int
 	pick   string
 	shard  string
+	nats   natsFlags
+
+	network *network
 
 	figures figureFiles
 }
@@ -60,7 +63,8 @@ leaves what the documents need of its points in the folder of --data, as *.part.
 with them the same program goes on anywhere.
 
 With --shard it computes one part of the points, as one of several tasks on as many
-machines; the same command without it judges what they computed (docs/cluster.md).`,
+machines; the same command without it judges what they computed. With --nats, xoff
+worker on any number of machines computes the points (docs/cluster.md).`,
 		RunE: func(cmd *cobra.Command, ids []string) error {
 			if f.scale != reproduce.Quick && f.scale != reproduce.Full {
 				return wrap(exitInput, registry.Unknown("scale", f.scale, []string{reproduce.Quick, reproduce.Full}))
@@ -73,6 +77,10 @@ machines; the same command without it judges what they computed (docs/cluster.md
 			}
 			if f.shard != "" && (f.list || f.render || cmd.Flags().Changed("verify")) {
 				return failf(exitInput, "--shard is a part of the points that run; allowed: without --list, --render and --verify")
+			}
+			var err error
+			if f.network, err = f.nats.check(cmd); err != nil {
+				return err
 			}
 			all, err := f.experiments()
 			if err != nil {
@@ -109,6 +117,7 @@ machines; the same command without it judges what they computed (docs/cluster.md
 	flags.IntVar(&f.verify, "verify", 0, "run so many points of the stored results again and compare their bytes")
 	f.figures.register(cmd)
 	registerShard(cmd, &f.shard)
+	f.nats.register(cmd)
 	flags.StringVar(&f.pick, "pick", "", "text that chooses the points of --verify, such as the hash of a commit")
 	return cmd
 }
@@ -258,8 +267,7 @@ func (a *app) runPlan(cmd *cobra.Command, plan *reproduce.Plan, f *reproduceFlag
 			return nil, wrap(exitInput, err)
 		}
 	}
-	m.restart()
-	rows, err := r.Sweep(cmd.Context(), plan.Points)
+	rows, err := a.runPoints(cmd.Context(), r, m, plan.Points, "reproduce", f.network, &o)
 	m.clear()
 	if err != nil {
 		again := "the same command goes on"

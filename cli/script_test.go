@@ -3,6 +3,7 @@ package cli
 import (
 	"encoding/json"
 	"errors"
+	"net"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -15,7 +16,8 @@ import (
 
 func TestMain(m *testing.M) {
 	testscript.Main(m, map[string]func(){
-		"xoff": func() { os.Exit(Main(os.Args[1:])) },
+		"xoff":       func() { os.Exit(Main(os.Args[1:])) },
+		"natsserver": serveNATS,
 	})
 }
 
@@ -32,6 +34,14 @@ func TestScripts(t *testing.T) {
 		},
 		Setup: func(env *testscript.Env) error {
 			env.Setenv("NO_COLOR", "1")
+			l, err := net.Listen("tcp", "127.0.0.1:0")
+			if err != nil {
+				return err
+			}
+			env.Setenv("PORT", strconv.Itoa(l.Addr().(*net.TCPAddr).Port)) // one that is free
+			if err := l.Close(); err != nil {
+				return err
+			}
 			data, err := os.ReadFile("testdata/busy.yaml")
 			if err != nil {
 				return err

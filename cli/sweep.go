@@ -24,6 +24,8 @@ type sweepFlags struct {
 	metrics string
 	resume  bool
 	shardFlags
+	nats    natsFlags
+	network *network
 }
 
 func (f *sweepFlags) register(cmd *cobra.Command) {
@@ -71,7 +73,8 @@ are used again when scenario, program and options are the same.
 
 With --shard it computes one part of the points, as one of several tasks on as many
 machines; xoff sweep plan writes what Slurm and Kubernetes need for it, xoff sweep
-status says how far they are, xoff sweep merge makes one table of it (docs/cluster.md).`,
+status says how far they are, xoff sweep merge makes one table of it. With --nats, xoff
+worker on any number of machines computes the points (docs/cluster.md).`,
 		Args: func(cmd *cobra.Command, args []string) error {
 			if f.plan != "" {
 				return f.checkPlanned(cmd, args)
@@ -79,6 +82,10 @@ status says how far they are, xoff sweep merge makes one table of it (docs/clust
 			return oneFile(cmd, args)
 		},
 		RunE: func(cmd *cobra.Command, args []string) error {
+			var err error
+			if f.network, err = f.nats.check(cmd); err != nil {
+				return err
+			}
 			if f.plan != "" {
 				return a.plannedTask(cmd, f)
 			}
@@ -100,6 +107,7 @@ status says how far they are, xoff sweep merge makes one table of it (docs/clust
 	f.register(cmd)
 	registerResume(cmd, f)
 	f.shardFlags.register(cmd)
+	f.nats.register(cmd)
 	cmd.AddCommand(a.sweepPlanCommand(), a.sweepStatusCommand(), a.sweepMergeCommand())
 	return cmd
 }
@@ -191,8 +199,7 @@ func (a *app) sweep(cmd *cobra.Command, file string, f *sweepFlags, kind string)
 	}
 	store := &p.runner.Store
 	defer store.Close()
-	p.meter.restart()
-	rows, err := p.runner.Sweep(cmd.Context(), p.points)
+	rows, err := a.runPoints(cmd.Context(), p.runner, p.meter, p.points, p.points[0].Config.Name, f.network, &p.options)
 	p.meter.clear()
 	if err != nil {
 		return nil, sweepError(cmd.Context(), err, rows, store.Folder, "the same command with --resume goes on")
@@ -218,6 +225,10 @@ func (a *app) saveSweep(store *sweep.Store, t *sweep.Table, page bool) (*swept, 
 }
 
 func sweepError(ctx context.Context, err error, rows []sweep.Row, folder, again string) error {
+	var f *failure
+	if errors.As(err, &f) {
+		return err // before anything ran
+	}
 	done := 0
 	for _, r := range rows {
 		if r.Summary != nil {

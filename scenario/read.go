@@ -58,13 +58,17 @@ func (missingFile) Is(target error) bool { return target == fs.ErrNotExist }
 // Parse reads a scenario and fills in the defaults. The name stands for the file in
 // messages. What decoding cannot see, build.Validate finds.
 func Parse(name string, data []byte, set ...string) (*Config, error) {
+	return parse(name, data, nil, set)
+}
+
+func parse(name string, data []byte, alone *apart, set []string) (*Config, error) {
 	src := strict.NewSource(name, data)
 	body, err := strict.Parse(src, data, "scenario")
 	if err != nil {
 		return nil, err
 	}
 	c := Default()
-	c.places = strict.NewPlaces(src)
+	c.places, c.apart = strict.NewPlaces(src), alone
 	if err := c.decoder().Decode(body, c); err != nil {
 		return nil, err
 	}

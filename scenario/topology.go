@@ -17,6 +17,9 @@ func (c *Config) readTopology() error {
 	if !ok || p.Path == "" {
 		return nil
 	}
+	if err := c.apart.check(p.Path); err != nil {
+		return c.Locate(strict.At("topology.path", err))
+	}
 	plain := paramsOf(topo.Topologies, "custom").(*topo.CustomParams)
 	plain.Path = p.Path
 	for i, key := range strict.KeyNames(reflect.TypeOf(*p)) {

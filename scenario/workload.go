@@ -151,6 +151,9 @@ func (c *Config) locateFiles() error {
 		if name == nil || *name == "" {
 			continue
 		}
+		if err := c.apart.check(*name); err != nil {
+			return c.Locate(strict.At(workloadPath(i), err))
+		}
 		path := filepath.FromSlash(*name)
 		if !filepath.IsAbs(path) {
 			path = filepath.Join(filepath.Dir(c.places.Source().Name), path)

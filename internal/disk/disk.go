@@ -42,7 +42,7 @@ func Prepare(folder string) error {
 	}
 	// A page, written through: a full device takes an empty file.
 	path := Aside(filepath.Join(folder, "probe"))
-	err := create(path, func(w io.Writer) error {
+	err := Fill(path, func(w io.Writer) error {
 		_, err := w.Write(make([]byte, 4096))
 		return err
 	})
@@ -95,7 +95,7 @@ func WriteShared(path string, write func(io.Writer) error) error {
 }
 
 func writeBy(temp, path string, write func(io.Writer) error) error {
-	if err := create(temp, write); err != nil {
+	if err := Fill(temp, write); err != nil {
 		_ = os.Remove(temp)
 		return err
 	}
@@ -106,8 +106,9 @@ func writeBy(temp, path string, write func(io.Writer) error) error {
 	return nil
 }
 
-// create writes a file through to the device.
-func create(path string, write func(io.Writer) error) error {
+// Fill writes a file through to the device, under its own name: it is for folders that
+// are not complete either until they are renamed.
+func Fill(path string, write func(io.Writer) error) error {
 	f, err := open(path)
 	if err != nil {
 		return err
@@ -206,7 +207,7 @@ func (s *Stage) File(name string, write func(io.Writer) error) error {
 // that were not written this time. The last file that was begun is removed first
 // and moved last: a folder that has it is complete.
 func (s *Stage) Commit() error {
-	if err := create(filepath.Join(s.temp, listName), func(w io.Writer) error {
+	if err := Fill(filepath.Join(s.temp, listName), func(w io.Writer) error {
 		_, err := fmt.Fprintln(w, strings.Join(s.names, "\n"))
 		return err
 	}); err != nil {

@@ -102,7 +102,7 @@ func (l *Layout) environment(w *scenario.Workload) *workload.Env {
 		Reachable: func(src, dst int32) bool { return l.islands[src] == l.islands[dst] },
 		Cut:       func(src, dst int32) error { return l.cut(w.Name, src, dst) },
 		Route:     l.flowRoute,
-		Open:      openFile,
+		Open:      l.openFile,
 		Rand:      workload.Stream(l.Config.Seed, "workload/"+w.Name),
 		Hashes:    workload.Stream(l.Config.Seed, "hash/"+w.Name),
 	}
@@ -123,7 +123,10 @@ func (l *Layout) maxSize(transport string) units.Bytes {
 }
 
 // openFile opens a file that is one: reading a device could take for ever.
-func openFile(name string) (io.ReadCloser, error) {
+func (l *Layout) openFile(name string) (io.ReadCloser, error) {
+	if err := l.Config.MayRead(name); err != nil {
+		return nil, err
+	}
 	f, err := os.Open(name)
 	if err != nil {
 		return nil, fmt.Errorf("%w; allowed: a file that can be read", err)

@@ -147,7 +147,7 @@ func copyFiles(from, to string) error {
 		if err != nil {
 			return err
 		}
-		err = disk.WriteFile(filepath.Join(to, e.Name()), func(w io.Writer) error {
+		err = disk.Fill(filepath.Join(to, e.Name()), func(w io.Writer) error {
 			_, err := io.Copy(w, f)
 			return err
 		})

@@ -28,12 +28,9 @@ type Plan struct {
 	Text string   `json:"text"` // of the scenario
 	Set  []string `json:"set"`
 
-	Engine     string `json:"engine"`
-	Invariants string `json:"invariants"`
-	CSV        bool   `json:"csv"`
-	FlowTrace  bool   `json:"flow_trace"`
-	Report     bool   `json:"report"`  // whether the whole sweep has a page
-	Results    string `json:"results"` // folder, as seen from that of the plan; empty: nobody said
+	Settings
+	Report  bool   `json:"report"`  // whether the whole sweep has a page
+	Results string `json:"results"` // folder, as seen from that of the plan; empty: nobody said
 }
 
 // Planned is what a plan says of a point.
@@ -60,7 +57,7 @@ func NewPlan(g *Grid, points []*Point, tasks int, o *run.Options) (*Plan, error)
 	}
 	p := &Plan{
 		Schema: SchemaVersion, Tasks: tasks, Sweep: *m, File: file, Text: string(g.Data), Set: append([]string{}, g.Set...),
-		Engine: string(o.Engine), Invariants: string(o.Invariants), CSV: o.CSV, FlowTrace: o.FlowTrace, Report: o.Report,
+		Settings: SettingsOf(o), Report: o.Report,
 	}
 	costs := make([]float64, len(points))
 	for i, q := range points {
@@ -70,11 +67,6 @@ func NewPlan(g *Grid, points []*Point, tasks int, o *run.Options) (*Plan, error)
 		p.Work = append(p.Work, Planned{costs[i], task})
 	}
 	return p, nil
-}
-
-// Options are those of the runs.
-func (p *Plan) Options() run.Options {
-	return run.Options{Engine: run.Engine(p.Engine), Invariants: run.Invariants(p.Invariants), CSV: p.CSV, FlowTrace: p.FlowTrace, WindowDivisor: 1}
 }
 
 // Grid is what was planned.

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"slices"
 	"sync"
 	"time"
 
@@ -19,8 +20,11 @@ type Job struct {
 	Point   *Point
 	Workers int    // goroutines it may use
 	Folder  string // exists and is empty; takes the results
+	Check   bool   // that the scenario has the hash of the point's key
 	// Report tells how far it is, from 0 to 1, and how many hops it simulated.
 	Report func(share float64, hops uint64)
+	// Seconds is how long one core took, if who ran it knows better than the clock here.
+	Seconds float64
 }
 
 // Runner runs the points of a grid and keeps their results.
@@ -86,14 +90,16 @@ func (r *Runner) Ready(ctx context.Context, points []*Point, options string) ([]
 	errs := make([]error, len(points))
 	names := make([][]string, len(points))
 	var lock sync.Mutex
+	var shared [][]string // most points have the same names, and these take more memory than a point
 	state := Progress{Preparing: true, Total: len(points)}
 	r.each(len(points), func(i int) {
 		if ctx.Err() != nil {
 			return
 		}
-		names[i], errs[i] = r.prepare(points[i], program, options)
+		list, err := r.prepare(points[i], program, options)
 		lock.Lock()
 		defer lock.Unlock()
+		names[i], errs[i] = share(&shared, list), err
 		if state.Done++; r.Progress != nil {
 			r.Progress(state)
 		}
@@ -129,6 +135,15 @@ func frames(b *build.Built) float64 {
 		n += (int64(b.Flows.Flow[i].Size) + 999) / 1000
 	}
 	return float64(n)
+}
+
+// share returns the list that has the same strings, and remembers it if there is none.
+func share(lists *[][]string, list []string) []string {
+	if i := slices.IndexFunc(*lists, func(l []string) bool { return slices.Equal(l, list) }); i >= 0 {
+		return (*lists)[i]
+	}
+	*lists = append(*lists, list)
+	return list
 }
 
 // union keeps the order of the first list and adds what later ones have more.
@@ -292,7 +307,8 @@ func (r *Runner) point(ctx context.Context, p *Point, workers int, tell func(flo
 		return Row{}, &run.WriteError{Err: err}
 	}
 	began := time.Now()
-	verdict, err := r.Run(ctx, &Job{Point: p, Workers: workers, Folder: temp, Report: tell})
+	job := &Job{Point: p, Workers: workers, Folder: temp, Report: tell}
+	verdict, err := r.Run(ctx, job)
 	if err == nil {
 		err = ctx.Err() // results of an interrupted point are partial
 	}
@@ -302,7 +318,9 @@ func (r *Runner) point(ctx context.Context, p *Point, workers int, tell func(flo
 	}
 	seconds := 0.0
 	if r.Timed {
-		seconds = time.Since(began).Seconds() * float64(workers)
+		if seconds = job.Seconds; seconds == 0 {
+			seconds = time.Since(began).Seconds() * float64(workers)
+		}
 	}
 	return r.Store.commit(p, temp, verdict, seconds)
 }

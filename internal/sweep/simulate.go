@@ -20,7 +20,25 @@ func (r *Runner) Simulate(o run.Options) {
 		}
 		return try.Built, nil
 	}
-	r.Run = func(ctx context.Context, job *Job) (run.Verdict, error) { return simulate(ctx, job, o) }
+	r.Run = func(ctx context.Context, job *Job) (run.Verdict, error) { return Simulate(ctx, job, o) }
+}
+
+// Settings are the options of a run that another machine must know.
+type Settings struct {
+	Engine     string `json:"engine"`
+	Invariants string `json:"invariants"`
+	CSV        bool   `json:"csv"`
+	FlowTrace  bool   `json:"flow_trace"`
+}
+
+// SettingsOf are those of some options.
+func SettingsOf(o *run.Options) Settings {
+	return Settings{Engine: string(o.Engine), Invariants: string(o.Invariants), CSV: o.CSV, FlowTrace: o.FlowTrace}
+}
+
+// Options are those that the settings stand for.
+func (s *Settings) Options() run.Options {
+	return run.Options{Engine: run.Engine(s.Engine), Invariants: run.Invariants(s.Invariants), CSV: s.CSV, FlowTrace: s.FlowTrace, WindowDivisor: 1}
 }
 
 // Shown are the options that show in results.
@@ -31,8 +49,8 @@ func Shown(o *run.Options) string {
 // reportEvery is how often a point reports.
 const reportEvery = 100 * time.Millisecond
 
-// simulate runs one point and writes its results.
-func simulate(ctx context.Context, job *Job, o run.Options) (run.Verdict, error) {
+// Simulate runs one point and writes its results.
+func Simulate(ctx context.Context, job *Job, o run.Options) (run.Verdict, error) {
 	o.Folder, o.Workers = job.Folder, job.Workers
 	var last time.Time
 	o.Progress = func(p run.Progress) {
@@ -44,6 +62,15 @@ func simulate(ctx context.Context, job *Job, o run.Options) (run.Verdict, error)
 	r, err := run.New(job.Point.Config, o)
 	if err != nil {
 		return run.Verdict{}, err
+	}
+	if job.Check {
+		hash, err := hashScenario(r.Built)
+		if err != nil {
+			return run.Verdict{}, err
+		}
+		if hash != job.Point.Key.Scenario {
+			return run.Verdict{}, fmt.Errorf("it has the hash %s here, and %s where it was planned", hash, job.Point.Key.Scenario)
+		}
 	}
 	done, err := r.Start(ctx)
 	if err != nil || ctx.Err() != nil {

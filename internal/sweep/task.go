@@ -97,7 +97,7 @@ func jobName(getenv func(string) string) string {
 }
 
 func (t *Task) write(now time.Time) error {
-	t.Updated, t.Peak = now, peakMemory()
+	t.Updated, t.Peak = now, PeakMemory()
 	t.next = now.Add(recordEvery)
 	return disk.WriteShared(t.path, func(w io.Writer) error { return encode(w, &t.TaskRecord) })
 }
@@ -133,8 +133,8 @@ func (t *Task) End(ctx context.Context, rows []Row, err error) error {
 // Seconds is how long a task has been at work.
 func (t *TaskRecord) Seconds() float64 { return t.Updated.Sub(t.Began).Seconds() }
 
-// peakMemory is the most memory that this process had, 0 where nobody says.
-func peakMemory() int64 {
+// PeakMemory is the most memory that this process had, 0 where nobody says.
+func PeakMemory() int64 {
 	data, err := os.ReadFile("/proc/self/status")
 	if err != nil {
 		return 0

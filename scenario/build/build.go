@@ -56,6 +56,12 @@ func Parse(name string, data []byte, set ...string) (*scenario.Config, error) {
 	return valid(scenario.Parse(name, data, set...))
 }
 
+// ParseApart reads a scenario of another machine and validates it; see
+// scenario.ParseApart.
+func ParseApart(name string, data []byte, beside []string) (*scenario.Config, error) {
+	return valid(scenario.ParseApart(name, data, beside))
+}
+
 func valid(c *scenario.Config, err error) (*scenario.Config, error) {
 	if err == nil {
 		err = Validate(c)

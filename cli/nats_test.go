@@ -1,0 +1,177 @@
+package cli
+
+import (
+	"context"
+	"fmt"
+	"math/rand/v2"
+	"net"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/xoff-net/xoff/internal/natsserver"
+	"github.com/xoff-net/xoff/internal/sweep"
+)
+
+// serveNATS is a server in a process of its own: natsserver PORT FOLDER.
+func serveNATS() {
+	port, err := strconv.Atoi(os.Args[1])
+	if err == nil {
+		_, err = natsserver.Start(context.Background(), natsserver.Config{Host: "127.0.0.1", Port: port, Token: os.Getenv("XOFF_NATS_TOKEN"), Folder: os.Args[2]})
+	}
+	if err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		os.Exit(1)
+	}
+	select {}
+}
+
+// killing is how a sweep on other machines is troubled.
+type killing struct {
+	args   []string      // of the sweep
+	own    bool          // the server is a process of its own
+	every  time.Duration // a worker is killed
+	server int           // points after which the server is killed and restarted
+}
+
+// Workers are killed with -9 while they compute, and the server is, too, or the sweep
+// with the server inside it: nothing is lost, and the folder is that of one machine.
+func killWorkers(t *testing.T, k killing) {
+	t.Setenv("XOFF_NATS_TOKEN", "s3cret")
+	folder := t.TempDir()
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	port := strconv.Itoa(l.Addr().(*net.TCPAddr).Port)
+	_ = l.Close()
+	address := "nats://127.0.0.1:" + port
+	sweep := func(name string, more ...string) *exec.Cmd {
+		args := append([]string{"sweep", "testdata/busy.yaml", "--quiet", "-o", filepath.Join(folder, name)}, k.args...)
+		cmd := exec.Command("xoff", append(args, more...)...)
+		cmd.Stderr = os.Stderr
+		return cmd
+	}
+	if err := sweep("whole").Run(); err != nil {
+		t.Fatal(err)
+	}
+	startServer := func() *exec.Cmd { return nil }
+	far := func() *exec.Cmd { return sweep("far", "--nats", "embedded:"+port, "--resume") }
+	if k.own {
+		startServer = func() *exec.Cmd { return started(t, exec.Command("natsserver", port, filepath.Join(folder, "nats"))) }
+		far = func() *exec.Cmd { return sweep("far", "--nats", address, "--resume") }
+	}
+	server := startServer()
+	if k.own {
+		waitFor(t, "127.0.0.1:"+port)
+	}
+	main := started(t, far())
+	over := make(chan struct{})
+	var crowd sync.WaitGroup
+	kills := 0
+	crowd.Go(func() { kills = killCrowd(t, address, folder, k.every, over) })
+	for finishedPoints(filepath.Join(folder, "far")) < k.server {
+		time.Sleep(10 * time.Millisecond)
+	}
+	if k.own {
+		_ = server.Process.Kill()
+		_ = server.Wait()
+		time.Sleep(time.Second)
+		server = startServer()
+	} else {
+		_ = main.Process.Kill()
+		_ = main.Wait()
+		main = started(t, far())
+	}
+	if err := main.Wait(); err != nil {
+		t.Errorf("the sweep: %v", err)
+	}
+	close(over)
+	crowd.Wait()
+	if k.own {
+		_ = server.Process.Kill()
+		_ = server.Wait()
+	}
+	if kills < 2 {
+		t.Errorf("%d workers were killed: this test tests nothing", kills)
+	}
+	if diff := differences(tree(t, filepath.Join(folder, "whole")), tree(t, filepath.Join(folder, "far"))); diff != "" {
+		t.Errorf("after %d kills these files differ: %s", kills, diff)
+	}
+	t.Logf("%d workers were killed", kills)
+}
+
+// killCrowd keeps three workers at work and kills one every now and then, until it is
+// over. It returns how many it killed meanwhile.
+func killCrowd(t *testing.T, address, folder string, every time.Duration, over <-chan struct{}) int {
+	var crowd [3]*exec.Cmd
+	start := func(i int) {
+		crowd[i] = started(t, exec.Command("xoff", "worker", address, "--workers", "1", "--quiet", "-o", folder))
+	}
+	for i := range crowd {
+		start(i)
+	}
+	kill := func(i int) {
+		_ = crowd[i].Process.Kill()
+		_ = crowd[i].Wait()
+	}
+	for kills := 0; ; kills++ {
+		select {
+		case <-over:
+			for i := range crowd {
+				kill(i)
+			}
+			return kills
+		case <-time.After(every):
+		}
+		i := rand.N(len(crowd))
+		kill(i)
+		start(i)
+	}
+}
+
+func started(t *testing.T, cmd *exec.Cmd) *exec.Cmd {
+	t.Helper()
+	if err := cmd.Start(); err != nil {
+		t.Error(err)
+	}
+	return cmd
+}
+
+// waitFor waits until somebody listens.
+func waitFor(t *testing.T, address string) {
+	t.Helper()
+	for range 500 {
+		if c, err := net.Dial("tcp", address); err == nil {
+			_ = c.Close()
+			return
+		}
+		time.Sleep(20 * time.Millisecond)
+	}
+	t.Fatalf("nobody listens at %s", address)
+}
+
+func TestWorkersLine(t *testing.T) {
+	for _, c := range []struct {
+		workers int
+		want    string
+	}{
+		{0, "30 of 100 points (10 from before), no workers: xoff worker nats://127.0.0.1:4222"},
+		// 20 points in 2 min; a quarter of the work, so thrice as long for the others
+		{1, "30 of 100 points (10 from before), 1 worker (8 at a time), 10 points/min, about 6m0s left"},
+		{3, "30 of 100 points (10 from before), 3 workers (8 at a time), 10 points/min, about 6m0s left"},
+	} {
+		p := sweep.Progress{Done: 30, Total: 100, Reused: 10, Share: 0.25}
+		if got := workersLine(p, 2*time.Minute, c.workers, 8, "nats://127.0.0.1:4222"); got != c.want {
+			t.Errorf("%q, want %q", got, c.want)
+		}
+	}
+	if got := reachable("0.0.0.0:99"); strings.Contains(got, "0.0.0.0") || !strings.HasSuffix(got, ":99") {
+		t.Errorf("%q is no address that others can use", got)
+	}
+}

@@ -1,0 +1,155 @@
+package cli
+
+import (
+	"fmt"
+	"os"
+	"os/exec"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/xoff-net/xoff/internal/remote"
+	"github.com/xoff-net/xoff/internal/sweep"
+)
+
+// workerFlags are the flags of `xoff worker`.
+type workerFlags struct {
+	accessFlags
+	cpus   int
+	memory string
+	idle   time.Duration
+	slot   bool
+}
+
+func (a *app) workerCommand() *cobra.Command {
+	f := &workerFlags{}
+	cmd := &cobra.Command{
+		Use:   "worker URL",
+		Short: "Compute points of sweeps that run elsewhere",
+		Long: `Connects to a server of NATS and computes points of every xoff sweep --nats and xoff
+reproduce --nats that uses it, until it is stopped. Workers may come and go at any time:
+a point that was being computed goes to another one. No file system is shared; a
+scenario from elsewhere reads no file of this machine (docs/cluster.md).
+
+  xoff sweep mine.yaml --seeds 500 --nats embedded:0.0.0.0     with XOFF_NATS_TOKEN
+  xoff worker nats://first-machine:4222                        with the same, anywhere`,
+		Args: func(_ *cobra.Command, args []string) error {
+			if f.slot && len(args) == 0 {
+				return nil
+			}
+			if len(args) != 1 {
+				return failf(exitInput, "%d addresses; allowed: xoff worker URL, such as nats://first-machine:4222", len(args))
+			}
+			return wrap(exitInput, remote.CheckURL(args[0]))
+		},
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if f.slot {
+				return wrap(exitFailure, remote.ServeSlot(cmd.Context(), os.Stdin, a.out))
+			}
+			return a.worker(cmd, args[0], f)
+		},
+	}
+	f.register(cmd)
+	flags := cmd.Flags()
+	flags.IntVar(&f.cpus, "cpus", 1, "cores of a point; so many of --workers are one point")
+	flags.StringVar(&f.memory, "memory", "", "memory that all points may take together, such as 16GiB (default: what is free now)")
+	flags.DurationVar(&f.idle, "idle", 0, "leave when there was nothing to do for so long (default: stay)")
+	flags.BoolVar(&f.slot, "slot", false, "compute points that come by standard input")
+	_ = flags.MarkHidden("slot")
+	return cmd
+}
+
+func (a *app) worker(cmd *cobra.Command, address string, f *workerFlags) error {
+	if err := a.startRuns(); err != nil {
+		return err
+	}
+	if f.cpus < 1 || f.cpus > a.workers {
+		return failf(exitInput, "--cpus is %d; allowed: 1 to the %d of --workers", f.cpus, a.workers)
+	}
+	access, err := f.read()
+	if err != nil {
+		return err
+	}
+	slots := a.workers / f.cpus
+	memory, err := parseMemory(f.memory)
+	if err != nil {
+		return err
+	}
+	if memory == 0 {
+		memory = freeMemory()
+	}
+	program, err := sweep.Executable()
+	if err != nil {
+		return wrap(exitFailure, err)
+	}
+	self, err := os.Executable()
+	if err != nil {
+		return wrap(exitFailure, err)
+	}
+	folder, err := os.MkdirTemp(a.folder, "xoff-worker-")
+	if err != nil {
+		return wrap(exitInput, err)
+	}
+	defer func() { _ = os.RemoveAll(folder) }()
+	w := &remote.Worker{
+		Name: workerName(), Program: program, Slots: slots, Cores: f.cpus, Memory: memory / int64(slots), Folder: folder, Idle: f.idle,
+		Slot: func() *exec.Cmd { return slotCommand(self, f.cpus) }, Log: a.logger(nil),
+	}
+	if a.quiet {
+		w.Log = func(string) {}
+	}
+	computed, err := w.Run(cmd.Context(), address, access)
+	switch {
+	case cmd.Context().Err() != nil:
+		return failf(exitInterrupted, "interrupted after %d points; what was being computed goes to other workers", computed)
+	case remote.IsRefused(err):
+		return wrap(exitInput, err)
+	case err != nil:
+		return wrap(exitFailure, err)
+	}
+	if !a.quiet {
+		fmt.Fprintf(a.out, "computed %d points\n", computed)
+	}
+	return nil
+}
+
+// slotCommand is the process of one slot. It has no business with the server.
+func slotCommand(self string, cpus int) *exec.Cmd {
+	cmd := exec.Command(self, "worker", "--slot")
+	cmd.Env = append(slices.DeleteFunc(os.Environ(), func(v string) bool {
+		return strings.HasPrefix(v, remote.TokenVariable+"=") || strings.HasPrefix(v, "GOMAXPROCS=")
+	}), "GOMAXPROCS="+strconv.Itoa(cpus))
+	return cmd
+}
+
+func workerName() string {
+	host, err := os.Hostname()
+	if err != nil {
+		host = "unknown"
+	}
+	return fmt.Sprintf("%s, process %d", host, os.Getpid())
+}
+
+// freeMemory is what this machine, or the part of it that this process may use, has
+// free; 0 where nobody says.
+func freeMemory() int64 {
+	free := int64(0)
+	if data, err := os.ReadFile("/proc/meminfo"); err == nil {
+		for line := range strings.Lines(string(data)) {
+			if rest, ok := strings.CutPrefix(line, "MemAvailable:"); ok {
+				if kib, err := strconv.ParseInt(strings.TrimSuffix(strings.TrimSpace(rest), " kB"), 10, 64); err == nil {
+					free = kib << 10
+				}
+			}
+		}
+	}
+	if data, err := os.ReadFile("/sys/fs/cgroup/memory.max"); err == nil {
+		if limit, err := strconv.ParseInt(strings.TrimSpace(string(data)), 10, 64); err == nil && (free == 0 || limit < free) {
+			free = limit
+		}
+	}
+	return free
+}

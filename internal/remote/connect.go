@@ -1,0 +1,162 @@
+package remote
+
+import (
+	"context"
+	"crypto/tls"
+	"crypto/x509"
+	"errors"
+	"fmt"
+	"net/url"
+	"os"
+	"strings"
+	"time"
+
+	"github.com/nats-io/nats.go"
+	"github.com/nats-io/nats.go/jetstream"
+)
+
+// TokenVariable has the token, unless a file does.
+const TokenVariable = "XOFF_NATS_TOKEN"
+
+// Access is how a server is reached, and what shows that one may.
+type Access struct {
+	Token string
+	// TLS has the certificate of this side, and whom it trusts; nil: connections are
+	// not encrypted, unless the URL says so.
+	TLS *tls.Config
+	// Inside is a server in this process; nil: the address counts.
+	Inside nats.InProcessConnProvider
+}
+
+// ReadAccess reads a token from a file, or from the environment, and certificates from
+// files; what is not named is empty.
+func ReadAccess(tokenFile, certificate, key, authority string, getenv func(string) string) (Access, error) {
+	a := Access{Token: strings.TrimSpace(getenv(TokenVariable))}
+	if tokenFile != "" {
+		data, err := os.ReadFile(tokenFile)
+		if err != nil {
+			return a, fmt.Errorf("token: %w", err)
+		}
+		if a.Token = strings.TrimSpace(string(data)); a.Token == "" {
+			return a, fmt.Errorf("%s is empty; allowed: a file with a token", tokenFile)
+		}
+	}
+	if certificate == "" && key == "" && authority == "" {
+		return a, nil
+	}
+	if certificate == "" || key == "" || authority == "" {
+		return a, errors.New("certificates go together; allowed: one of this side, its key, and the authority that signs those of the others")
+	}
+	pair, err := tls.LoadX509KeyPair(certificate, key)
+	if err != nil {
+		return a, err
+	}
+	data, err := os.ReadFile(authority)
+	if err != nil {
+		return a, err
+	}
+	pool := x509.NewCertPool()
+	if !pool.AppendCertsFromPEM(data) {
+		return a, fmt.Errorf("%s holds no certificate; allowed: PEM", authority)
+	}
+	a.TLS = &tls.Config{
+		MinVersion: tls.VersionTLS12, Certificates: []tls.Certificate{pair}, RootCAs: pool, ClientCAs: pool, ClientAuth: tls.RequireAndVerifyClientCert,
+	}
+	return a, nil
+}
+
+// CheckURL refuses addresses that name no server, or show what nobody should see.
+func CheckURL(text string) error {
+	full := text
+	if !strings.Contains(full, "://") {
+		full = "nats://" + full
+	}
+	u, err := url.Parse(full)
+	switch {
+	case err != nil || u.Host == "" || u.Scheme != "nats" && u.Scheme != "tls" || u.Path != "":
+		return fmt.Errorf("%q is no server; allowed: nats://HOST:PORT or tls://HOST:PORT", text)
+	case u.User != nil:
+		return fmt.Errorf("a command line can be read by all users of a machine; allowed: the token in %s, or in a file", TokenVariable)
+	}
+	return nil
+}
+
+// refusedError means that a server is there and does not let us in.
+type refusedError struct{ error }
+
+func (r refusedError) Unwrap() error { return r.error }
+
+// connect connects to a server, and again whenever the connection breaks. A server that
+// is not there yet is waited for, if that is wanted.
+func connect(ctx context.Context, address, name string, access Access, patient bool, log func(string)) (*nats.Conn, error) {
+	options := []nats.Option{
+		nats.Name(name), nats.MaxReconnects(-1), nats.ReconnectWait(retryAfter), nats.Timeout(requestTime),
+		nats.PingInterval(5 * time.Second), nats.MaxPingsOutstanding(2),
+		nats.DisconnectErrHandler(func(_ *nats.Conn, err error) {
+			if err != nil {
+				log(fmt.Sprintf("the connection to the server broke: %v", err))
+			}
+		}),
+		nats.ReconnectHandler(func(*nats.Conn) { log("connected to the server again") }),
+		nats.ErrorHandler(func(_ *nats.Conn, _ *nats.Subscription, err error) { log(err.Error()) }),
+	}
+	if access.Token != "" {
+		options = append(options, nats.Token(access.Token))
+	}
+	if access.Inside != nil {
+		options = append(options, nats.InProcessServer(access.Inside))
+	} else if access.TLS != nil {
+		options = append(options, nats.Secure(access.TLS.Clone()))
+	}
+	for told := false; ; {
+		c, err := nats.Connect(address, options...)
+		switch {
+		case err == nil:
+			return c, nil
+		case errors.Is(err, nats.ErrAuthorization):
+			return nil, refusedError{fmt.Errorf("%s does not let this xoff in: %w; allowed: its token in %s or in a file", address, err, TokenVariable)}
+		case !patient || !errors.Is(err, nats.ErrNoServers):
+			return nil, refusedError{fmt.Errorf("%s: %w", address, err)}
+		case !told:
+			told = true
+			log(fmt.Sprintf("%s: %v; waiting for it", address, err))
+		}
+		if !pause(ctx, retryAfter) {
+			return nil, ctx.Err()
+		}
+	}
+}
+
+// Probe finds out whether there is a server with JetStream that lets us in.
+func Probe(ctx context.Context, address string, access Access) error {
+	c, err := connect(ctx, address, "xoff", access, false, func(string) {})
+	if err != nil {
+		return err
+	}
+	defer c.Close()
+	js, err := jetstream.New(c)
+	if err == nil {
+		_, err = listSessions(ctx, js)
+	}
+	if err != nil {
+		return refusedError{fmt.Errorf("%s: %w; allowed: a server with JetStream, or --nats embedded", address, err)}
+	}
+	return nil
+}
+
+// pause waits, and reports whether the context is alive.
+func pause(ctx context.Context, d time.Duration) bool {
+	select {
+	case <-ctx.Done():
+		return false
+	case <-time.After(d):
+		return true
+	}
+}
+
+// IsRefused reports whether an error is about who may connect to what, rather than
+// about a failure.
+func IsRefused(err error) bool {
+	var r refusedError
+	return errors.As(err, &r)
+}
