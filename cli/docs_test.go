@@ -33,6 +33,28 @@ func TestDocsOutputs(t *testing.T) {
 	}
 }
 
+// TestDocsSee is the same for docs/see.md, whose commands are about one run.
+func TestDocsSee(t *testing.T) {
+	page, err := filepath.Abs("../docs/see.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Chdir(t.TempDir())
+	t.Setenv("NO_COLOR", "1")
+	print := func(args ...string) []byte {
+		var printed, errs bytes.Buffer
+		if code := Run(args, &printed, &errs); code != exitOK {
+			t.Fatalf("%v: %d: %s", args, code, errs.String())
+		}
+		return printed.Bytes()
+	}
+	if err := os.WriteFile("mine.yaml", print("init", "incast"), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	print("run", "mine.yaml", "--cc", "none", "-o", "storm", "--explain", "--report=false")
+	consoles(t, page, func(command string) string { return string(print(strings.Fields(command)[1:]...)) })
+}
+
 // consoles compares the blocks of a page that begin with ```console and a line
 // `$ command` with what the command prints.
 func consoles(t *testing.T, page string, run func(command string) string) {

@@ -41,8 +41,8 @@ func (h *hpccFlags) check(f *runFlags, args []string) error {
 		return failf(exitInput, "--hpcc names the file to run; allowed: no other file")
 	case h.compat != "" && h.compat != "ns3":
 		return failf(exitInput, "--compat is %q; allowed: ns3", h.compat)
-	case len(f.set) > 0 || f.trace.what != "" || f.pcap.what != "" || f.traced != "" || f.flowTrace:
-		return failf(exitInput, "--set, --trace, --pcap, --perfetto and --flow-trace are for scenarios; allowed with --hpcc: --cc, --engine, --seed, -o")
+	case len(f.set) > 0 || f.trace.what != "" || f.pcap.what != "" || f.traced != "" || f.explain || f.flowTrace:
+		return failf(exitInput, "--set, --trace, --pcap, --perfetto, --explain and --flow-trace are for scenarios; allowed with --hpcc: --cc, --engine, --seed, -o")
 	}
 	return nil
 }

@@ -11,6 +11,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/xoff-net/xoff/internal/check"
+	"github.com/xoff-net/xoff/internal/explain"
 	"github.com/xoff-net/xoff/internal/hugepage"
 	"github.com/xoff-net/xoff/metrics"
 	"github.com/xoff-net/xoff/run"
@@ -29,11 +30,13 @@ type runFlags struct {
 	set        []string
 	schemes    []string // of each scenario.Shorthands
 
-	bySize bool
-	report bool
-	trace  traceFlags
-	pcap   pcapFlags
-	traced string // file of the timeline
+	bySize  bool
+	report  bool
+	trace   traceFlags
+	pcap    pcapFlags
+	traced  string // file of the timeline
+	explain bool   // record what `xoff explain` needs
+	counted string // file of counters
 }
 
 func (f *runFlags) register(cmd *cobra.Command) {
@@ -64,6 +67,8 @@ func (f *runFlags) registerShow(cmd *cobra.Command) {
 	cmd.Flags().BoolVar(&f.report, "report", true, "write report.html, too; --report=false saves its time")
 	f.trace.register(cmd)
 	f.pcap.register(cmd)
+	cmd.Flags().BoolVar(&f.explain, "explain", false, "record what `xoff explain RUN` needs: what every frame waited for")
+	registerCounting(cmd, &f.counted)
 	cmd.Flags().StringVar(&f.traced, "perfetto", "", "file for a timeline of the run, for ui.perfetto.dev")
 }
 
@@ -131,8 +136,8 @@ func (a *app) runCommand() *cobra.Command {
 				if f.trace.what != "" {
 					return failf(exitInput, "--trace follows one run; allowed: --seed, not --seeds")
 				}
-				if f.pcap.what != "" || f.traced != "" {
-					return failf(exitInput, "--pcap and --perfetto show one run; allowed: --seed, not --seeds")
+				if f.pcap.what != "" || f.traced != "" || f.explain {
+					return failf(exitInput, "--pcap, --perfetto and --explain show one run; allowed: --seed, not --seeds")
 				}
 				return a.runSeeds(cmd, args[0], seeds, f)
 			}
@@ -191,6 +196,9 @@ func (a *app) simulate(cmd *cobra.Command, cfg *scenario.Config, f *runFlags) (*
 	if line != nil {
 		o.Watchers = append(o.Watchers, line)
 	}
+	if f.explain {
+		o.Watchers = append(o.Watchers, explaining{explain.New()})
+	}
 	built, err := build.New(cfg, o.BuildOptions())
 	if err != nil {
 		return nil, wrap(exitInput, cfg.Locate(err))
@@ -220,7 +228,12 @@ func (a *app) execute(cmd *cobra.Command, built *build.Built, f *runFlags, o run
 	m := a.newMeter()
 	o.Workers = a.workers
 	o.Folder = a.folderFor(fmt.Sprintf("%s-seed%d", cfg.Name, cfg.Seed))
+	counts, err := newCounting(f.counted, counters(built))
+	if err != nil {
+		return nil, err
+	}
 	o.Progress = func(p run.Progress) {
+		counts.progress(built, p)
 		m.show(func(passed time.Duration) string { return progressLine(p.Now, p.Share(), p.Hops(), passed) })
 	}
 	r, err := run.Prepare(built, o)
@@ -233,6 +246,8 @@ func (a *app) execute(cmd *cobra.Command, built *build.Built, f *runFlags, o run
 		return nil, wrap(exitFailure, err)
 	}
 	a.tellMoved(o.Folder, done.Folder)
+	counts.end(done)
+	a.tellCounting(counts)
 	if done.NoReport != nil && done.Unwritten == nil {
 		fmt.Fprintf(a.err, "xoff: there is no report: %v\n", done.NoReport)
 	}

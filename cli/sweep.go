@@ -11,6 +11,7 @@ import (
 	"github.com/fatih/color"
 	"github.com/spf13/cobra"
 
+	"github.com/xoff-net/xoff/internal/openmetrics"
 	"github.com/xoff-net/xoff/internal/sweep"
 	"github.com/xoff-net/xoff/run"
 	"github.com/xoff-net/xoff/scenario"
@@ -106,6 +107,7 @@ worker on any number of machines computes the points (docs/cluster.md).`,
 	}
 	f.register(cmd)
 	registerResume(cmd, f)
+	registerCounting(cmd, &f.run.counted)
 	f.shardFlags.register(cmd)
 	f.nats.register(cmd)
 	cmd.AddCommand(a.sweepPlanCommand(), a.sweepStatusCommand(), a.sweepMergeCommand())
@@ -151,6 +153,7 @@ type prepared struct {
 	runner  *sweep.Runner
 	options run.Options
 	meter   *meter
+	counts  *counting // nil: nobody wants any
 }
 
 // prepareSweep makes the points of the grid ready that the flags describe.
@@ -168,6 +171,17 @@ func (a *app) prepareSweep(cmd *cobra.Command, file string, f *sweepFlags, kind 
 	m := a.newMeter()
 	p := &prepared{grid: g, meter: m, options: f.run.options(), runner: a.newRunner(a.folderFor(base.Name+"-"+kind), m)}
 	p.options.Report = false // one page for all points
+	counts, err := newCounting(f.run.counted, &openmetrics.Sweep{})
+	if err != nil {
+		return nil, err
+	}
+	if p.counts = counts; counts != nil {
+		show := p.runner.Progress
+		p.runner.Progress = func(at sweep.Progress) {
+			counts.sweeps(at)
+			show(at)
+		}
+	}
 	p.runner.Simulate(p.options)
 	if p.points, err = p.runner.Prepare(cmd.Context(), g, sweep.Shown(&p.options), columns(f.metrics)); err != nil {
 		return nil, prepareError(cmd, err)
@@ -201,6 +215,7 @@ func (a *app) sweep(cmd *cobra.Command, file string, f *sweepFlags, kind string)
 	defer store.Close()
 	rows, err := a.runPoints(cmd.Context(), p.runner, p.meter, p.points, p.points[0].Config.Name, f.network, &p.options)
 	p.meter.clear()
+	a.tellCounting(p.counts)
 	if err != nil {
 		return nil, sweepError(cmd.Context(), err, rows, store.Folder, "the same command with --resume goes on")
 	}

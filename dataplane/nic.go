@@ -134,21 +134,22 @@ type NIC struct {
 
 	ack cc.Ack // scratch
 	node
-	replies [mmu.Classes]ring // ACK, NACK, CNP waiting to leave
-	soft    timerHeap         // queue pairs with a timeout or a timer of their control
-	idle    [][]int32         // unused queue pairs, by transport
-	id      uint16
-	kinds   [mmu.Classes]mmu.Kind
-	rtt     units.Time
-	starts  []uint32               // flows that have not started, by start
-	later   timerHeap              // flows that waited for others and may start
-	answers [mmu.Classes]wordQueue // extensions of replies that have one
-	reorder []reorder              // packets that came out of order, by RecvResult.held; 0 is unused
-	spare   []int32                // unused ones
-	sack    packet.Ext             // scratch, as are the next two
-	about   cc.Flow
-	left    [1]uint64 // extension of a packet that carries its time
-	Stats   NICStats
+	replies  [mmu.Classes]ring // ACK, NACK, CNP waiting to leave
+	soft     timerHeap         // queue pairs with a timeout or a timer of their control
+	idle     [][]int32         // unused queue pairs, by transport
+	id       uint16
+	kinds    [mmu.Classes]mmu.Kind
+	rtt      units.Time
+	starts   []uint32               // flows that have not started, by start
+	later    timerHeap              // flows that waited for others and may start
+	answers  [mmu.Classes]wordQueue // extensions of replies that have one
+	reorder  []reorder              // packets that came out of order, by RecvResult.held; 0 is unused
+	spare    []int32                // unused ones
+	sack     packet.Ext             // scratch, as are the next two
+	about    cc.Flow
+	left     [1]uint64  // extension of a packet that carries its time
+	flowEnds probe.Ends // what of the sink sees the ends of flows; nil: nothing does
+	Stats    NICStats
 }
 
 // wire is what the pacing of every packet asks of the spec of the port.
@@ -181,7 +182,7 @@ func NewNIC(spec *NICSpec, drv NICDriver) (*NIC, error) {
 	n := &NIC{
 		drv: drv, id: spec.Node, kinds: spec.Kinds, ways: spec.Transports, rtt: spec.BaseRTT, flows: spec.Flows,
 		starts: spec.Starts, idle: make([][]int32, len(spec.Transports)), bdp: spec.Port.Rate.In(spec.BaseRTT),
-		wire: wire{spec.Port.Rate, spec.Port.WireOverhead, spec.Port.Tick},
+		wire: wire{spec.Port.Rate, spec.Port.WireOverhead, spec.Port.Tick}, flowEnds: probe.EndsOf(spec.Sink),
 	}
 	n.node = node{drv: drv, ports: make([]port, 1), wakes: newWakes(components), fixed: components, sink: spec.Sink,
 		checks: spec.Checks, watched: spec.Sink != nil || spec.Checks != nil, serve: n.serveNIC, log: spec.Log, words: words}
@@ -507,6 +508,9 @@ func (n *NIC) observe(now units.Time, in int, p *packet.Packet, ext packet.Ext) 
 
 // accept hands a frame to its queue pair, sending or receiving.
 func (n *NIC) accept(now units.Time, p *packet.Packet, ext packet.Ext) {
+	if n.watched && n.flowEnds != nil {
+		n.flowEnds.Taken(now, p)
+	}
 	switch p.Kind() {
 	case packet.Data:
 		n.data(now, p, ext)

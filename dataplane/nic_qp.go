@@ -219,9 +219,15 @@ func (n *NIC) sendPacket(now units.Time, p *port, i int32, q *qp, seq uint32, si
 	}
 	q.high = max(q.high, q.seq)
 	q.sentSize = size
+	if n.watched && n.flowEnds != nil {
+		n.flowEnds.Sends(q.flow, q.nextAt)
+	}
 	n.leave(now, p, f, ext, int(q.class))
 	q.ctl.OnSend(now, units.Bytes(size))
 	n.paced(now, p, q, size)
+	if n.watched {
+		n.tellMay(now, q)
+	}
 	if q.rtoAt == units.Never {
 		q.rtoAt = now + n.timeoutOf(q)
 	}
@@ -316,6 +322,7 @@ func (n *NIC) timeout(now units.Time, i int32, q *qp) {
 	n.flows.Send[q.flow].Timeouts++
 	n.Stats.Timeouts++
 	n.report(now, q.flow, probe.FlowTimeout)
+	n.tellLost(now, q)
 	q.late, q.rto = true, min(2*q.rto, q.way.MaxTimeout)
 	q.rtoAt = units.Never
 	q.ctl.OnLoss(now, true)
@@ -336,6 +343,9 @@ func (n *NIC) goBack(now units.Time, i int32, q *qp) {
 // notes the window, and queues a queue pair that had nothing to send or no window.
 func (n *NIC) reconsider(now units.Time, i int32, q *qp) {
 	q.window = q.ctl.Window(now)
+	if n.watched {
+		n.tellMay(now, q)
+	}
 	if n.scan == nil && (q.state == qpIdle || q.state == qpFull) && q.hasMore() && !q.full() {
 		n.queue(now, i, q)
 	}
@@ -380,6 +390,7 @@ func (n *NIC) acknowledged(now units.Time, p *packet.Packet, ext packet.Ext) {
 	before := n.rateOf(now, q)
 	if p.Kind() == packet.Nack && p.Seq == q.una {
 		n.ack.Nack = true
+		n.tellLost(now, q)
 		if q.una >= q.recover {
 			q.recover = q.high
 			q.ctl.OnLoss(now, false)

@@ -63,6 +63,7 @@ type receiver struct {
 	busy    bool      // a frame is being taken
 	storm   bool
 	arrival mmu.Arrival
+	taken   packet.Packet // scratch: arguments of interface calls must not escape
 }
 
 // newReceiver returns nil when frames need not be held.
@@ -126,15 +127,16 @@ func (r *receiver) next(now units.Time) {
 
 // take hands the first waiting frame to the host.
 func (r *receiver) take(now units.Time) {
-	p := *r.waiting.front()
+	p := &r.taken
+	*p = *r.waiting.front()
 	ext := r.ext.pop()
 	r.waiting.pop()
-	a := r.describe(&p)
+	a := r.describe(p)
 	r.n.ledger.Release(a)
 	if a.Kind == mmu.Lossless {
 		r.n.ports[0].recv.Released(now, a)
 	}
-	r.n.accept(now, &p, ext)
+	r.n.accept(now, p, ext)
 }
 
 // wake ends the taking of a frame.

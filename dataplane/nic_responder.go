@@ -129,6 +129,9 @@ func (n *NIC) reply(p *packet.Packet, kind packet.Kind, way *Transport, seq uint
 	if way.clocked { // Karn's rule: nobody knows which of the two it answers
 		f.Flags |= p.Flags & packet.Retransmit
 	}
+	if n.watched && n.flowEnds != nil {
+		n.flowEnds.Answered(f, queue)
+	}
 	bit := uint8(1) << (queue & 7)
 	n.waiting |= bit
 	n.ports[0].nonEmpty |= bit

@@ -242,9 +242,12 @@ func (n *NIC) selectivelyAcknowledged(now units.Time, i int32, q *qp, p *packet.
 		return
 	}
 	before := n.rateOf(now, q)
-	if b.detect(q.una, way.Recovery.threshold()) && q.una >= b.recover {
-		b.recover = q.high
-		q.ctl.OnLoss(now, false)
+	if b.detect(q.una, way.Recovery.threshold()) {
+		n.tellLost(now, q)
+		if q.una >= b.recover {
+			b.recover = q.high
+			q.ctl.OnLoss(now, false)
+		}
 	}
 	n.ack.Bytes, n.ack.RTT, n.ack.Nack, n.ack.Telemetry = fresh, rtt, p.Kind() == packet.Nack, ext
 	n.feedback(now, i, q, p, before)

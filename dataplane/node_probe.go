@@ -161,6 +161,33 @@ func (n *NIC) EachFlow(now units.Time, use func(probe.FlowState)) {
 	}
 }
 
+// tellMay tells the probe whether a flow may send, but for its pacing.
+func (n *NIC) tellMay(now units.Time, q *qp) {
+	if n.flowEnds != nil {
+		n.flowEnds.May(now, q.flow, q.hasMore() && !q.full())
+	}
+}
+
+// tellLost tells the probe that a flow takes packets for lost.
+func (n *NIC) tellLost(now units.Time, q *qp) {
+	if n.flowEnds != nil {
+		n.flowEnds.Lost(now, q.flow)
+	}
+}
+
+// EachHeld implements probe.Holder.
+func (s *Switch) EachHeld(use func(out int, p *packet.Packet)) {
+	for i := range s.ports {
+		for class := range s.ports[i].queues {
+			for _, q := range [2]fifo{s.ports[i].queues[class], s.aside[i*mmu.Classes+class]} {
+				for slot := q.head; slot != 0; slot = s.memory.next[slot] {
+					use(i, &s.memory.packets[slot])
+				}
+			}
+		}
+	}
+}
+
 // EachGauged implements probe.Node.
 func (n *NIC) EachGauged(use func(probe.Gauges)) {
 	n.node.EachGauged(use)

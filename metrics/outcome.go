@@ -94,12 +94,17 @@ func (o *Outcome) Tables() []File {
 		files = append(files, File{"operations", "one row per collective, request or burst: completion time, what held it up", o.operationColumns(), o.writeOperations})
 	}
 	if o.Watched {
-		files = append(files, File{"deadlocks", "one row per deadlock and queue that was stuck in it", o.deadlockColumns(), o.writeDeadlocks})
+		files = append(files, o.Deadlocks())
 	}
 	if o.Trees {
 		files = append(files, File{"pause_tree", "one row per pause, with the one that caused it", o.pauseColumns(), o.writePauses})
 	}
 	return files
+}
+
+// Deadlocks is the table of those that were found, while the run went or at its end.
+func (o *Outcome) Deadlocks() File {
+	return File{"deadlocks", "one row per deadlock and queue that was stuck in it", o.deadlockColumns(), o.writeDeadlocks}
 }
 
 // Write writes the table as parquet, and as CSV when there is a writer for that.

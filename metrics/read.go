@@ -11,6 +11,8 @@ import (
 	"strings"
 
 	"github.com/parquet-go/parquet-go"
+
+	"github.com/xoff-net/xoff/base/probe"
 )
 
 // ReadColumns reads columns of numbers from the file of a table. Truth is 1, and
@@ -140,4 +142,72 @@ func ReadSummary(folder string) (*Summary, error) {
 	}
 	s := new(Summary)
 	return s, json.Unmarshal(data, s)
+}
+
+// ReadInts reads columns of whole numbers from the file of a table. Truth is 1, and
+// probe.Null stands for no value.
+func ReadInts(path string, names ...string) (list [][]int64, err error) {
+	err = withTable(path, func(table *parquet.File) error {
+		for _, name := range names {
+			leaf, ok := table.Schema().Lookup(name)
+			if !ok {
+				return fmt.Errorf("%s: there is no column %q", path, name)
+			}
+			column, err := readColumn(table, leaf.ColumnIndex, whole)
+			if err != nil {
+				return fmt.Errorf("%s: %w", path, err)
+			}
+			list = append(list, column)
+		}
+		return nil
+	})
+	return list, err
+}
+
+func whole(v parquet.Value) int64 {
+	switch {
+	case v.IsNull():
+		return probe.Null
+	case v.Kind() == parquet.Boolean:
+		if v.Boolean() {
+			return 1
+		}
+		return 0
+	}
+	return v.Int64()
+}
+
+// ReadTexts reads a column of text from the file of a table: of each row the place of its
+// text in a list, -1 for no value.
+func ReadTexts(path, name string) (rows []int32, texts []string, err error) {
+	places := make(map[string]int32)
+	err = withTable(path, func(table *parquet.File) error {
+		leaf, ok := table.Schema().Lookup(name)
+		if !ok {
+			return fmt.Errorf("%s: there is no column %q", path, name)
+		}
+		rows, err = readColumn(table, leaf.ColumnIndex, func(v parquet.Value) int32 {
+			if v.IsNull() {
+				return -1
+			}
+			at, known := places[string(v.ByteArray())]
+			if !known {
+				at = int32(len(texts))
+				texts = append(texts, string(v.ByteArray()))
+				places[texts[at]] = at
+			}
+			return at
+		})
+		return err
+	})
+	return rows, texts, err
+}
+
+// ReadRows returns how many rows the file of a table has.
+func ReadRows(path string) (n int64, err error) {
+	err = withTable(path, func(table *parquet.File) error {
+		n = table.NumRows()
+		return nil
+	})
+	return n, err
 }

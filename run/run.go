@@ -83,6 +83,11 @@ func (p Progress) Share() float64 { return p.run.share(p.Now) }
 // Hops are the frames that finished a link so far.
 func (p Progress) Hops() uint64 { return p.run.engine.Totals().Hops }
 
+// Counters are what the run counted so far.
+func (p Progress) Counters() (sim.Totals, sim.Fabric) {
+	return p.run.engine.Totals(), p.run.engine.Counters()
+}
+
 // Watcher sees what happens at every node of a run.
 type Watcher interface {
 	// Sink returns what watches a node.
@@ -109,6 +114,7 @@ type engine interface {
 	Run(ctx context.Context) (units.Time, error)
 	Totals() sim.Totals
 	Fabric() sim.Fabric
+	Counters() sim.Fabric
 }
 
 // Run is a scenario that is ready to start.

@@ -41,7 +41,25 @@ func (f *Fast) Fabric() Fabric { return fabric(f.spec, f.nics, f.switches, f.dea
 // Fabric returns the counters of all nodes up to now.
 func (o *Oracle) Fabric() Fabric { return fabric(o.spec, o.nics, o.switches, o.deadlocks, o.now) }
 
+// Counters returns the ports and pools of Fabric, also while the run goes: it changes nothing.
+func (f *Fast) Counters() Fabric { return counters(f.spec, f.nics, f.switches, f.now) }
+
+// Counters returns the ports and pools of Fabric, also while the run goes: it changes nothing.
+func (o *Oracle) Counters() Fabric { return counters(o.spec, o.nics, o.switches, o.now) }
+
 func fabric(spec *Spec, nics []*dataplane.NIC, switches []*dataplane.Switch, d *deadlocks, now units.Time) Fabric {
+	all := counters(spec, nics, switches, now)
+	if d.deadlockSearch == nil {
+		d.deadlockSearch = newDeadlockSearch(spec, nics, switches)
+	}
+	all.Deadlocks = d.all(now)
+	if spec.LogPauses {
+		all.Pauses = pauses(d.deadlockSearch, nics, switches)
+	}
+	return all
+}
+
+func counters(spec *Spec, nics []*dataplane.NIC, switches []*dataplane.Switch, now units.Time) Fabric {
 	cables := make(map[End]*Cable)
 	for i := range spec.Cables {
 		c := &spec.Cables[i]
@@ -73,13 +91,6 @@ func fabric(spec *Spec, nics []*dataplane.NIC, switches []*dataplane.Switch, d *
 			})
 		}
 		all.Pools = append(all.Pools, pool(node, spec.Switches[i], s))
-	}
-	if d.deadlockSearch == nil {
-		d.deadlockSearch = newDeadlockSearch(spec, nics, switches)
-	}
-	all.Deadlocks = d.all(now)
-	if spec.LogPauses {
-		all.Pauses = pauses(d.deadlockSearch, nics, switches)
 	}
 	return all
 }

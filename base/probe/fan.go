@@ -93,24 +93,14 @@ type wires []Wire
 
 // WireOf returns what of a sink sees what travels beside frames; nil: nothing does.
 func WireOf(s Sink) Wire {
-	var all wires
-	switch s := s.(type) {
-	case Fan:
-		for _, part := range s {
-			if w := WireOf(part); w != nil {
-				all = append(all, w)
-			}
-		}
-	case Wire:
-		return s
-	}
-	switch len(all) {
+	switch all := partsOf[Wire](s); len(all) {
 	case 0:
 		return nil
 	case 1:
 		return all[0]
+	default:
+		return wires(all)
 	}
-	return all
 }
 
 // Sent implements Wire.

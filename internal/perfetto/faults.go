@@ -30,26 +30,18 @@ type turn struct {
 
 // faults lists the turns of all faults, by time; ends come before beginnings.
 func faults(g *topo.Graph, spec *sim.Spec) []turn {
-	var list []*fault
-	for i := range spec.Cables {
-		c := &spec.Cables[i]
-		where := "link " + g.LinkName(i)
-		for _, d := range c.Down {
-			list = append(list, &fault{from: d.From, to: d.To, where: where, what: "down", cable: c})
-		}
-		for _, d := range c.Corrupt {
-			list = append(list, &fault{from: d.From, to: d.To, where: where, what: fmt.Sprintf("damages frames at a rate of %v", d.Rate)})
-		}
-	}
-	for i, h := range spec.Hosts {
-		for _, s := range h.Receive.Stuck {
-			list = append(list, &fault{from: s.From, to: s.To, where: "host " + g.Names[i], what: "stuck"})
-		}
-	}
-	slices.SortStableFunc(list, func(a, b *fault) int { return cmp.Compare(a.from, b.from) })
 	var turns []turn
 	free := make(map[string][]units.Time) // by place: when each lane is free again
-	for _, f := range list {
+	for _, x := range spec.Faults() {
+		f := &fault{from: x.From, to: x.To}
+		switch x.What {
+		case sim.FaultDown:
+			f.where, f.what, f.cable = "link "+g.LinkName(x.Cable), "down", &spec.Cables[x.Cable]
+		case sim.FaultCorrupt:
+			f.where, f.what = "link "+g.LinkName(x.Cable), fmt.Sprintf("damages frames at a rate of %v", x.Rate)
+		default:
+			f.where, f.what = "host "+g.Names[x.Node], "stuck"
+		}
 		lanes := free[f.where]
 		f.lane = slices.IndexFunc(lanes, func(to units.Time) bool { return to <= f.from })
 		if f.lane < 0 {

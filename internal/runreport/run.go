@@ -24,7 +24,7 @@ func (r *Run) Document() (*report.Document, error) {
 		Badges: badges(s),
 	}
 	d.Sections = append(d.Sections, report.Section{Heading: "Summary", Blocks: []report.Block{facts(s)}})
-	for _, part := range []func() ([]report.Section, error){r.flows, r.operations, r.fabric, r.series} {
+	for _, part := range []func() ([]report.Section, error){r.explanation, r.flows, r.operations, r.fabric, r.series} {
 		sections, err := part()
 		if err != nil {
 			return nil, err

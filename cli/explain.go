@@ -1,0 +1,95 @@
+package cli
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"path/filepath"
+
+	"github.com/spf13/cobra"
+
+	"github.com/xoff-net/xoff/base/units"
+	"github.com/xoff-net/xoff/internal/explain"
+	"github.com/xoff-net/xoff/metrics"
+	"github.com/xoff-net/xoff/run"
+	"github.com/xoff-net/xoff/scenario/build"
+)
+
+// explaining records a run for `xoff explain`.
+type explaining struct{ *explain.Recorder }
+
+// Bind implements run.Watcher.
+func (e explaining) Bind(b *build.Built) error {
+	e.Recorder.Bind(b.Graph, b.Spec)
+	return nil
+}
+
+// Flush implements run.Watcher.
+func (e explaining) Flush() error { return recorded(e.Recorder.Flush()) }
+
+// Close implements run.Recording.
+func (e explaining) Close(o *metrics.Outcome) error { return recorded(e.Recorder.Close(o)) }
+
+func recorded(err error) error {
+	if err != nil {
+		return fmt.Errorf("cannot write what --explain records: %w", err)
+	}
+	return nil
+}
+
+func (a *app) explainCommand() *cobra.Command {
+	var ports, at string
+	flow := -1
+	cmd := &cobra.Command{
+		Use:   "explain RUN",
+		Short: "Say why a run went as it did",
+		Long: "Say why a run went as it did: what paused, who filled it, whom that held up, what was lost, and where the time\n" +
+			"of a flow went. RUN is a folder of results that `xoff run --explain` wrote.",
+		Args: oneFolder,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			o := explain.Options{Ports: ports, At: -1}
+			if at != "" {
+				var err error
+				if o.At, err = units.ParseTime(at); err != nil {
+					return failf(exitInput, "--at: %w", err)
+				}
+			}
+			if cmd.Flags().Changed("flow") && (ports != "" || at != "") {
+				return failf(exitInput, "--flow is about one flow; allowed: --flow without --port and --at")
+			}
+			return a.tellWhy(args[0], o, flow, cmd.Flags().Changed("flow"))
+		},
+	}
+	cmd.Flags().StringVar(&ports, "port", "", "only what concerns ports: NODE.to-NODE or NODE.portN, several with commas, * for any text")
+	cmd.Flags().StringVar(&at, "at", "", "only what stood at a simulated time, such as 1.2ms")
+	cmd.Flags().IntVar(&flow, "flow", -1, "where the time of this flow went; its id is that in flows.parquet")
+	return cmd
+}
+
+// told is what can be printed.
+type told interface{ Text(w io.Writer) error }
+
+func (a *app) tellWhy(folder string, o explain.Options, flow int, one bool) error {
+	r, err := explain.Open(folder)
+	switch {
+	case errors.Is(err, explain.ErrNotRecorded):
+		return failf(exitInput, "%s: %w; allowed: `xoff run %s --explain -o FOLDER`, which records it", folder, err, filepath.Join(folder, run.ResolvedFile))
+	case err != nil:
+		return failf(exitInput, "%s holds no results of a run: %w; allowed: a folder that `xoff run --explain` wrote", folder, err)
+	}
+	var what told
+	if one {
+		what, err = r.Flow(flow)
+	} else {
+		what, err = r.Explain(o)
+	}
+	switch {
+	case err != nil:
+		return failf(exitInput, "%s: %w", folder, err)
+	case a.json:
+		return a.printJSON(what)
+	case a.quiet:
+		return nil
+	}
+	return what.Text(a.out)
+}

@@ -1,0 +1,421 @@
+package explain
+
+import (
+	"cmp"
+	"fmt"
+	"math"
+	"os"
+	"path/filepath"
+	"slices"
+
+	"github.com/xoff-net/xoff/base/probe"
+	"github.com/xoff-net/xoff/base/registry"
+	"github.com/xoff-net/xoff/base/units"
+	"github.com/xoff-net/xoff/scenario"
+	"github.com/xoff-net/xoff/scheme/cc"
+	"github.com/xoff-net/xoff/topo"
+)
+
+// Options say what is to be explained: everything, what concerns ports, or what stood at a
+// time.
+type Options struct {
+	Ports string     // pattern; empty: all
+	At    units.Time // below 0: at any time
+}
+
+// Explanation is why a run went as it did; what matters most comes first.
+type Explanation struct {
+	Scenario   string      `json:"scenario"`
+	Seed       uint64      `json:"seed"`
+	Headline   string      `json:"headline"`
+	Causes     []*Cause    `json:"causes"`
+	More       int         `json:"more_causes"` // that are not described one by one
+	Deadlocks  []Deadlock  `json:"deadlocks"`
+	Drops      []Drops     `json:"drops"`
+	Stragglers []Straggler `json:"stragglers"`
+	Faults     []Fault     `json:"faults"`
+	Slowest    []Slow      `json:"slowest"` // flows
+}
+
+// Deadlock is a loop of queues that wait for each other.
+type Deadlock struct {
+	Onset  units.Time  `json:"onset_ps"`
+	End    *units.Time `json:"end_ps"` // null: it stands at the end of the run
+	Loop   []Stuck     `json:"loop"`   // each waits for the next, the last for the first
+	Closed string      `json:"closed"` // how
+	Queues int         `json:"queues"` // that are stuck, of the loop or behind it
+}
+
+// Stuck is a queue of a loop.
+type Stuck struct {
+	Queue  string      `json:"queue"`
+	Paused units.Time  `json:"paused_ps"`
+	Bytes  units.Bytes `json:"bytes"`
+}
+
+// Drops are those of one queue for one reason.
+type Drops struct {
+	Queue     string      `json:"queue"` // ingress
+	Reason    string      `json:"reason"`
+	Frames    int         `json:"frames"`
+	Flows     int         `json:"flows"`
+	First     units.Time  `json:"first_ps"`
+	Last      units.Time  `json:"last_ps"`
+	Held      units.Bytes `json:"queue_bytes"` // at the first
+	Threshold units.Bytes `json:"threshold_bytes"`
+	Headroom  units.Bytes `json:"headroom_bytes"`
+	Reserved  units.Bytes `json:"headroom_size_bytes"`
+	Stored    units.Bytes `json:"stored_bytes"`
+
+	reason probe.Reason
+}
+
+// Straggler is what held an operation up.
+type Straggler struct {
+	Workload  string     `json:"workload"`
+	Operation int64      `json:"operation"`
+	Took      units.Time `json:"took_ps"` // of the slowest step
+	Ideal     units.Time `json:"ideal_ps"`
+	Slow
+}
+
+// Slow is a flow and where most of its time went.
+type Slow struct {
+	Flow     int        `json:"flow"`
+	Of       string     `json:"of"`
+	Src      string     `json:"src"`
+	Dst      string     `json:"dst"`
+	FCT      units.Time `json:"fct_ps"` // so far, if it did not finish
+	Slowdown float64    `json:"slowdown"`
+	Mostly   string     `json:"mostly"`
+}
+
+// Fault is one of the scenario and what followed.
+type Fault struct {
+	What   string     `json:"what"`
+	From   units.Time `json:"from_ps"`
+	To     units.Time `json:"to_ps"`
+	Lost   int        `json:"frames_lost"` // at its link while it lasted
+	Pauses int        `json:"pauses"`      // that began while it lasted
+	Before int        `json:"pauses_before"`
+}
+
+// Explain says what mattered in a run.
+func (r *Run) Explain(o Options) (*Explanation, error) {
+	chosen, err := r.chosen(o.Ports)
+	if err != nil {
+		return nil, err
+	}
+	at := func(node, port int) bool { return chosen == nil || chosen[node] != nil && chosen[node][port] }
+	wanted := func(i int, c *Cause) bool {
+		p := &r.pauses[i]
+		if o.At >= 0 && (o.At < p.sent || o.At >= p.ended) {
+			return false
+		}
+		up := &r.ports[p.node][p.port]
+		return at(p.node, p.port) || at(up.peer, up.peerPort) || at(c.node, max(0, c.port))
+	}
+	e := &Explanation{Scenario: r.Summary.Scenario, Seed: r.Summary.Seed, Deadlocks: []Deadlock{}, Stragglers: []Straggler{}, Slowest: []Slow{}}
+	e.Drops = r.dropped(func(d *drop) bool { return at(d.node, d.port) && (o.At < 0 || d.at <= o.At) })
+	list := r.congestion(wanted)
+	e.More = max(0, len(list)-maxShown)
+	if chosen == nil {
+		if e.Deadlocks, err = r.deadlocks(o.At); err != nil {
+			return nil, err
+		}
+	}
+	e.Causes = slices.Concat(r.first(e), list[:min(maxShown, len(list))])
+	e.Faults = r.faultStories(at)
+	if chosen == nil && o.At < 0 {
+		if e.Stragglers, err = r.stragglers(); err != nil {
+			return nil, err
+		}
+		e.Slowest = r.slowest()
+	}
+	e.Headline = r.headline(e)
+	return e, nil
+}
+
+// chosen are the ports that a pattern means; nil: all.
+func (r *Run) chosen(pattern string) ([][]bool, error) {
+	if pattern == "" {
+		return nil, nil
+	}
+	g := &topo.Graph{Names: r.names}
+	for node := range r.ports {
+		if len(r.ports[node]) > 0 && r.ports[node][0].host {
+			g.Hosts++
+		}
+		for i, p := range r.ports[node] {
+			if p.peer > node {
+				g.Links = append(g.Links, topo.Link{A: node, PortA: i, B: p.peer, PortB: p.peerPort})
+			}
+		}
+	}
+	return g.PortsLike(pattern)
+}
+
+// first are the causes that come before congestion: what a lossless fabric must not do.
+func (r *Run) first(e *Explanation) []*Cause {
+	var list []*Cause
+	for _, d := range e.Deadlocks {
+		c := &Cause{Kind: KindDeadlock, Victims: []Victim{}, port: -1}
+		c.Where = d.Loop[0].Queue
+		c.What = fmt.Sprintf("%s wait for each other since %s", plural(len(d.Loop), "queue"), d.Onset.Human())
+		if d.End != nil {
+			c.What += ", until " + d.End.Human()
+		}
+		c.What += "; " + d.Closed
+		list = append(list, c)
+	}
+	for _, d := range e.Drops {
+		if d.reason != probe.Lossless {
+			continue
+		}
+		room := fmt.Sprintf("%s of %s headroom were taken", d.Headroom.Human(), d.Reserved.Human())
+		if d.Reserved == 0 {
+			room = "it has no headroom"
+		}
+		list = append(list, &Cause{Kind: KindHeadroom, Where: d.Queue, Victims: []Victim{}, port: -1, What: fmt.Sprintf(
+			"%s dropped %s that must not be lost, the first at %s: %s, with %s in the queue (threshold %s)",
+			d.Queue, plural(d.Frames, "frame"), d.First.Human(), room, d.Held.Human(), d.Threshold.Human())})
+	}
+	return list
+}
+
+// headline is the most important thing in a line.
+func (r *Run) headline(e *Explanation) string {
+	if len(e.Causes) > 0 {
+		c := e.Causes[0]
+		return fmt.Sprintf("%s: %s", c.Kind, c.What)
+	}
+	for _, d := range e.Drops {
+		return fmt.Sprintf("%s: %s lost %s (%s)", KindDrops, d.Queue, plural(d.Frames, "frame"), d.Reason)
+	}
+	if len(e.Slowest) > 0 {
+		s := &e.Slowest[0]
+		return fmt.Sprintf("no pauses and no drops; the slowest flow, %d, took %.1f times as long as alone, most of it %s", s.Flow, s.Slowdown, s.Mostly)
+	}
+	return "no pauses and no drops"
+}
+
+// heeds reports whether flows slow down only when they are told by marks.
+func (r *Run) heeds(flows map[int]units.Bytes) bool {
+	cfg := r.config
+	entry, err := cc.Algorithms.Get(cfg.Hosts.CC.Name)
+	if err != nil || entry.Traits&registry.NeedsMarks == 0 {
+		return false
+	}
+	for id := range flows {
+		i := slices.IndexFunc(cfg.Workload, func(w scenario.Workload) bool { return w.Name == r.flows[id].workload })
+		if i >= 0 && cfg.Workload[i].Transport != "" {
+			return false
+		}
+	}
+	return true
+}
+
+// dropped groups drops by queue and reason: those of lossless classes first, then by number.
+func (r *Run) dropped(wanted func(*drop) bool) []Drops {
+	type key struct {
+		End
+		why probe.Reason
+	}
+	list, places := []Drops{}, make(map[key]int)
+	flows := make(map[key]map[int]bool)
+	for i := range r.drops {
+		d := &r.drops[i]
+		if !wanted(d) {
+			continue
+		}
+		k := key{End{d.node, d.port, d.class}, d.reason}
+		at, known := places[k]
+		if !known {
+			at = len(list)
+			places[k], flows[k] = at, make(map[int]bool)
+			list = append(list, Drops{Queue: fmt.Sprintf("%s class %d", r.portName(d.node, d.port), d.class), Reason: d.reason.String(), First: d.at,
+				Held: d.queue, Threshold: d.threshold, Headroom: d.headroom, Reserved: d.reserved, Stored: d.stored, reason: d.reason})
+		}
+		x := &list[at]
+		x.Frames++
+		x.Last = d.at
+		if d.flow >= 0 && !flows[k][d.flow] {
+			flows[k][d.flow] = true
+			x.Flows++
+		}
+	}
+	slices.SortStableFunc(list, func(a, b Drops) int {
+		return cmp.Or(cmp.Compare(lossless(&b), lossless(&a)), cmp.Compare(b.Frames, a.Frames))
+	})
+	return list
+}
+
+func lossless(d *Drops) int {
+	if d.reason == probe.Lossless {
+		return 1
+	}
+	return 0
+}
+
+// deadlocks reads those that were found; with a time, those that stood then.
+func (r *Run) deadlocks(at units.Time) ([]Deadlock, error) {
+	t, err := r.table(deadlocksTable, []string{"deadlock", "onset_ps", "end_ps", "port", "class", "paused_ps", "bytes", "hop"}, []string{"node", "peer"})
+	if err != nil {
+		return nil, err
+	}
+	nodes, err := t.translated("node", r.names)
+	if err != nil {
+		return nil, err
+	}
+	list := []Deadlock{}
+	hops := make(map[int]map[int64]int) // by deadlock and hop: row
+	for i := range nodes {
+		k := int(t.ints["deadlock"][i])
+		for len(list) <= k {
+			list = append(list, Deadlock{})
+			hops[len(list)-1] = make(map[int64]int)
+		}
+		d := &list[k]
+		d.Queues++
+		d.Onset = units.Time(t.ints["onset_ps"][i])
+		if v := t.ints["end_ps"][i]; v != probe.Null {
+			end := units.Time(v)
+			d.End = &end
+		}
+		if hop := t.ints["hop"][i]; hop != probe.Null {
+			hops[k][hop] = i
+		}
+	}
+	for k := range list {
+		d, last := &list[k], -1
+		for hop := range int64(len(hops[k])) {
+			i := hops[k][hop]
+			d.Loop = append(d.Loop, Stuck{
+				Queue:  fmt.Sprintf("%s class %d", r.portName(int(nodes[i]), int(t.ints["port"][i])), t.ints["class"][i]),
+				Paused: units.Time(t.ints["paused_ps"][i]), Bytes: units.Bytes(t.ints["bytes"][i]),
+			})
+			if last < 0 || t.ints["paused_ps"][i] > t.ints["paused_ps"][last] {
+				last = i
+			}
+		}
+		if last >= 0 {
+			d.Closed = r.closing(End{int(nodes[last]), int(t.ints["port"][last]), uint8(t.ints["class"][last])}, units.Time(t.ints["paused_ps"][last]))
+		}
+	}
+	return slices.DeleteFunc(list, func(d Deadlock) bool {
+		return len(d.Loop) == 0 || at >= 0 && (at < d.Onset || d.End != nil && at >= *d.End)
+	}), nil
+}
+
+// closing says which pause closed a loop, and what it began with.
+func (r *Run) closing(e End, at units.Time) string {
+	text := fmt.Sprintf("the last of them to stop was %s class %d, at %s", r.portName(e.Node, e.Port), e.Class, at.Human())
+	for _, s := range r.ports[e.Node][e.Port].held[e.Class] {
+		if s.from <= at && at < s.to && s.by >= 0 {
+			p := &r.pauses[s.by]
+			root := &r.pauses[p.root]
+			text += fmt.Sprintf(", paused by %s with %s in its queue (threshold %s)", r.names[p.node], p.queue.Human(), p.threshold.Human())
+			if p.root != s.by {
+				text += fmt.Sprintf("; that began at %s with %s", root.sent.Human(), r.pausing(root))
+			}
+		}
+	}
+	return text
+}
+
+// stragglers are those of the operations that took longest against an empty network.
+func (r *Run) stragglers() ([]Straggler, error) {
+	list := []Straggler{}
+	if _, err := os.Stat(filepath.Join(r.folder, "operations.parquet")); err != nil {
+		return list, nil
+	}
+	t, err := r.table("operations", []string{"operation", "slowest_took_ps", "slowest_ideal_ps", "straggler_flow"}, []string{"workload"})
+	if err != nil {
+		return nil, err
+	}
+	for i, flow := range t.ints["straggler_flow"] {
+		if flow != probe.Null {
+			list = append(list, Straggler{Workload: t.words["workload"][t.texts["workload"][i]], Operation: t.ints["operation"][i],
+				Took: units.Time(t.ints["slowest_took_ps"][i]), Ideal: units.Time(t.ints["slowest_ideal_ps"][i]), Slow: Slow{Flow: int(flow)}})
+		}
+	}
+	slices.SortStableFunc(list, func(a, b Straggler) int { return cmp.Compare(b.Took-b.Ideal, a.Took-a.Ideal) })
+	list = list[:min(3, len(list))]
+	for i := range list {
+		list[i].Slow = r.slow(list[i].Flow)
+	}
+	return list, nil
+}
+
+// slow says where most of the time of a flow went.
+func (r *Run) slow(id int) Slow {
+	f := &r.flows[id]
+	s := Slow{Flow: id, Of: f.workload, Src: r.names[f.src], Dst: r.names[f.dst], FCT: r.lasted(f), Mostly: "unknown"}
+	s.Slowdown = math.Round(100*float64(s.FCT)/float64(f.ideal)) / 100
+	if story, err := r.Flow(id); err == nil {
+		s.Mostly = story.mostly()
+	}
+	return s
+}
+
+// lasted is how long a flow took, or takes already.
+func (r *Run) lasted(f *flow) units.Time {
+	if f.fct != none {
+		return f.fct
+	}
+	return max(0, r.end-f.start)
+}
+
+// slowest are the flows with the largest slowdowns.
+func (r *Run) slowest() []Slow {
+	var ids []int
+	for i := range r.flows {
+		if len(r.flows[i].sent) > 0 {
+			ids = append(ids, i)
+		}
+	}
+	ratio := func(i int) float64 { return float64(r.lasted(&r.flows[i])) / float64(r.flows[i].ideal) }
+	slices.SortStableFunc(ids, func(a, b int) int { return cmp.Compare(ratio(b), ratio(a)) })
+	list := []Slow{}
+	for _, id := range ids[:min(3, len(ids))] {
+		list = append(list, r.slow(id))
+	}
+	return list
+}
+
+// faultStories tells what followed each fault.
+func (r *Run) faultStories(at func(node, port int) bool) []Fault {
+	list := []Fault{}
+	for _, f := range r.faults {
+		if !at(f.node, max(0, f.port)) && (f.port < 0 || !at(f.peer, f.peerPort)) {
+			continue
+		}
+		x := Fault{From: f.from, To: min(f.to, r.end)}
+		switch f.what {
+		case "stuck":
+			x.What = fmt.Sprintf("host %s is stuck", r.names[f.node])
+		case "down":
+			x.What = fmt.Sprintf("link %s-%s is down", r.names[f.node], r.names[f.peer])
+		default:
+			x.What = fmt.Sprintf("link %s-%s damages frames", r.names[f.node], r.names[f.peer])
+		}
+		for i := range r.drops {
+			d := &r.drops[i]
+			here := d.node == f.node && d.port == f.port || d.node == f.peer && d.port == f.peerPort
+			if f.port >= 0 && here && d.reason == probe.Corrupt && d.at >= f.from {
+				x.Lost++
+			}
+		}
+		length := x.To - f.from
+		for i := range r.pauses {
+			switch p := &r.pauses[i]; {
+			case p.sent >= f.from && p.sent < x.To:
+				x.Pauses++
+			case p.sent >= f.from-length && p.sent < f.from:
+				x.Before++
+			}
+		}
+		list = append(list, x)
+	}
+	return list
+}

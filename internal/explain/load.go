@@ -1,0 +1,381 @@
+package explain
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"sort"
+
+	"github.com/xoff-net/xoff/base/link"
+	"github.com/xoff-net/xoff/base/mmu"
+	"github.com/xoff-net/xoff/base/packet"
+	"github.com/xoff-net/xoff/base/probe"
+	"github.com/xoff-net/xoff/base/units"
+	"github.com/xoff-net/xoff/metrics"
+	"github.com/xoff-net/xoff/scenario"
+)
+
+// ErrNotRecorded says that a run was not recorded.
+var ErrNotRecorded = errors.New("the run was not recorded for explanations")
+
+// Run is a folder of results with what was recorded beside them.
+type Run struct {
+	folder  string
+	Summary *metrics.Summary
+	config  *scenario.Config
+	names   []string
+	numbers map[string]int
+	ports   [][]port // by node
+	frames  []row    // in order of time
+	flows   []flow
+	acked   map[int]ack
+	drops   []drop
+	pauses  []pause
+	faults  []fault
+	end     units.Time
+}
+
+// port is one end of a link.
+type port struct {
+	peer, peerPort int
+	rate           units.Rate
+	delay          units.Time
+	overhead       units.Bytes
+	tick           units.Time
+	host           bool
+	ecn            units.Bytes // queue from which on frames are marked; -1: none is
+	sent           []int32     // frames that left, in order of time
+	waits          []int32     // frames that were left at the end
+	held           [mmu.Classes][]span
+	paused         [mmu.Classes][]int // pauses that it sent
+}
+
+// span is a time in which an egress queue was held.
+type span struct {
+	from, to units.Time
+	by       int // pause; -1: not known
+}
+
+// row is a frame that left, or that was left.
+type row struct {
+	at, came, since, cause units.Time // none: not known
+	flow                   int32      // -1: none
+	seq                    uint32
+	node                   int32
+	port, in               int16 // in: -1 at a host
+	size                   uint16
+	kind                   packet.Kind
+	class, queue           uint8
+	why                    why
+	ce                     bool
+}
+
+// none is a time that is not known.
+const none = units.Time(probe.Null)
+
+// flow is one of the run.
+type flow struct {
+	workload   string
+	src, dst   int
+	class      uint8
+	size       units.Bytes
+	start, fct units.Time // fct: none when it is unfinished
+	ideal      units.Time
+	group      int64
+	sent       []int32 // its data packets that left the source
+	absent     bool    // it waited for others to its last time to start
+}
+
+// ack is the end of a flow.
+type ack struct{ at, came units.Time }
+
+// drop is a frame that was given up.
+type drop struct {
+	at                                 units.Time
+	node, port                         int
+	class                              uint8
+	flow                               int // -1: none
+	kind                               packet.Kind
+	seq                                uint32
+	reason                             probe.Reason
+	queue, threshold, headroom, stored units.Bytes // threshold: -1: none
+	reserved                           units.Bytes
+}
+
+// fault is one of the scenario.
+type fault struct {
+	what           string
+	node, port     int // port -1: a host
+	peer, peerPort int
+	from, to       units.Time
+}
+
+// Open reads what was recorded with a run.
+func Open(folder string) (*Run, error) {
+	s, err := metrics.ReadSummary(folder)
+	if err != nil {
+		return nil, err
+	}
+	return Load(folder, s)
+}
+
+// Recorded reports whether a folder has what an explanation needs.
+func Recorded(folder string) bool {
+	_, err := os.Stat(filepath.Join(folder, framesTable+".parquet"))
+	return err == nil
+}
+
+// Load is Open with a summary that is known.
+func Load(folder string, s *metrics.Summary) (*Run, error) {
+	if !Recorded(folder) {
+		return nil, ErrNotRecorded
+	}
+	r := &Run{folder: folder, Summary: s, end: s.End, numbers: make(map[string]int), acked: make(map[int]ack)}
+	var err error
+	if r.config, err = scenario.ReadFile(filepath.Join(folder, "scenario.resolved.yaml")); err != nil {
+		return nil, err
+	}
+	for _, load := range []func() error{r.loadLinks, r.loadFlows, r.loadFrames, r.loadFaults, r.loadEvents} {
+		if err := load(); err != nil {
+			return nil, err
+		}
+	}
+	return r, nil
+}
+
+// table is one that is being read, column by column.
+type table struct {
+	path  string
+	err   error
+	ints  map[string][]int64
+	texts map[string][]int32
+	words map[string][]string
+}
+
+func (r *Run) table(name string, ints, texts []string) (*table, error) {
+	t := &table{path: filepath.Join(r.folder, name+".parquet"), ints: make(map[string][]int64), texts: make(map[string][]int32),
+		words: make(map[string][]string)}
+	list, err := metrics.ReadInts(t.path, ints...)
+	if err != nil {
+		return nil, err
+	}
+	for i, n := range ints {
+		t.ints[n] = list[i]
+	}
+	for _, n := range texts {
+		if t.texts[n], t.words[n], err = metrics.ReadTexts(t.path, n); err != nil {
+			return nil, err
+		}
+	}
+	return t, nil
+}
+
+// translated returns the numbers that the texts of a column stand for.
+func (t *table) translated(column string, known []string) ([]int32, error) {
+	places := make([]int32, len(t.words[column]))
+	for i, w := range t.words[column] {
+		at := slices.Index(known, w)
+		if at < 0 {
+			return nil, fmt.Errorf("%s: %s is %q; allowed: what this version of xoff writes", t.path, column, w)
+		}
+		places[i] = int32(at)
+	}
+	rows := slices.Clone(t.texts[column])
+	for i, k := range rows {
+		if k >= 0 {
+			rows[i] = places[k]
+		}
+	}
+	return rows, nil
+}
+
+func (r *Run) loadLinks() error {
+	t, err := r.table(linksTable, []string{"port", "peer_port", "rate_bps", "delay_ps", "overhead_bytes", "tick_ps", "host", "ecn_bytes"},
+		[]string{"node", "peer"})
+	if err != nil {
+		return err
+	}
+	nodes := t.words["node"] // every node has a link
+	for i, n := range nodes {
+		r.numbers[n] = i
+	}
+	r.names, r.ports = nodes, make([][]port, len(nodes))
+	peers, err := t.translated("peer", nodes)
+	if err != nil {
+		return err
+	}
+	for i, n := range t.texts["node"] {
+		at := int(t.ints["port"][i])
+		for len(r.ports[n]) <= at {
+			r.ports[n] = append(r.ports[n], port{peer: -1})
+		}
+		p := port{
+			peer: int(peers[i]), peerPort: int(t.ints["peer_port"][i]), rate: units.Rate(t.ints["rate_bps"][i]),
+			delay: units.Time(t.ints["delay_ps"][i]), overhead: units.Bytes(t.ints["overhead_bytes"][i]),
+			tick: units.Time(t.ints["tick_ps"][i]), host: t.ints["host"][i] != 0, ecn: -1,
+		}
+		if e := t.ints["ecn_bytes"][i]; e != probe.Null {
+			p.ecn = units.Bytes(e)
+		}
+		r.ports[n][at] = p
+	}
+	return nil
+}
+
+func (r *Run) loadFlows() error {
+	t, err := r.table("flows", []string{"id", "class", "size_bytes", "start_ps", "fct_ps", "ideal_ps", "group"}, []string{"workload", "src", "dst"})
+	if err != nil {
+		return err
+	}
+	src, err := t.translated("src", r.names)
+	if err != nil {
+		return err
+	}
+	dst, err := t.translated("dst", r.names)
+	if err != nil {
+		return err
+	}
+	for i, id := range t.ints["id"] {
+		for int64(len(r.flows)) < id { // one that never could start has no row
+			r.flows = append(r.flows, flow{ideal: 1, fct: none, absent: true})
+		}
+		r.flows = append(r.flows, flow{
+			workload: t.words["workload"][t.texts["workload"][i]], src: int(src[i]), dst: int(dst[i]), class: uint8(t.ints["class"][i]),
+			size: units.Bytes(t.ints["size_bytes"][i]), start: units.Time(t.ints["start_ps"][i]), fct: units.Time(t.ints["fct_ps"][i]),
+			ideal: units.Time(t.ints["ideal_ps"][i]), group: t.ints["group"][i],
+		})
+	}
+	return nil
+}
+
+func (r *Run) loadFrames() error {
+	t, err := r.table(framesTable, []string{"time_ps", "port", "in", "flow", "seq", "class", "queue", "size", "came_ps", "since_ps", "cause_ps",
+		"ce", "left"}, []string{"node", "kind", "why"})
+	if err != nil {
+		return err
+	}
+	nodes, err := t.translated("node", r.names)
+	if err != nil {
+		return err
+	}
+	kinds, err := t.translated("kind", packet.KindNames())
+	if err != nil {
+		return err
+	}
+	whys, err := t.translated("why", whyNames[:])
+	if err != nil {
+		return err
+	}
+	r.frames = make([]row, len(nodes))
+	for i := range r.frames {
+		f := row{
+			at: units.Time(t.ints["time_ps"][i]), came: units.Time(t.ints["came_ps"][i]), since: units.Time(t.ints["since_ps"][i]),
+			cause: units.Time(t.ints["cause_ps"][i]), flow: -1, seq: uint32(t.ints["seq"][i]), node: nodes[i], port: int16(t.ints["port"][i]),
+			in: -1, size: uint16(t.ints["size"][i]), kind: packet.Kind(kinds[i]), class: uint8(t.ints["class"][i]),
+			queue: uint8(t.ints["queue"][i]), ce: t.ints["ce"][i] != 0,
+		}
+		if v := t.ints["in"][i]; v != probe.Null {
+			f.in = int16(v)
+		}
+		if v := t.ints["flow"][i]; v != probe.Null {
+			f.flow = int32(v)
+		}
+		if whys[i] >= 0 {
+			f.why = why(whys[i])
+		}
+		r.frames[i] = f
+		p := &r.ports[f.node][f.port]
+		if t.ints["left"][i] == 0 {
+			p.waits = append(p.waits, int32(i))
+			continue
+		}
+		p.sent = append(p.sent, int32(i))
+		if p.host && f.kind == packet.Data {
+			r.flows[f.flow].sent = append(r.flows[f.flow].sent, int32(i))
+		}
+	}
+	return nil
+}
+
+func (r *Run) loadFaults() error {
+	t, err := r.table(faultsTable, []string{"port", "peer_port", "from_ps", "to_ps"}, []string{"fault", "node", "peer"})
+	if err != nil {
+		return err
+	}
+	nodes, err := t.translated("node", r.names)
+	if err != nil {
+		return err
+	}
+	peers, err := t.translated("peer", r.names)
+	if err != nil {
+		return err
+	}
+	for i := range nodes {
+		f := fault{what: t.words["fault"][t.texts["fault"][i]], node: int(nodes[i]), port: -1, peer: int(peers[i]), peerPort: -1,
+			from: units.Time(t.ints["from_ps"][i]), to: units.Never}
+		if v := t.ints["to_ps"][i]; v != probe.Null {
+			f.to = units.Time(v)
+		}
+		if v := t.ints["port"][i]; v != probe.Null {
+			f.port, f.peerPort = int(v), int(t.ints["peer_port"][i])
+		}
+		r.faults = append(r.faults, f)
+	}
+	return nil
+}
+
+// takes is how long a frame takes the wire of a port.
+func (p *port) takes(size uint16) units.Time {
+	return link.TxTime(p.rate, units.Bytes(size)+p.overhead, p.tick)
+}
+
+// arrives is when the last bit of a frame that left by a port reaches the other end.
+func (p *port) arrives(f *row) units.Time { return f.at + p.takes(f.size) + p.delay }
+
+// before returns the frame of a flow that arrived at a port at a time; -1: there is none.
+func (r *Run) before(node, at int, came units.Time, flow int32) int32 {
+	here := &r.ports[node][at]
+	from := &r.ports[here.peer][here.peerPort]
+	i := sort.Search(len(from.sent), func(i int) bool { return from.arrives(&r.frames[from.sent[i]]) >= came })
+	for ; i < len(from.sent); i++ {
+		f := &r.frames[from.sent[i]]
+		switch {
+		case from.arrives(f) != came:
+			return -1
+		case f.flow == flow:
+			return from.sent[i]
+		}
+	}
+	return -1
+}
+
+// since returns the place in the list of frames that left by a port of the first whose end is
+// after a time.
+func (r *Run) since(p *port, t units.Time) int {
+	return sort.Search(len(p.sent), func(i int) bool {
+		f := &r.frames[p.sent[i]]
+		return f.at+p.takes(f.size) > t
+	})
+}
+
+// portName names a port by its neighbour, with its number where there are several to that
+// neighbour.
+func (r *Run) portName(node, at int) string {
+	same := 0
+	for i := range r.ports[node] {
+		if r.ports[node][i].peer == r.ports[node][at].peer {
+			same++
+		}
+	}
+	if same > 1 || r.ports[node][at].peer < 0 {
+		return fmt.Sprintf("%s.port%d", r.names[node], at)
+	}
+	return r.names[node] + ".to-" + r.names[r.ports[node][at].peer]
+}
+
+// Frames returns how many were recorded with a run.
+func Frames(folder string) (int64, error) {
+	return metrics.ReadRows(filepath.Join(folder, framesTable+".parquet"))
+}

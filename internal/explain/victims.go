@@ -1,0 +1,100 @@
+package explain
+
+import (
+	"cmp"
+	"slices"
+	"sort"
+
+	"github.com/xoff-net/xoff/base/units"
+)
+
+// Victim is a flow that was held though it does not use the congested port.
+type Victim struct {
+	Flow     int        `json:"flow"`
+	Workload string     `json:"workload"`
+	Src      string     `json:"src"`
+	Dst      string     `json:"dst"`
+	Held     units.Time `json:"held_ps"` // how long frames of it stood still because of this
+	Cost     units.Time `json:"cost_ps"` // how much of its completion time that is
+	FCT      units.Time `json:"fct_ps"`  // 0: it did not finish
+}
+
+// victims finds the flows that a cause held though they have nothing to do with it.
+func (r *Run) victims(c *Cause, wanted func(int, *Cause) bool) {
+	mine := make(map[int]bool, len(c.roots))
+	for _, i := range c.roots {
+		mine[i] = true
+	}
+	users := make(map[int32]bool)
+	if c.port >= 0 {
+		users = r.users(c.node, c.port)
+	} else {
+		up := &r.ports[c.node][0]
+		users = r.users(up.peer, up.peerPort)
+	}
+	held := make(map[int]units.Time)
+	ports := make(map[group]bool)
+	r.eachSpan(func(e End, s span) {
+		if s.by < 0 || !mine[r.pauses[s.by].root] || !wanted(s.by, c) {
+			return
+		}
+		if at := (group{e.Node, e.Port}); !ports[at] {
+			ports[at] = true
+			c.Ports++
+			if r.ports[e.Node][e.Port].host {
+				c.Hosts++
+			}
+		}
+		for flow, since := range r.stopped(e, s) {
+			if !users[flow] {
+				held[int(flow)] += min(s.to, r.end) - max(since, s.from)
+			}
+		}
+	})
+	c.VictimFlows = len(held)
+	for id, time := range held {
+		f := &r.flows[id]
+		c.Victims = append(c.Victims, Victim{Flow: id, Workload: f.workload, Src: r.names[f.src], Dst: r.names[f.dst], Held: time, FCT: max(0, f.fct)})
+	}
+	slices.SortFunc(c.Victims, func(a, b Victim) int { return cmp.Or(cmp.Compare(b.Held, a.Held), cmp.Compare(a.Flow, b.Flow)) })
+	c.Victims = c.Victims[:min(maxShown, len(c.Victims))]
+	for i := range c.Victims {
+		v := &c.Victims[i]
+		steps, err := r.Steps(v.Flow)
+		if err != nil {
+			continue
+		}
+		for _, s := range steps {
+			if s.Part == Held && s.Pause >= 0 && mine[r.pauses[s.Pause].root] {
+				v.Cost += s.To - s.From
+			}
+		}
+	}
+}
+
+// stopped returns the flows that waited in a held egress queue, and since when.
+func (r *Run) stopped(e End, s span) map[int32]units.Time {
+	list := make(map[int32]units.Time)
+	note := func(f *row) {
+		if f.queue == e.Class && f.flow >= 0 && f.came != none && f.came < min(s.to, r.end) {
+			if was, ok := list[f.flow]; !ok || f.came < was {
+				list[f.flow] = f.came
+			}
+		}
+	}
+	p := &r.ports[e.Node][e.Port]
+	i := sort.Search(len(p.sent), func(i int) bool { return r.frames[p.sent[i]].at >= s.to })
+	for ; i < len(p.sent); i++ {
+		f := &r.frames[p.sent[i]]
+		if f.queue == e.Class && f.came != none && f.came >= s.to && (!p.host || f.at > s.to+waitingAhead) {
+			break
+		}
+		note(f)
+	}
+	if s.to >= r.end {
+		for _, i := range p.waits {
+			note(&r.frames[i])
+		}
+	}
+	return list
+}
