@@ -148,7 +148,6 @@ func Load(folder string, s *metrics.Summary) (*Run, error) {
 // table is one that is being read, column by column.
 type table struct {
 	path  string
-	err   error
 	ints  map[string][]int64
 	texts map[string][]int32
 	words map[string][]string
@@ -349,15 +348,6 @@ func (r *Run) before(node, at int, came units.Time, flow int32) int32 {
 		}
 	}
 	return -1
-}
-
-// since returns the place in the list of frames that left by a port of the first whose end is
-// after a time.
-func (r *Run) since(p *port, t units.Time) int {
-	return sort.Search(len(p.sent), func(i int) bool {
-		f := &r.frames[p.sent[i]]
-		return f.at+p.takes(f.size) > t
-	})
 }
 
 // portName names a port by its neighbour, with its number where there are several to that

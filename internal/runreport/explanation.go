@@ -15,7 +15,7 @@ func (r *Run) explanation() ([]report.Section, error) {
 		return nil, nil
 	}
 	sec := report.Section{Heading: "Explanation"}
-	// A frame takes a tenth of the time of a row that is drawn.
+	// 600,000 frames take 0.8 s.
 	if rows, err := explain.Frames(r.Folder); err != nil {
 		return nil, err
 	} else if r.MaxRows > 0 && rows > 20*r.MaxRows {
