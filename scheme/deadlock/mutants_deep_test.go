@@ -26,7 +26,6 @@ func TestDeepMistakesInRoundaboutAreCaught(t *testing.T) {
 		{"locks last for ever", "roundabout_table.go", "h.lock.on && h.lock.until <= now", "false", concurrent},
 		{"only one candidate asks", "roundabout_table.go", "\t\t\th.askAnother(now)\n", "\t\t\th.askAgain(now, l.in, l.class)\n", concurrent},
 		{"headroom is given back late", "roundabout_round.go", "h.unused(b.by, b.class) >= 0", "q.Headroom == 0", concurrent},
-		{"queues come for more while the buffer is full", "roundabout_round.go", "return h.s.View().SharedFree() <", "return false && h.s.View().SharedFree() <", loops},
 		{"a check does not wait for the barrier", "roundabout_round.go", "case at > 0 && r.home:", "case at > 0:", loops},
 		{"there is one round", "roundabout_round.go", "!open && l.rounds >= h.params.Rounds", "!open", loops},
 		{"what missed its exit stays where it began", "roundabout_round.go", "r.home && !r.moving || r.stopped", "r.home", mesh},
