@@ -232,9 +232,12 @@ func (c *checker) claim(path string, k *Claim) {
 	if k.X == "" && len(values) > 0 && !k.alongX() {
 		c.fail(path+"x", "there is none; allowed: %s, %s, %s, %s, %s", strings.Join(values, ", "), xMost, xLeast, xMean, xAll)
 	}
-	against := k.Operator == opChange || k.Operator == opRatio || k.Operator == opAbout
+	against := slices.Contains([]string{opChange, opRatio, opLessens, opAbout}, k.Operator)
 	if against == (k.Baseline == Baseline{}) {
-		c.fail(path+"baseline", "%s; allowed: a baseline with %s, %s, %s, and only there", k.Operator, opChange, opRatio, opAbout)
+		c.fail(path+"baseline", "%s; allowed: a baseline with %s, %s, %s, %s, and only there", k.Operator, opChange, opRatio, opLessens, opAbout)
+	}
+	if k.Operator == opLessens && (k.Baseline.Scheme == "" || k.Baseline.Case == "" && k.Baseline.X == "") {
+		c.fail(path+"baseline", "%s; allowed: a baseline with a scheme, and with the case or value of x where the change is larger", k.Operator)
 	}
 	c.about(path, k)
 	each := slices.Contains([]string{opAbout, opOrder, opZero, opNonzero, opAbove, opBelow}, k.Operator)
@@ -246,7 +249,7 @@ func (c *checker) claim(path string, k *Claim) {
 		c.fail(path+"x", "%q chooses among changes; allowed: one value, or %s where the claim is about each", k.X, xAll)
 	}
 	switch k.Operator {
-	case opOrder, opZero, opNonzero:
+	case opOrder, opLessens, opZero, opNonzero:
 		if k.Paper != "" {
 			c.fail(path+"paper", "%s has no number; allowed: none", k.Operator)
 		}

@@ -181,6 +181,8 @@ func (e *Experiment) PaperNumber(c *Claim) string {
 			return "within " + c.Paper + " %"
 		}
 		return fmt.Sprintf("about (%g %%)", c.Within)
+	case opLessens:
+		return "less than at " + or(c.Baseline.Case, c.Baseline.X)
 	case opOrder:
 		return strings.Join(c.Order, " < ")
 	}

@@ -210,6 +210,7 @@ type Baseline struct {
 const (
 	opChange  = "change"  // per cent against the baseline
 	opRatio   = "ratio"   // times the baseline
+	opLessens = "lessens" // a decrease against the baseline's scheme is smaller than in the baseline's case
 	opAbout   = "about"   // as the baseline, within a bound in percentage points
 	opValue   = "value"   // a number
 	opAbove   = "above"   // more than a number
@@ -220,7 +221,7 @@ const (
 	opNonzero = "nonzero" // in every seed; with most: at one value of the sweep
 )
 
-var operators = []string{opChange, opRatio, opAbout, opValue, opAbove, opBelow, opEqual, opOrder, opZero, opNonzero}
+var operators = []string{opChange, opRatio, opLessens, opAbout, opValue, opAbove, opBelow, opEqual, opOrder, opZero, opNonzero}
 
 // Values of Claim.X that stand for a whole sweep.
 const (

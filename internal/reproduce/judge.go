@@ -56,6 +56,8 @@ func (e *Experiment) compute(r *Result, c *Claim, places []pair) *Judged {
 	switch c.Operator {
 	case opChange, opRatio:
 		return s.judgeChange(c)
+	case opLessens:
+		return s.judgeLessens()
 	case opAbout:
 		return e.judgeAbout(r, c, s)
 	case opOrder:
@@ -193,6 +195,36 @@ func verdictOfChange(j *Judged, paper float64) *Judged {
 		j.Verdict = NotReproduced
 	default:
 		j.Verdict = gradeChange(j.Value, paper)
+	}
+	return j
+}
+
+// judgeLessens compares the change in the claim's case with that in the baseline's,
+// seed by seed, in percentage points: an advantage is a decrease.
+func (s *runs) judgeLessens() *Judged {
+	n := len(s.own[0])
+	here, there := make([]float64, n), make([]float64, n)
+	for i := range n {
+		own, base, ownThere, baseThere := s.own[0][i], s.other[0][i], s.other[1][i], s.other[2][i]
+		if base == 0 || baseThere == 0 {
+			j := zeroBase
+			return &j
+		}
+		here[i], there[i] = 100*(own-base)/base, 100*(ownThere-baseThere)/baseThere
+	}
+	d := sweep.Paired(here, there)
+	j := s.percent(d.Mean, d.Low, d.High, d.Known)
+	j.Brief = fmt.Sprintf("%+.1f instead of %+.1f %%", mean(here), mean(there))
+	j.Ours = s.called(fmt.Sprintf("%s: %s", j.Brief, interval(j, "%+.1f", " points")))
+	switch {
+	case !j.certain():
+		j.Verdict, j.Reason = Inconclusive, "one seed"
+	case j.Low <= 0 && j.High >= 0 && !j.Once:
+		j.Verdict, j.Reason = Inconclusive, "the interval includes zero"
+	case j.Value <= 0:
+		j.Verdict = NotReproduced
+	default:
+		j.Verdict = Close
 	}
 	return j
 }

@@ -219,7 +219,7 @@ func TestMistakes(t *testing.T) {
 		{"kind: lines", "kind: pie", `experiments/toy/1.yaml:14:12: panels[0].kind: unknown kind "pie"; allowed: lines, bars, cdf, trace`},
 		{"metric: fct, scheme: DSH", "metric: fct, scheme: ADH", `experiments/toy/1.yaml:16:64: claims[0].scheme: unknown scheme "ADH"; allowed: SIH, DSH`},
 		{"operator: change", "operator: changes", `experiments/toy/1.yaml:16:112: claims[0].operator: unknown operator "changes" (did you mean "change"?)`},
-		{"operator: change", "operator: value", `claims[0].baseline: value; allowed: a baseline with change, ratio, about, and only there`},
+		{"operator: change", "operator: value", `claims[0].baseline: value; allowed: a baseline with change, ratio, lessens, about, and only there`},
 		{`paper: "-10"`, `paper: about ten`, `claims[0].paper: "about ten"; allowed: the number of the paper, with its digits`},
 		{"x: 1/8, base", "x: 1/16, base", `claims[0].x: unknown value "1/16"`},
 		{"x: 1/8, base", "base", `claims[0].x: there is none; allowed: 1/8, 1/4, most, least, mean, all`},

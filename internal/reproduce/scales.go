@@ -39,7 +39,7 @@ func (r *Results) apart() *report.Table {
 func (r *Results) changes(c *Claim) [][]string {
 	e := r.Experiment
 	switch c.Operator {
-	case opOrder, opZero, opNonzero, opEqual:
+	case opOrder, opLessens, opZero, opNonzero, opEqual:
 		return nil
 	}
 	values := []string{c.X}

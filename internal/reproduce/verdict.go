@@ -76,7 +76,7 @@ func (e *Experiment) judge(r *Result, c *Claim) *Judged {
 // pair is a place and what it is compared with.
 type pair struct {
 	at      Place
-	against []Place // none, or one; all others of an order
+	against []Place // none, or one; for lessens the base here, and scheme and base in the other case
 }
 
 // placesOf returns the places that a claim is about; false when the scale does not
@@ -104,6 +104,9 @@ func (e *Experiment) placesOf(r *Result, c *Claim) ([]pair, bool) {
 					continue
 				}
 				p.against = []Place{{c.Case, schemes[i+1], x}}
+			case c.Operator == opLessens:
+				base, where, at := c.Baseline.Scheme, or(c.Baseline.Case, c.Case), or(c.Baseline.X, x)
+				p.against = []Place{{c.Case, base, x}, {where, s, at}, {where, base, at}}
 			case c.Baseline != Baseline{}:
 				p.against = []Place{{or(c.Baseline.Case, c.Case), or(c.Baseline.Scheme, s), or(c.Baseline.X, x)}}
 			}

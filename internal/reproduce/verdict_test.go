@@ -49,6 +49,7 @@ func TestVerdicts(t *testing.T) {
 		return Claim{ID: "c", Metric: "fct", Scheme: "DSH", Operator: opOrder, Order: x}
 	}
 	within := func(paper string) Claim { c := about(0, ""); c.Paper = paper; return c }
+	lessens := Claim{ID: "c", Metric: "fct", Scheme: "DSH", X: "1", Baseline: Baseline{Scheme: "SIH", X: "2"}, Operator: opLessens}
 	at := func(c Claim, x string) Claim { c.X = x; return c }
 	for _, c := range []struct {
 		name  string
@@ -95,6 +96,13 @@ func TestVerdicts(t *testing.T) {
 		{"at least", at(change("-50"), xLeast), []string{"SIH 1: 10 10", "SIH 2: 10 10", "DSH 1: 8 8", "DSH 2: 6 6"}, DirectionOnly, "-20.0 % (one run)"},
 		// Seed 0: (-20 - 40) / 2, seed 1 the same.
 		{"on average", at(change("-30"), xMean), []string{"SIH 1: 10 20", "SIH 2: 10 40", "DSH 1: 8 16", "DSH 2: 6 24"}, Close, "-30.0 (-30.0 .. -30.0) %"},
+
+		// -10 % at 1 and -40 % at 2, in both seeds: 30 points less.
+		{"a smaller advantage", lessens, []string{"SIH 1: 10 20", "DSH 1: 9 18", "SIH 2: 10 30", "DSH 2: 6 18"}, Close, "-10.0 instead of -40.0 %: +30.0 (+30.0 .. +30.0) points"},
+		{"a larger advantage", lessens, []string{"SIH 1: 10 20", "DSH 1: 5 10", "SIH 2: 10 30", "DSH 2: 6 18"}, NotReproduced, "-50.0 instead of -40.0 %: -10.0 (-10.0 .. -10.0) points"},
+		// 30 and -10 points: mean 10, deviation 28.28, half 12.706 x 20 = 254.1.
+		{"a smaller advantage, by chance", lessens, []string{"SIH 1: 10 10", "DSH 1: 9 5", "SIH 2: 10 10", "DSH 2: 6 6"}, Inconclusive, "-30.0 instead of -40.0 %: +10.0 (-244.1 .. +264.1) points"},
+		{"the same advantage, one run", lessens, []string{"SIH 1: 10 10", "DSH 1: 6 6", "SIH 2: 10 10", "DSH 2: 6 6"}, NotReproduced, "-40.0 instead of -40.0 %: +0.0 points (one run)"},
 
 		// Deviation 1, half 2.484 around the mean: a bound of 15 is kept or not, and nothing between.
 		{"about", about(15, ""), []string{"SIH 1: 100 100 100", "DSH 1: 100 101 99"}, Close, "+0.0 (-2.5 .. +2.5) %"},
