@@ -1,6 +1,7 @@
 package dataplane
 
 import (
+	"github.com/xoff-net/xoff/scheme/buffer"
 	"math/bits"
 	"slices"
 
@@ -127,6 +128,16 @@ func (n *node) PauseCause(port int, class uint8) (by int, byClass uint8, ok bool
 	}
 	c := &n.causes[port*mmu.Classes+int(class)]
 	return int(c.port), c.class, c.depth > 0
+}
+
+// Refused implements probe.Refuser: a frame is refused while its arrival is described.
+func (s *Switch) Refused(now units.Time) (out int, q, limit units.Bytes, ok bool) {
+	d, ok := s.policy.(buffer.Dropping)
+	if a := &s.arrival; ok && a.Kind == mmu.Lossy {
+		q, limit = d.LossyLevel(now, s.view, a)
+		return a.Out, q, limit, true
+	}
+	return 0, 0, 0, false
 }
 
 // Rate implements probe.Node and deadlock.Switch.

@@ -111,6 +111,14 @@ type Causes interface {
 	PauseCause(port int, class uint8) (by int, byClass uint8, ok bool)
 }
 
+// Refuser is a node that knows what a frame for which there was no room was held against.
+type Refuser interface {
+	// Refused returns the egress of the lossy frame that Drop tells of, for the reason
+	// Overflow, its queue as the policy measures it, and the threshold. It is valid during that
+	// call; false: the policy does not say.
+	Refused(now units.Time) (out int, q, limit units.Bytes, ok bool)
+}
+
 // FlowState is an open flow at its source.
 type FlowState struct {
 	Flow     uint32

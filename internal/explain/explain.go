@@ -55,7 +55,8 @@ type Stuck struct {
 
 // Drops are those of one queue for one reason.
 type Drops struct {
-	Queue     string      `json:"queue"` // ingress
+	Queue     string      `json:"queue"` // ingress; egress where a lossy class had no room
+	Egress    bool        `json:"egress"`
 	Reason    string      `json:"reason"`
 	Frames    int         `json:"frames"`
 	Flows     int         `json:"flows"`
@@ -116,7 +117,7 @@ func (r *Run) Explain(o Options) (*Explanation, error) {
 		return at(p.node, p.port) || at(up.peer, up.peerPort) || at(c.node, max(0, c.port))
 	}
 	e := &Explanation{Scenario: r.Summary.Scenario, Seed: r.Summary.Seed, Deadlocks: []Deadlock{}, Stragglers: []Straggler{}, Slowest: []Slow{}}
-	e.Drops = r.dropped(func(d *drop) bool { return at(d.node, d.port) && (o.At < 0 || d.at <= o.At) })
+	e.Drops = r.dropped(func(d *drop) bool { return (at(d.node, d.port) || d.out >= 0 && at(d.node, d.out)) && (o.At < 0 || d.at <= o.At) })
 	list := r.congestion(wanted)
 	e.More = max(0, len(list)-maxShown)
 	if chosen == nil {
@@ -219,7 +220,8 @@ func (r *Run) heeds(flows map[int]units.Bytes) bool {
 func (r *Run) dropped(wanted func(*drop) bool) []Drops {
 	type key struct {
 		End
-		why probe.Reason
+		egress bool
+		why    probe.Reason
 	}
 	list, places := []Drops{}, make(map[key]int)
 	flows := make(map[key]map[int]bool)
@@ -228,12 +230,15 @@ func (r *Run) dropped(wanted func(*drop) bool) []Drops {
 		if !wanted(d) {
 			continue
 		}
-		k := key{End{d.node, d.port, d.class}, d.reason}
+		k := key{End{d.node, d.port, d.class}, d.out >= 0, d.reason}
+		if k.egress {
+			k.Port = d.out
+		}
 		at, known := places[k]
 		if !known {
 			at = len(list)
 			places[k], flows[k] = at, make(map[int]bool)
-			list = append(list, Drops{Queue: fmt.Sprintf("%s class %d", r.portName(d.node, d.port), d.class), Reason: d.reason.String(), First: d.at,
+			list = append(list, Drops{Queue: fmt.Sprintf("%s class %d", r.portName(k.Node, k.Port), d.class), Egress: k.egress, Reason: d.reason.String(), First: d.at,
 				Held: d.queue, Threshold: d.threshold, Headroom: d.headroom, Reserved: d.reserved, Stored: d.stored, reason: d.reason})
 		}
 		x := &list[at]

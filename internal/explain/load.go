@@ -94,7 +94,7 @@ type ack struct{ at, came units.Time }
 // drop is a frame that was given up.
 type drop struct {
 	at                                 units.Time
-	node, port                         int
+	node, port, out                    int // out: egress whose queue had no room; -1: unknown
 	class                              uint8
 	flow                               int // -1: none
 	kind                               packet.Kind

@@ -251,6 +251,11 @@ func (n *node) Drop(now units.Time, port int, p *packet.Packet, reason probe.Rea
 		e.flow, e.seq = probe.Null, probe.Null
 	}
 	n.fill(now, &e, port, p.Class())
+	if r, ok := n.n.(probe.Refuser); ok && reason == probe.Overflow {
+		if out, q, limit, ok := r.Refused(now); ok {
+			e.byPort, e.byClass, e.queue, e.threshold = int64(out), int64(p.Class()), int64(q), int64(limit)
+		}
+	}
 	n.write(now, &e)
 }
 

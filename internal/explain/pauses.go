@@ -78,7 +78,7 @@ func (r *Run) loadEvents() error {
 			}
 		case evDrop:
 			r.drops = append(r.drops, drop{
-				at: at, node: e.Node, port: e.Port, class: e.Class, flow: int(orMinus(n("flow"))), kind: packet.Kind(kinds[i]),
+				at: at, node: e.Node, port: e.Port, out: int(orMinus(n("by_port"))), class: e.Class, flow: int(orMinus(n("flow"))), kind: packet.Kind(kinds[i]),
 				seq: uint32(n("seq")), reason: probe.Reason(why[i]), queue: units.Bytes(n("queue_bytes")),
 				threshold: units.Bytes(orMinus(n("threshold_bytes"))), headroom: units.Bytes(n("headroom_bytes")),
 				reserved: units.Bytes(n("headroom_size_bytes")), stored: units.Bytes(n("stored_bytes")),

@@ -133,6 +133,11 @@ func (m *abm) Fits(now units.Time, v mmu.View, a *mmu.Arrival) bool {
 		v.Egress(a.Out, a.Class)+a.Bytes <= m.dropsAt(now, v, a.Out, a.Class, m.alphaOf(a, &m.lossyAlpha))
 }
 
+// LossyLevel implements Dropping.
+func (m *abm) LossyLevel(now units.Time, v mmu.View, a *mmu.Arrival) (q, limit units.Bytes) {
+	return v.Egress(a.Out, a.Class), m.dropsAt(now, v, a.Out, a.Class, m.alphaOf(a, &m.lossyAlpha))
+}
+
 // FitsCounted implements Counting.
 func (m *abm) FitsCounted(now units.Time, v mmu.View, a *mmu.Arrival) bool {
 	free := v.SharedFree() - a.Bytes

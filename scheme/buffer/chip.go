@@ -123,6 +123,18 @@ func (c *chip) level(v mmu.View, port int, free, more units.Bytes) units.Bytes {
 	return c.queues[port].of(free)
 }
 
+// LossyLevel implements Dropping.
+func (c *chip) LossyLevel(_ units.Time, v mmu.View, a *mmu.Arrival) (q, limit units.Bytes) {
+	q, e := v.Egress(a.Out, a.Class), &c.egress[mmu.Lossy]
+	switch {
+	case e.limit > 0:
+		return q, c.params.EgressMinimum + e.limit
+	case e.dynamic:
+		return q, c.params.EgressMinimum + e.alpha.of(max(0, e.size-v.EgressPool(mmu.Lossy)))
+	}
+	return q, c.lossy.of(v.PartFree(a.In))
+}
+
 // Level implements Policy.
 func (c *chip) Level(_ units.Time, v mmu.View, port int, class uint8) (q, xoff units.Bytes) {
 	return v.In(port, class, mmu.Shared), c.level(v, port, v.PartFree(port), 0)

@@ -55,6 +55,11 @@ func (d *dt) Fits(_ units.Time, v mmu.View, a *mmu.Arrival) bool {
 	return v.Egress(a.Out, a.Class)+a.Bytes <= d.lossy.of(free) && a.Bytes <= free
 }
 
+// LossyLevel implements Dropping.
+func (d *dt) LossyLevel(_ units.Time, v mmu.View, a *mmu.Arrival) (q, limit units.Bytes) {
+	return v.Egress(a.Out, a.Class), d.lossy.of(v.SharedFree())
+}
+
 // FitsCounted implements Counting.
 func (d *dt) FitsCounted(_ units.Time, v mmu.View, a *mmu.Arrival) bool {
 	free := v.SharedFree() - a.Bytes

@@ -289,6 +289,11 @@ func (b *l2bm) Fits(now units.Time, v mmu.View, a *mmu.Arrival) bool {
 	return v.In(a.In, a.Class, mmu.Shared)+a.Bytes <= b.threshold(now, free, i, floorDiv(q.rest, q.n), true)
 }
 
+// LossyLevel implements Dropping.
+func (b *l2bm) LossyLevel(_ units.Time, v mmu.View, a *mmu.Arrival) (q, limit units.Bytes) {
+	return v.Egress(a.Out, a.Class), b.lossyAlpha.of(b.lossyFree(v))
+}
+
 // Level implements Policy. A queue without packets may take all that is free.
 func (b *l2bm) Level(now units.Time, v mmu.View, port int, class uint8) (q, xoff units.Bytes) {
 	i, free := port*mmu.Classes+int(class), v.SharedFree()

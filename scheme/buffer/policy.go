@@ -24,6 +24,14 @@ type Policy interface {
 	Level(now units.Time, v mmu.View, port int, class uint8) (q, xoff units.Bytes)
 }
 
+// Dropping is a policy that can say against what it holds lossy frames. Nothing depends on
+// it: it explains drops.
+type Dropping interface {
+	// LossyLevel returns the occupancy of the egress queue of a lossy frame, as the policy
+	// measures it, and its threshold. What else may refuse a frame is not in it.
+	LossyLevel(now units.Time, v mmu.View, a *mmu.Arrival) (q, limit units.Bytes)
+}
+
 // Counting is a policy that can hold a lossless frame against the threshold as it
 // will be once the frame is counted, which is lower.
 type Counting interface {

@@ -67,7 +67,7 @@ func (r *reverie) filtered(hat float64, q units.Bytes) float64 {
 }
 
 // Fits implements Policy.
-func (r *reverie) Fits(_ units.Time, v mmu.View, a *mmu.Arrival) bool {
+func (r *reverie) Fits(now units.Time, v mmu.View, a *mmu.Arrival) bool {
 	free := v.SharedFree()
 	if a.Bytes > free {
 		return false
@@ -75,16 +75,21 @@ func (r *reverie) Fits(_ units.Time, v mmu.View, a *mmu.Arrival) bool {
 	if a.Kind == mmu.Lossless {
 		return r.held(a.In, a.Class) <= r.alpha.of(r.inN.over(a.Class, free))
 	}
-	alpha := &r.lossyAlpha
-	if a.Unscheduled && !r.unscheduled.none {
-		alpha = &r.unscheduled.alpha
-	}
-	if units.Bytes(r.out[a.Out*mmu.Classes+int(a.Class)])+a.Bytes <= alpha.of(r.outN.over(a.Class, free)) {
+	if q, limit := r.LossyLevel(now, v, a); q+a.Bytes <= limit {
 		return true
 	}
 	// Frames that are dropped are no arrivals, so q^ of an empty queue would stay as high as
 	// it is, and the queue closed, for ever.
 	return v.Egress(a.Out, a.Class) == 0
+}
+
+// LossyLevel implements Dropping.
+func (r *reverie) LossyLevel(_ units.Time, v mmu.View, a *mmu.Arrival) (q, limit units.Bytes) {
+	alpha := &r.lossyAlpha
+	if a.Unscheduled && !r.unscheduled.none {
+		alpha = &r.unscheduled.alpha
+	}
+	return units.Bytes(r.out[a.Out*mmu.Classes+int(a.Class)]), alpha.of(r.outN.over(a.Class, v.SharedFree()))
 }
 
 // FitsCounted implements Counting.

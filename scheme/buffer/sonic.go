@@ -50,6 +50,11 @@ func (s *sonic) Fits(_ units.Time, v mmu.View, a *mmu.Arrival) bool {
 		s.lossyIn.within(v.In(a.In, a.Class, mmu.Shared)+a.Bytes, free)
 }
 
+// LossyLevel implements Dropping.
+func (s *sonic) LossyLevel(_ units.Time, v mmu.View, a *mmu.Arrival) (q, limit units.Bytes) {
+	return v.Egress(a.Out, a.Class), s.lossyAlpha.of(s.lossyFree(v))
+}
+
 // FitsCounted implements Counting.
 func (s *sonic) FitsCounted(_ units.Time, v mmu.View, a *mmu.Arrival) bool {
 	left := s.losslessFree(v, v.SharedFree()) - a.Bytes

@@ -33,6 +33,11 @@ func (s *static) Fits(_ units.Time, v mmu.View, a *mmu.Arrival) bool {
 	return q+a.Bytes <= s.limit && a.Bytes <= v.SharedFree()
 }
 
+// LossyLevel implements Dropping.
+func (s *static) LossyLevel(_ units.Time, v mmu.View, a *mmu.Arrival) (q, limit units.Bytes) {
+	return v.Egress(a.Out, a.Class), s.limit
+}
+
 // Level implements Policy.
 func (s *static) Level(_ units.Time, v mmu.View, port int, class uint8) (q, xoff units.Bytes) {
 	return v.In(port, class, mmu.Shared), s.limit
