@@ -117,7 +117,9 @@ func (r *Run) Explain(o Options) (*Explanation, error) {
 		return at(p.node, p.port) || at(up.peer, up.peerPort) || at(c.node, max(0, c.port))
 	}
 	e := &Explanation{Scenario: r.Summary.Scenario, Seed: r.Summary.Seed, Deadlocks: []Deadlock{}, Stragglers: []Straggler{}, Slowest: []Slow{}}
-	e.Drops = r.dropped(func(d *drop) bool { return (at(d.node, d.port) || d.out >= 0 && at(d.node, d.out)) && (o.At < 0 || d.at <= o.At) })
+	e.Drops = r.dropped(func(d *drop) bool {
+		return (at(d.node, d.port) || d.out >= 0 && at(d.node, d.out)) && (o.At < 0 || d.at <= o.At)
+	})
 	list := r.congestion(wanted)
 	e.More = max(0, len(list)-maxShown)
 	if chosen == nil {

@@ -69,7 +69,7 @@ type row struct {
 	kind                   packet.Kind
 	class, queue           uint8
 	why                    why
-	ce                     bool
+	ce, left               bool
 }
 
 // none is a time that is not known.
@@ -173,21 +173,26 @@ func (r *Run) table(name string, ints, texts []string) (*table, error) {
 
 // translated returns the numbers that the texts of a column stand for.
 func (t *table) translated(column string, known []string) ([]int32, error) {
-	places := make([]int32, len(t.words[column]))
-	for i, w := range t.words[column] {
+	rows := slices.Clone(t.texts[column])
+	return rows, translate(t.path, column, rows, t.words[column], known)
+}
+
+// translate puts the numbers of known words in place of those that a file has for its own.
+func translate(path, column string, rows []int32, words, known []string) error {
+	places := make([]int32, len(words))
+	for i, w := range words {
 		at := slices.Index(known, w)
 		if at < 0 {
-			return nil, fmt.Errorf("%s: %s is %q; allowed: what this version of xoff writes", t.path, column, w)
+			return fmt.Errorf("%s: %s is %q; allowed: what this version of xoff writes", path, column, w)
 		}
 		places[i] = int32(at)
 	}
-	rows := slices.Clone(t.texts[column])
 	for i, k := range rows {
 		if k >= 0 {
 			rows[i] = places[k]
 		}
 	}
-	return rows, nil
+	return nil
 }
 
 func (r *Run) loadLinks() error {
@@ -249,44 +254,48 @@ func (r *Run) loadFlows() error {
 	return nil
 }
 
+// loadFrames reads one column after the other: there are many frames, and a column as it is
+// read takes more room than what is kept of it.
 func (r *Run) loadFrames() error {
-	t, err := r.table(framesTable, []string{"time_ps", "port", "in", "flow", "seq", "class", "queue", "size", "came_ps", "since_ps", "cause_ps",
-		"ce", "left"}, []string{"node", "kind", "why"})
+	path := filepath.Join(r.folder, framesTable+".parquet")
+	n, err := metrics.ReadRows(path)
 	if err != nil {
 		return err
 	}
-	nodes, err := t.translated("node", r.names)
-	if err != nil {
-		return err
+	r.frames = make([]row, n)
+	time := func(of func(f *row) *units.Time) func(*row, int64) {
+		return func(f *row, v int64) { *of(f) = units.Time(v) }
 	}
-	kinds, err := t.translated("kind", packet.KindNames())
-	if err != nil {
-		return err
+	for _, c := range []struct {
+		name  string
+		words []string // of a column of text
+		set   func(f *row, v int64)
+	}{
+		{"time_ps", nil, time(func(f *row) *units.Time { return &f.at })},
+		{"came_ps", nil, time(func(f *row) *units.Time { return &f.came })},
+		{"since_ps", nil, time(func(f *row) *units.Time { return &f.since })},
+		{"cause_ps", nil, time(func(f *row) *units.Time { return &f.cause })},
+		{"flow", nil, func(f *row, v int64) { f.flow = int32(orMinus(v)) }},
+		{"seq", nil, func(f *row, v int64) { f.seq = uint32(v) }},
+		{"node", r.names, func(f *row, v int64) { f.node = int32(v) }},
+		{"port", nil, func(f *row, v int64) { f.port = int16(v) }},
+		{"in", nil, func(f *row, v int64) { f.in = int16(orMinus(v)) }},
+		{"size", nil, func(f *row, v int64) { f.size = uint16(v) }},
+		{"kind", packet.KindNames(), func(f *row, v int64) { f.kind = packet.Kind(v) }},
+		{"class", nil, func(f *row, v int64) { f.class = uint8(v) }},
+		{"queue", nil, func(f *row, v int64) { f.queue = uint8(v) }},
+		{"why", whyNames[:], func(f *row, v int64) { f.why = why(max(0, v)) }},
+		{"ce", nil, func(f *row, v int64) { f.ce = v != 0 }},
+		{"left", nil, func(f *row, v int64) { f.left = v != 0 }},
+	} {
+		if err := eachOf(path, c.name, c.words, func(i int, v int64) { c.set(&r.frames[i], v) }); err != nil {
+			return err
+		}
 	}
-	whys, err := t.translated("why", whyNames[:])
-	if err != nil {
-		return err
-	}
-	r.frames = make([]row, len(nodes))
 	for i := range r.frames {
-		f := row{
-			at: units.Time(t.ints["time_ps"][i]), came: units.Time(t.ints["came_ps"][i]), since: units.Time(t.ints["since_ps"][i]),
-			cause: units.Time(t.ints["cause_ps"][i]), flow: -1, seq: uint32(t.ints["seq"][i]), node: nodes[i], port: int16(t.ints["port"][i]),
-			in: -1, size: uint16(t.ints["size"][i]), kind: packet.Kind(kinds[i]), class: uint8(t.ints["class"][i]),
-			queue: uint8(t.ints["queue"][i]), ce: t.ints["ce"][i] != 0,
-		}
-		if v := t.ints["in"][i]; v != probe.Null {
-			f.in = int16(v)
-		}
-		if v := t.ints["flow"][i]; v != probe.Null {
-			f.flow = int32(v)
-		}
-		if whys[i] >= 0 {
-			f.why = why(whys[i])
-		}
-		r.frames[i] = f
+		f := &r.frames[i]
 		p := &r.ports[f.node][f.port]
-		if t.ints["left"][i] == 0 {
+		if !f.left {
 			p.waits = append(p.waits, int32(i))
 			continue
 		}
@@ -294,6 +303,31 @@ func (r *Run) loadFrames() error {
 		if p.host && f.kind == packet.Data {
 			r.flows[f.flow].sent = append(r.flows[f.flow].sent, int32(i))
 		}
+	}
+	return nil
+}
+
+// eachOf calls use for every row of a column; with words, of one of text, by their number.
+func eachOf(path, column string, words []string, use func(i int, v int64)) error {
+	if words == nil {
+		list, err := metrics.ReadInts(path, column)
+		if err != nil {
+			return err
+		}
+		for i, v := range list[0] {
+			use(i, v)
+		}
+		return nil
+	}
+	rows, texts, err := metrics.ReadTexts(path, column)
+	if err != nil {
+		return err
+	}
+	if err := translate(path, column, rows, texts, words); err != nil {
+		return err
+	}
+	for i, v := range rows {
+		use(i, int64(v))
 	}
 	return nil
 }
