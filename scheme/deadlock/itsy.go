@@ -158,9 +158,10 @@ func (h *itsy) spread(now units.Time, out int, class uint8) {
 				h.s.Report(now, Detected, in, int(class), 0)
 				h.resolve(now, in, class)
 			}
-		case !q.own && q.tag != t:
+		case !q.own:
+			// The next PAUSE carries it, when the queue's own is repeated. Sent at once, two tags whose
+			// triggers are gone would chase each other around a loop for ever.
 			q.tag = t
-			h.s.Repeat(now, in, 1<<class)
 		}
 	}
 }
