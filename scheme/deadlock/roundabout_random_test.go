@@ -88,6 +88,16 @@ func testRandomLoops(t *testing.T, seeds []int) {
 
 func TestRoundaboutRandomLoops(t *testing.T) { testRandomLoops(t, seeds(100)) }
 
+// A ring of eight in which a switch has less free than replies need, twice: when it should
+// give the first credit of a round, and in the middle of one, with less than a frame out.
+func TestRoundaboutGoesOnWithLittleRoom(t *testing.T) {
+	net, p, name := randomLoop(532)
+	r, said := withHandler(net, "roundabout", p)
+	if err := promises(r); err != nil || count(said, deadlock.GivenUp) > 0 || count(said, deadlock.RoundBegun) == 0 {
+		t.Errorf("%s: %v, %d rounds given up", name, err, count(said, deadlock.GivenUp))
+	}
+}
+
 // The two slowest of 1,000. Hosts of random loops have no buffer before they pause, so one
 // that is stuck for a while pauses, under DSH, at each other frame that it takes, too, and
 // resumes 5 ns later, a frame of PFC. With one MTU of credit the next frame of the loop

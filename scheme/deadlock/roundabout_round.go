@@ -33,6 +33,7 @@ type raRound struct {
 	cell      units.Bytes // of the downstream
 	floor     units.Bytes // see roundabout.floor
 	owed      units.Bytes // freed, but nothing could be set aside for it yet
+	longest   units.Bytes // frame of the loop
 	missed    []bool      // by exit port: a frame rode on because it was paused
 	waiting   bool        // an OpCheck waits for the barrier
 	check     Header
@@ -62,7 +63,7 @@ func (h *roundabout) own(p *packet.Packet) bool {
 func (h *roundabout) begin(now units.Time, nodes []NodeID) {
 	l, r := h.lock, &h.round
 	clear(r.missed)
-	*r = raRound{on: true, t: l.t, serial: l.serial, in: l.in, out: l.out, class: l.class, missed: r.missed, nodes: r.nodes[:0], moved: now, cell: 1, floor: h.floor()}
+	*r = raRound{on: true, t: l.t, serial: l.serial, in: l.in, out: l.out, class: l.class, missed: r.missed, nodes: r.nodes[:0], moved: now, cell: 1, floor: h.floor(), longest: min(h.params.Redundant, worthFrame)}
 	r.lead, r.nodes = len(nodes) > 0, append(r.nodes, nodes...)
 	h.lock = raLock{}
 	h.armTable()
@@ -112,7 +113,11 @@ func (h *roundabout) settle(now units.Time, in int, class uint8) {
 // grant sets aside what is owed and tells the upstream when that is worth a frame.
 func (h *roundabout) grant(now units.Time) {
 	r := &h.round
-	spare := h.s.View().SharedFree() - r.floor
+	free := h.s.View().SharedFree()
+	spare := free - r.floor
+	if r.granted-r.arrived < uint64(r.longest) {
+		spare = min(free, r.longest) // without a frame of credit the round stands still
+	}
 	for b := min(r.owed, spare); b > 0; b /= 2 {
 		if h.s.SetAside(b, mmu.Shared) {
 			r.owed -= b
@@ -160,7 +165,8 @@ func (h *roundabout) Arriving(now units.Time, p *packet.Packet, out *int) Verdic
 		return Normal
 	}
 	r.moved = now
-	r.arrived += uint64(h.s.View().Cells(units.Bytes(p.Size)))
+	size := h.s.View().Cells(units.Bytes(p.Size))
+	r.arrived, r.longest = r.arrived+uint64(size), max(r.longest, size)
 	h.grant(now) // what was not worth a frame may be now
 	switch {
 	case p.Kind() == packet.Barrier:
