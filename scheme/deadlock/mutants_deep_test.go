@@ -31,6 +31,7 @@ func TestDeepMistakesInRoundaboutAreCaught(t *testing.T) {
 		{"what missed its exit stays where it began", "roundabout_round.go", "r.home && !r.moving || r.stopped", "r.home", mesh},
 		{"lent headroom is not handed on", "roundabout_round.go", "own, h.floor()+h.params.Redundant", "own, 1<<40", mesh},
 		{"what is locked is resumed", "roundabout_table.go", "\th.s.HoldResume(now, in, 1<<class)\n", "", mesh},
+		{"a round may be left without a frame of credit", "roundabout_round.go", "r.granted-r.arrived < uint64(r.longest)", "false", tests("TestRoundaboutGoesOnWithLittleRoom")},
 		{"rounds last for ever", "roundabout_round.go", "now-r.moved < patience", "r.on", tests("TestRoundaboutGivenUp")},
 	} {
 		t.Run(m.name, func(t *testing.T) { mutant.MustCatch(t, m.file, m.right, m.wrong, m.test...) })
