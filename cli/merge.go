@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"errors"
 	"fmt"
 	"strconv"
 	"strings"
@@ -61,19 +62,22 @@ func (a *app) merge(cmd *cobra.Command, folders []string) error {
 	}
 	store := &p.runner.Store
 	defer store.Close()
+	m.clear()
+	over := a.meanwhile(fmt.Sprintf("collects %d points", len(p.points)))
 	for _, f := range folders {
 		if f != store.Folder {
-			if err := store.Join(f, p.points); err != nil {
-				return wrap(exitFailure, err)
-			}
+			err = errors.Join(err, store.Join(f, p.points))
 		}
 	}
 	rows, missing := store.Collect(plan, p.points, records)
-	m.clear()
+	over()
+	if err != nil {
+		return wrap(exitFailure, err)
+	}
 	if len(missing.Points) > 0 {
 		return missingError(missing, len(rows), plan.Tasks)
 	}
-	t, err := a.saveSweep(store, sweep.NewTable(p.grid, rows), plan.Report)
+	t, err := a.saveSweep(store, p.grid, rows, plan.Report)
 	if err != nil {
 		return err
 	}
@@ -172,6 +176,21 @@ func (a *app) printStatus(s *sweep.Status) error {
 		of = fmt.Sprintf(" of %d", s.Points)
 	}
 	w.line("%s: %d%s points are done, %d failed", color.New(color.Bold).Sprint(name), s.Done, of, len(s.Failed))
+	w.tasks(s)
+	if len(s.Failed) > 0 {
+		w.line("")
+	}
+	for _, f := range s.Failed {
+		w.line("failed: %s: %s", f.Point, f.Message)
+	}
+	return w.flush()
+}
+
+// tasks says how far the tasks of a sweep are, if it has any.
+func (w *sheet) tasks(s *sweep.Status) {
+	if len(s.Tasks) == 0 {
+		return
+	}
 	counts := make(map[string]int)
 	for _, t := range s.Tasks {
 		counts[t.State]++
@@ -198,13 +217,6 @@ func (a *app) printStatus(s *sweep.Status) error {
 		}
 		w.line("%d\t%s\t%d of %d\t%s", t.Task, t.State, t.Done, t.Points, whereTask(&t))
 	}
-	if len(s.Failed) > 0 {
-		w.line("")
-	}
-	for _, f := range s.Failed {
-		w.line("failed: %s: %s", f.Point, f.Message)
-	}
-	return w.flush()
 }
 
 // whereTask says where a task runs, or ran.

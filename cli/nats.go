@@ -10,6 +10,7 @@ import (
 	"sync"
 	"sync/atomic"
 	"time"
+	"unicode"
 
 	"github.com/spf13/cobra"
 
@@ -213,6 +214,17 @@ func setAside(folder string) func(*sweep.Point, string) (string, error) {
 	}
 }
 
+// printable makes a line of what others may have written: it must not move the cursor of
+// a terminal, nor look like lines of ours.
+func printable(text string) string {
+	return strings.Map(func(r rune) rune {
+		if unicode.IsPrint(r) {
+			return r
+		}
+		return ' '
+	}, text)
+}
+
 // logger writes lines to standard error, between those of a meter.
 func (a *app) logger(m *meter) func(string) {
 	var lock sync.Mutex
@@ -222,7 +234,7 @@ func (a *app) logger(m *meter) func(string) {
 		if m != nil {
 			m.clear()
 		}
-		fmt.Fprintf(a.err, "xoff: %s\n", text)
+		fmt.Fprintf(a.err, "xoff: %s\n", printable(text))
 	}
 }
 

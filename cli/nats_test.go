@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"bufio"
 	"context"
 	"fmt"
 	"math/rand/v2"
@@ -11,6 +12,7 @@ import (
 	"strconv"
 	"strings"
 	"sync"
+	"syscall"
 	"testing"
 	"time"
 
@@ -173,5 +175,41 @@ func TestWorkersLine(t *testing.T) {
 	}
 	if got := reachable("0.0.0.0:99"); strings.Contains(got, "0.0.0.0") || !strings.HasSuffix(got, ":99") {
 		t.Errorf("%q is no address that others can use", got)
+	}
+}
+
+func TestPrintable(t *testing.T) {
+	if got := printable("µs \x1b[2Jand\nxoff: more\a"); got != "µs  [2Jand xoff: more " {
+		t.Errorf("%q", got)
+	}
+}
+
+// Ctrl-C reaches all processes of a terminal: that of a slot leaves it to its worker to
+// decide what becomes of the point, and ends with it.
+func TestSlotLeavesSignalsToItsWorker(t *testing.T) {
+	cmd := exec.Command("xoff", "worker", "--slot")
+	in, err := cmd.StdinPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	out, err := cmd.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	started(t, cmd)
+	answers := bufio.NewScanner(out)
+	for range 3 { // the first time it may not have begun
+		if _, err := fmt.Fprintln(in, "{}"); err != nil || !answers.Scan() || !strings.Contains(answers.Text(), `"over":true`) {
+			t.Fatalf("%v: %s", err, answers.Text())
+		}
+		for _, s := range []os.Signal{os.Interrupt, syscall.SIGTERM} {
+			if err := cmd.Process.Signal(s); err != nil {
+				t.Error(err)
+			}
+		}
+	}
+	_ = in.Close()
+	if err := cmd.Wait(); err != nil {
+		t.Error(err)
 	}
 }

@@ -250,6 +250,15 @@ func taskMemory(peak int64, cpus int) int64 {
 	return (need + step - 1) / step * step
 }
 
+// mergeMemory is what a merge may take of tasks that take so much. It computes no points,
+// but has the scenarios and numbers of all: about 50 KB each of small ones.
+func mergeMemory(task int64, points int) int64 {
+	if task == 0 {
+		return 0
+	}
+	return max(task, 128<<20+int64(points)*100<<10)
+}
+
 // taskLimit is the time that a task may take which is expected to take so long: others
 // may need the machine, too.
 func taskLimit(seconds float64) time.Duration {
@@ -267,7 +276,7 @@ func (f *planFlags) writeJobs(out *planned, g *sweep.Grid, below, results string
 		return err
 	}
 	job := &cluster.Job{
-		Name: "xoff-" + base.Name, Tasks: out.Tasks, CPUs: f.cpus, Memory: out.Memory,
+		Name: "xoff-" + base.Name, Tasks: out.Tasks, CPUs: f.cpus, Memory: out.Memory, Merge: mergeMemory(out.Memory, out.Points),
 		Program: program, Plan: out.Plan, Results: results, Logs: filepath.Join(below, "log"), Image: f.image, Claim: f.claim,
 	}
 	if out.Seconds > 0 {

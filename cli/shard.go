@@ -128,7 +128,6 @@ func (a *app) runTask(cmd *cobra.Command, r *sweep.Runner, m *meter, plan *sweep
 		task.Tell(p)
 		show(p)
 	}
-	r.Forget = true
 	m.restart()
 	rows, err := r.Sweep(cmd.Context(), points)
 	m.clear()

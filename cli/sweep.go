@@ -219,12 +219,18 @@ func (a *app) sweep(cmd *cobra.Command, file string, f *sweepFlags, kind string)
 	if err != nil {
 		return nil, sweepError(cmd.Context(), err, rows, store.Folder, "the same command with --resume goes on")
 	}
-	return a.saveSweep(store, sweep.NewTable(p.grid, rows), f.run.report)
+	return a.saveSweep(store, p.grid, rows, f.run.report)
 }
 
 // saveSweep writes the table of a sweep and, if wanted, its page.
-func (a *app) saveSweep(store *sweep.Store, t *sweep.Table, page bool) (*swept, error) {
-	if err := errors.Join(store.Save(t), store.Tidy()); err != nil {
+func (a *app) saveSweep(store *sweep.Store, g *sweep.Grid, rows []sweep.Row, page bool) (*swept, error) {
+	over := a.meanwhile(fmt.Sprintf("makes the table of %d points", len(rows)))
+	t, err := sweep.NewTable(g, rows, store)
+	if err == nil {
+		err = errors.Join(store.Save(t), store.Tidy())
+	}
+	over()
+	if err != nil {
 		return nil, wrap(exitFailure, err)
 	}
 	done := &swept{Table: t, folder: store.Folder}
@@ -246,7 +252,7 @@ func sweepError(ctx context.Context, err error, rows []sweep.Row, folder, again 
 	}
 	done := 0
 	for _, r := range rows {
-		if r.Summary != nil {
+		if r.Results {
 			done++
 		}
 	}

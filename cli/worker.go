@@ -4,9 +4,11 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
+	"os/signal"
 	"slices"
 	"strconv"
 	"strings"
+	"syscall"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -47,6 +49,8 @@ scenario from elsewhere reads no file of this machine (docs/cluster.md).
 		},
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if f.slot {
+				// Ctrl-C reaches it, too; what becomes of its point is for the worker to say.
+				signal.Ignore(os.Interrupt, syscall.SIGTERM)
 				return wrap(exitFailure, remote.ServeSlot(cmd.Context(), os.Stdin, a.out))
 			}
 			return a.worker(cmd, args[0], f)

@@ -20,6 +20,7 @@ type Job struct {
 	CPUs   int
 	Time   time.Duration // limit of a task; 0: that of the site
 	Memory int64         // limit of a task in bytes; 0: that of the site
+	Merge  int64         // the same of the merge
 
 	Program string // path
 	Plan    string // path of the plan file

@@ -15,7 +15,7 @@ import (
 )
 
 var example = Job{
-	Name: "xoff-Mine_1", Tasks: 8, CPUs: 2, Time: 90*time.Minute + time.Second, Memory: 300<<20 + 1,
+	Name: "xoff-Mine_1", Tasks: 8, CPUs: 2, Time: 90*time.Minute + time.Second, Memory: 300<<20 + 1, Merge: 2 << 30,
 	Program: "/opt/it's here/xoff", Plan: "/data/mine-plan/plan.json", Results: "/data/mine", Logs: "/data/mine-plan/log",
 	Image: "registry.example/xoff:1", Claim: "data",
 }
@@ -41,6 +41,9 @@ func TestSlurm(t *testing.T) {
 		if !strings.Contains(array, want) {
 			t.Errorf("%s is not in:\n%s", want, array)
 		}
+	}
+	if merge := text(t, Slurm(), "merge.sbatch", &example); !strings.Contains(merge, "#SBATCH --mem=2048M\n") {
+		t.Errorf("a merge has its own limit:\n%s", merge)
 	}
 	free := example
 	free.Time, free.Memory = 0, 0

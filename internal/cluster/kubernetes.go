@@ -65,7 +65,7 @@ spec:
           image: {{json .Image}}
           command: [xoff, sweep, merge, {{json .Results}}, --workers, "{{.CPUs}}"]
           resources:
-            requests: {cpu: "{{.CPUs}}"{{if .Memory}}, memory: {{mib .Memory}}Mi{{end}}}
+            requests: {cpu: "{{.CPUs}}"{{if .Merge}}, memory: {{mib .Merge}}Mi{{end}}}
           volumeMounts:
             - {name: sweep, mountPath: `+mount+`}
       volumes:

@@ -52,8 +52,8 @@ var slurmMerge = parse("merge.sbatch", `#!/bin/bash
 #SBATCH --job-name={{sh .Name}}-merge
 #SBATCH --ntasks=1
 #SBATCH --cpus-per-task={{.CPUs}}
-{{- if .Memory}}
-#SBATCH --mem={{mib .Memory}}M
+{{- if .Merge}}
+#SBATCH --mem={{mib .Merge}}M
 {{- end}}
 #SBATCH --output={{sh .Logs}}/merge-%j.txt
 exec {{sh .Program}} sweep merge {{sh .Results}} --workers "${SLURM_CPUS_PER_TASK:-{{.CPUs}}}"

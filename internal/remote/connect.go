@@ -6,9 +6,12 @@ import (
 	"crypto/x509"
 	"errors"
 	"fmt"
+	"io"
+	"net"
 	"net/url"
 	"os"
 	"strings"
+	"syscall"
 	"time"
 
 	"github.com/nats-io/nats.go"
@@ -115,7 +118,7 @@ func connect(ctx context.Context, address, name string, access Access, patient b
 			return c, nil
 		case errors.Is(err, nats.ErrAuthorization):
 			return nil, refusedError{fmt.Errorf("%s does not let this xoff in: %w; allowed: its token in %s or in a file", address, err, TokenVariable)}
-		case !patient || !errors.Is(err, nats.ErrNoServers):
+		case !patient || !passes(err):
 			return nil, refusedError{fmt.Errorf("%s: %w", address, err)}
 		case !told:
 			told = true
@@ -125,6 +128,18 @@ func connect(ctx context.Context, address, name string, access Access, patient b
 			return nil, ctx.Err()
 		}
 	}
+}
+
+// passes reports whether it may be better later: nobody listens yet, or who does has too
+// much to do, or goes away just now.
+func passes(err error) bool {
+	var n net.Error
+	for _, known := range []error{nats.ErrNoServers, nats.ErrTimeout, nats.ErrConnectionClosed, nats.ErrStaleConnection, io.EOF, syscall.ECONNRESET, syscall.EPIPE} {
+		if errors.Is(err, known) {
+			return true
+		}
+	}
+	return errors.As(err, &n) && n.Timeout()
 }
 
 // Probe finds out whether there is a server with JetStream that lets us in.

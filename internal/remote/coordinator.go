@@ -1,6 +1,7 @@
 package remote
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -246,6 +247,7 @@ func (c *Coordinator) Run(ctx context.Context, job *sweep.Job) (run.Verdict, err
 	}()
 	var logs []string
 	for o.Try = 1; ; o.Try++ {
+		o.Memory = c.need() // others may have shown meanwhile what a point takes
 		if err := c.send(ctx, o); err != nil {
 			return run.Verdict{}, err
 		}
@@ -281,7 +283,6 @@ func (c *Coordinator) Run(ctx context.Context, job *sweep.Job) (run.Verdict, err
 			if !pause(ctx, retryAfter) { // for others; who refused it waits longer
 				return run.Verdict{}, context.Cause(ctx)
 			}
-			o.Memory = c.need()
 		}
 		if len(logs) == maxDeaths || a.Kind == gone {
 			return run.Verdict{}, c.setAside(job.Point, logs, a.Message)
@@ -324,7 +325,7 @@ func (c *Coordinator) order(ctx context.Context, p *sweep.Point) (*order, error)
 	if err != nil {
 		return nil, err
 	}
-	o := &order{Schema: schema, ID: p.Folder, Label: p.Label, Key: p.Key, Settings: c.Settings, Memory: c.need(), Inputs: []file{}}
+	o := &order{Schema: schema, ID: p.Folder, Label: p.Label, Key: p.Key, Settings: c.Settings, Inputs: []file{}}
 	room := maxInline
 	if o.Scenario, err = c.attach(ctx, scenarioName, text, &room); err != nil {
 		return nil, err
@@ -448,13 +449,21 @@ func (c *Coordinator) collect(ctx context.Context, w *waiter, a *arrival, job *s
 // again.
 func (c *Coordinator) unpack(ctx context.Context, a *arrival, folder string) error {
 	for tries := 1; ; {
-		err := read(ctx, c.objects, a.Object, a.Size, func(r io.Reader) error { return unpack(r, folder) })
+		var err error
+		if a.Results != nil {
+			err = unpack(bytes.NewReader(a.Results), folder)
+		} else {
+			err = read(ctx, c.objects, a.Object, a.Size, func(r io.Reader) error { return unpack(r, folder) })
+		}
 		if err == nil || ctx.Err() != nil || errors.Is(err, jetstream.ErrObjectNotFound) {
 			return err
 		}
 		var path *os.PathError
 		if errors.As(err, &path) {
 			return &run.WriteError{Err: err}
+		}
+		if a.Results != nil {
+			return err // it is not better the next time
 		}
 		if c.conn.IsConnected() {
 			if tries++; tries > maxReads {
@@ -473,7 +482,7 @@ func (c *Coordinator) unpack(ctx context.Context, a *arrival, folder string) err
 // drop removes what the server has of an outcome that was taken, or that nobody waits
 // for. A mark of what was deleted would stay, one for each point, so it is purged.
 func (c *Coordinator) drop(ctx context.Context, a *arrival) {
-	if a.Object != "" {
+	if a.Object != "" && a.Results == nil {
 		if err := c.objects.Delete(ctx, a.Object); err == nil {
 			_ = c.results.Purge(ctx, jetstream.WithPurgeSubject(markSubject(c.session, a.Object)))
 		}

@@ -36,6 +36,27 @@ func pack(w io.Writer, folder string) error {
 	return t.Close()
 }
 
+// errLong means that there is no room in a message.
+var errLong = errors.New("longer than a message")
+
+// packShort packs a folder that has room in a message; else it returns errLong.
+func packShort(folder string) ([]byte, error) {
+	var b roomy
+	err := pack(&b, folder)
+	return b.data, err
+}
+
+// roomy takes as much as has room in a message.
+type roomy struct{ data []byte }
+
+func (b *roomy) Write(p []byte) (int, error) {
+	if len(b.data)+len(p) > maxInline {
+		return 0, errLong
+	}
+	b.data = append(b.data, p...)
+	return len(p), nil
+}
+
 func packFile(t *tar.Writer, folder, name string) error {
 	f, err := os.Open(filepath.Join(folder, name))
 	if err != nil {

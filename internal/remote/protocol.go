@@ -48,12 +48,13 @@ const (
 
 // Limits of what comes over the network.
 const (
-	maxInline = 256 << 10 // of files in a message; longer ones are objects
+	maxInline = 256 << 10 // of files or results in a message; longer ones are objects
 	maxInputs = 100       // files of a scenario
-	maxInput  = 4 << 30   // bytes of one
+	maxInput  = 4 << 30   // bytes of one; a scenario has strict.MaxFile
 	maxFiles  = 10_000    // of results
 	maxResult = 64 << 30  // bytes of all of them
 	maxLog    = 64 << 10
+	pieceSize = 128 << 10 // of objects, in a message
 )
 
 // Times.
@@ -96,7 +97,7 @@ const (
 	died    = "died"    // with the process that computed it
 	gone    = "gone"    // workers that had it were not heard of again, too often
 	refused = "refused" // by this worker
-	lost    = "lost"    // by the server; no message has it
+	lost    = "lost"    // by the server, or by a worker that leaves: no message has it
 )
 
 // outcome is what became of a point.
@@ -108,8 +109,9 @@ type outcome struct {
 	Verdict run.Verdict `json:"verdict"`
 	Message string      `json:"message,omitempty"`
 	Log     string      `json:"log,omitempty"`
-	Object  string      `json:"object,omitempty"`
-	Size    int64       `json:"size,omitempty"` // of the object
+	Object  string      `json:"object,omitempty"`  // results are called so
+	Size    int64       `json:"size,omitempty"`    // of the object
+	Results []byte      `json:"results,omitempty"` // short ones, which are no object
 	Seconds float64     `json:"core_seconds"`
 	Peak    int64       `json:"peak_bytes"`
 }

@@ -80,6 +80,18 @@ func (l *logs) has(t *testing.T, want string) {
 	}
 }
 
+// wait waits until a line is there.
+func (l *logs) wait(ctx context.Context, want string) {
+	for pause(ctx, 10*time.Millisecond) {
+		l.mu.Lock()
+		there := slices.ContainsFunc(l.text, func(s string) bool { return strings.Contains(s, want) })
+		l.mu.Unlock()
+		if there {
+			return
+		}
+	}
+}
+
 // bench is a server, and a sweep of so many seeds.
 type bench struct {
 	t       *testing.T
@@ -158,10 +170,7 @@ func (b *bench) sweep(name string, seeds int, scenario string, change func(*Swee
 }
 
 func (b *bench) newWorker(name string) *Worker {
-	folder := filepath.Join(b.folder, "work-"+name)
-	if err := os.Mkdir(folder, 0o755); err != nil {
-		b.t.Fatal(err)
-	}
+	folder := b.t.TempDir()
 	return &Worker{
 		Name: name, Program: b.program, Slots: 1, Cores: 1, Folder: folder, Log: func(s string) { b.log.add(name + ": " + s) },
 		Slot: func() *exec.Cmd {
@@ -212,7 +221,7 @@ func TestSameBytesAsOnOneMachine(t *testing.T) {
 	b.strangers()
 	rows := b.sweep("far", 12, scenarioText, nil)
 	for _, row := range rows {
-		if row.Summary == nil || row.Verdict.Code != 0 {
+		if !row.Results || row.Verdict.Code != 0 {
 			t.Errorf("%s: %+v", row.Point.Label, row.Verdict)
 		}
 	}
@@ -301,14 +310,14 @@ func TestDeadlyPointIsSetAside(t *testing.T) {
 			return "the.log", nil
 		}
 	})
-	if m := rows[0].Verdict.Message; rows[0].Summary != nil || rows[0].Verdict.Code != run.Failure ||
+	if m := rows[0].Verdict.Message; rows[0].Results || rows[0].Verdict.Code != run.Failure ||
 		m != "set aside, after 3 times that nobody came back with results; the last: the process died: exit status 9; log: the.log" {
 		t.Errorf("%+v", rows[0].Verdict)
 	}
 	if n := strings.Count(log, "no memory left"); n != 3 {
 		t.Errorf("%d of 3 deaths are in the log: %s", n, log)
 	}
-	if rows := b.sweep("other", 3, scenarioText, nil); rows[2].Summary == nil {
+	if rows := b.sweep("other", 3, scenarioText, nil); !rows[2].Results {
 		t.Errorf("%+v", rows[2].Verdict)
 	}
 }
@@ -325,7 +334,7 @@ func TestUnfitWorkersAreRefused(t *testing.T) {
 		ended <- err
 		b.start(large)
 	})
-	if rows := b.sweep("heavy", 2, scenarioText, func(s *Sweep) { s.Memory = 1 << 30 }); rows[0].Summary == nil || rows[1].Summary == nil {
+	if rows := b.sweep("heavy", 2, scenarioText, func(s *Sweep) { s.Memory = 1 << 30 }); !rows[0].Results || !rows[1].Results {
 		t.Errorf("%+v", rows)
 	}
 	if err := <-ended; !IsRefused(err) || !strings.Contains(err.Error(), other.Program) || !strings.Contains(err.Error(), b.program) {
@@ -393,6 +402,7 @@ func TestForgedMessages(t *testing.T) {
 		{"a link to the folder above", failed, "is a file of this machine", rewritten("input-own.txt", "../results/../../../own.txt")},
 		{"another scenario", failed, "where it was planned", rewritten("20us", "21us")},
 		{"an unknown key", failed, "unknown", rewritten("arrivals:", "execute: x\n  arrivals:")},
+		{"a scenario that is too long", failed, "has 2147483648 bytes; allowed: at most 8388608", func(o *order) { o.Scenario.Size = 1 << 31 }},
 		{"another hash", refused, "not what its hash says", func(o *order) { o.Inputs[0].Hash = o.Scenario.Hash }},
 		{"a file that is not there", refused, "object not found", func(o *order) { o.Inputs[0].Data = nil }},
 		{"another program", refused, "it is of the program 00", func(o *order) { o.Key.Executable = "00" }},
@@ -420,6 +430,28 @@ func TestNoServer(t *testing.T) {
 	w := &Worker{Name: "early", Idle: time.Millisecond, Log: func(string) {}}
 	if n, err := w.Run(context.Background(), address, Access{}); n != 0 || err != nil {
 		t.Errorf("a worker that leaves when there is nothing to do: %d %v", n, err)
+	}
+	// One that hangs up on everybody may have just begun.
+	if l, err = net.Listen("tcp", "127.0.0.1:0"); err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = l.Close() }()
+	go func() {
+		for conn, err := l.Accept(); err == nil; conn, err = l.Accept() {
+			_ = conn.Close()
+		}
+	}()
+	if n, err := w.Run(context.Background(), "nats://"+l.Addr().String(), Access{}); n != 0 || err != nil {
+		t.Errorf("a worker whose server hangs up: %d %v", n, err)
+	}
+	late := &net.OpError{Op: "read", Err: os.ErrDeadlineExceeded}
+	for err, want := range map[error]bool{
+		nats.ErrNoServers: true, nats.ErrTimeout: true, late: true, io.EOF: true,
+		nats.ErrAuthorization: false, nats.ErrSecureConnWanted: false, &net.OpError{Op: "remote error", Err: errors.New("tls: bad certificate")}: false,
+	} {
+		if passes(err) != want {
+			t.Errorf("%v passes: %t", err, !want)
+		}
 	}
 	for _, c := range []struct{ url, want string }{
 		{"nats://host:4222", ""}, {"host:4222", ""}, {"host", ""}, {"tls://host", ""},

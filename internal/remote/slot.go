@@ -71,6 +71,7 @@ func ServeSlot(ctx context.Context, in io.Reader, out io.Writer) error {
 		case <-ctx.Done():
 			return nil
 		case t := <-tasks:
+			sweep.ForgetPeak()
 			a := t.compute(ctx, say)
 			a.Over, a.Peak = true, sweep.PeakMemory()
 			say(a)
@@ -100,6 +101,8 @@ func (t *task) compute(ctx context.Context, say func(*answer)) *answer {
 	a.Seconds = time.Since(began).Seconds() * float64(t.Cores)
 	var write *run.WriteError
 	switch {
+	case ctx.Err() != nil: // elsewhere it has results
+		a.Unable = ctx.Err().Error()
 	case errors.As(err, &write):
 		a.Unable = err.Error()
 	case err != nil:

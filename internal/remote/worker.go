@@ -1,6 +1,7 @@
 package remote
 
 import (
+	"bufio"
 	"context"
 	"encoding/json"
 	"errors"
@@ -16,6 +17,8 @@ import (
 	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nats.go/jetstream"
 	"github.com/nats-io/nuid"
+
+	"github.com/xoff-net/xoff/internal/strict"
 )
 
 // maxGone is to how many workers a point goes that are not heard of again: more than
@@ -246,7 +249,7 @@ func (w *Worker) handle(s *served, m jetstream.Msg, p *slot, folder string) {
 
 	out := w.compute(s, m, &o, p, folder)
 	if s.ctx.Err() != nil {
-		_ = m.Nak() // others may have it at once
+		w.handBack(s, m, &o)
 		return
 	}
 	out.Schema, out.ID, out.Worker = schema, o.ID, w.Name
@@ -272,6 +275,21 @@ func (w *Worker) handle(s *served, m jetstream.Msg, p *slot, folder string) {
 	}
 }
 
+// handBack gives a point back that this worker does not finish: the coordinator sends it
+// anew, so that those who leave do not count as those who were not heard of again.
+func (w *Worker) handBack(s *served, m jetstream.Msg, o *order) {
+	ctx, stop := context.WithTimeout(context.Background(), requestTime)
+	defer stop()
+	data, err := json.Marshal(&outcome{Schema: schema, ID: o.ID, Worker: w.Name, Kind: lost})
+	if err == nil && w.conn.IsConnected() {
+		if _, err = w.js.Publish(ctx, doneSubject(s.id), data); err == nil {
+			_ = m.DoubleAck(ctx)
+			return
+		}
+	}
+	_ = m.Nak() // the sweep is over, or the server knows better
+}
+
 // compute computes a point, unless it is not for this worker.
 func (w *Worker) compute(s *served, m jetstream.Msg, o *order, p *slot, folder string) *outcome {
 	if about, err := m.Metadata(); err == nil && about.NumDelivered > maxGone {
@@ -280,6 +298,8 @@ func (w *Worker) compute(s *served, m jetstream.Msg, o *order, p *slot, folder s
 	switch {
 	case o.Key.Executable != w.Program:
 		return &outcome{Kind: refused, Message: fmt.Sprintf("it is of the program %s, and this xoff is %s", o.Key.Executable, w.Program)}
+	case o.Scenario.Size > strict.MaxFile: // nobody fetches what no decoder reads
+		return &outcome{Kind: failed, Message: fmt.Sprintf("refused: the scenario has %d bytes; allowed: at most %d", o.Scenario.Size, strict.MaxFile)}
 	case w.Memory > 0 && o.Memory > w.Memory:
 		return &outcome{Kind: refused, Message: describe(o.Memory, w.Memory)}
 	}
@@ -324,11 +344,9 @@ func (o *order) lay(ctx context.Context, objects jetstream.ObjectStore, t *task)
 // deliver sends what became of a point, results first.
 func (w *Worker) deliver(s *served, out *outcome, results string) error {
 	if out.Object != "" {
-		info, err := w.put(s, out.Object, results)
-		if err != nil {
+		if err := w.attach(s, out, results); err != nil {
 			return err
 		}
-		out.Size = int64(info.Size)
 	}
 	data, err := json.Marshal(out)
 	if err != nil {
@@ -341,15 +359,34 @@ func (w *Worker) deliver(s *served, out *outcome, results string) error {
 	})
 }
 
+// attach puts results into a message if there is room, else into the object store: that
+// takes ten requests more.
+func (w *Worker) attach(s *served, out *outcome, results string) error {
+	short, err := packShort(results)
+	if !errors.Is(err, errLong) {
+		out.Results = short
+		return err
+	}
+	info, err := w.put(s, out.Object, results)
+	if err == nil {
+		out.Size = int64(info.Size)
+	}
+	return err
+}
+
 // put sends a folder to the object store, again if the server goes away meanwhile.
 func (w *Worker) put(s *served, name, folder string) (info *jetstream.ObjectInfo, err error) {
 	err = persist(s.ctx, w.Log, func(context.Context) error {
 		ctx, stop := context.WithTimeout(s.ctx, longTime)
 		defer stop()
 		r, packed := io.Pipe()
-		go func() { _ = packed.CloseWithError(pack(packed, folder)) }()
+		go func() {
+			// A read is a message.
+			w := bufio.NewWriterSize(packed, pieceSize)
+			_ = packed.CloseWithError(errors.Join(pack(w, folder), w.Flush()))
+		}()
 		var err error
-		info, err = s.objects.Put(ctx, jetstream.ObjectMeta{Name: name}, r)
+		info, err = s.objects.Put(ctx, jetstream.ObjectMeta{Name: name, Opts: &jetstream.ObjectMetaOptions{ChunkSize: pieceSize}}, r)
 		_ = r.Close()
 		return err
 	})

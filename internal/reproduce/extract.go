@@ -5,14 +5,17 @@ import (
 	"math"
 	"slices"
 
-	"github.com/xoff-net/xoff/internal/sweep"
 	"github.com/xoff-net/xoff/metrics"
 )
 
 // extract reads the metrics and counts of an experiment from the results of a run.
-func (e *Experiment) extract(row *sweep.Row, folder string) (map[string]float64, map[string]*Distribution, error) {
+func (e *Experiment) extract(folder string) (map[string]float64, map[string]*Distribution, error) {
+	summary, err := metrics.ReadSummary(folder)
+	if err != nil {
+		return nil, nil, err
+	}
 	numbers := make(map[string]float64)
-	for _, m := range metrics.Measures(row.Summary) {
+	for _, m := range metrics.Measures(summary) {
 		if m.Known {
 			numbers[m.Name] = m.Value
 		}
@@ -26,7 +29,7 @@ func (e *Experiment) extract(row *sweep.Row, folder string) (map[string]float64,
 			}
 			continue
 		}
-		values, times, err := m.read(folder, float64(row.Summary.End))
+		values, times, err := m.read(folder, float64(summary.End))
 		if err != nil {
 			return nil, nil, err
 		}

@@ -345,10 +345,10 @@ func (e *Experiment) collect(w *wanted, row *sweep.Row, folder string) (*PointRe
 	if row.Verdict.Unfinished > 0 { // counted, and judged by the claims
 		p.Code, p.Message = 0, ""
 	}
-	if row.Summary == nil {
+	if !row.Results {
 		return p, nil
 	}
 	var err error
-	p.Values, p.Distributions, err = e.extract(row, folder)
+	p.Values, p.Distributions, err = e.extract(folder)
 	return p, err
 }

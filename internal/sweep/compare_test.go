@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
@@ -111,11 +112,15 @@ func TestCompareMarks(t *testing.T) {
 func TestTableFiles(t *testing.T) {
 	g := tinyGrid(1, 2)
 	g.Axes = append(g.Axes, Axis{"workload[0].flows[0].start", []string{"0s"}}, Axis{"hosts.ack.every", []string{"1", "2"}})
-	rows, err := sweepOnce(t, context.Background(), t.TempDir(), g, &fake{}, 2, "")
+	folder := t.TempDir()
+	rows, err := sweepOnce(t, context.Background(), folder, g, &fake{}, 2, "")
 	if err != nil {
 		t.Fatal(err)
 	}
-	table := NewTable(g, rows)
+	table, err := NewTable(g, rows, &Store{Folder: folder})
+	if err != nil {
+		t.Fatal(err)
+	}
 	var csv, js, pq bytes.Buffer
 	if err := table.WriteCSV(&csv); err != nil {
 		t.Fatal(err)
@@ -129,6 +134,11 @@ func TestTableFiles(t *testing.T) {
 	var doc document
 	if err := json.Unmarshal(js.Bytes(), &doc); err != nil {
 		t.Fatal(err)
+	}
+	// What is written in pieces is what one piece would be.
+	var whole bytes.Buffer
+	if err := encode(&whole, &doc); err != nil || whole.String() != js.String() {
+		t.Errorf("%v: %s", err, js.String())
 	}
 	// Pauses are ten times the seed: mean 15 of 10 and 20.
 	if len(doc.Points) != 8 || len(doc.Groups) != 4 || doc.Groups[3].Metrics["pauses.pauses"].Mean != 15 || doc.Groups[3].Values["hosts.ack.every"] != "2" {
@@ -150,6 +160,45 @@ func TestTableFiles(t *testing.T) {
 	}
 	if len(got) != 8 || got[7].Alpha != "1/4" || got[7].Every != 2 || got[7].Seed != 2 || got[7].Pauses == nil || *got[7].Pauses != 20 || got[7].P99 != nil {
 		t.Errorf("%+v", got[7])
+	}
+}
+
+// Rows have metrics that others do not have: new ones come behind those that are known,
+// and what is not known is left out.
+func TestColumnsOfRowsThatDiffer(t *testing.T) {
+	table := &Table{columns: make(map[string]int), groups: make(map[string]string)}
+	for _, list := range [][]metrics.Measure{
+		{{Name: "a", Value: 1, Known: true}, {Name: "b"}},
+		{{Name: "c", Group: "g", Value: 3, Known: true}, {Name: "b", Value: 2, Known: true}},
+		nil, // without results
+	} {
+		table.values = append(table.values, table.line(list))
+	}
+	if got := strings.Join(table.names, " "); got != "a b c" || table.groups["c"] != "g" {
+		t.Errorf("%s, %v", got, table.groups)
+	}
+	var got []string
+	for row := range table.values {
+		for _, name := range []string{"a", "b", "c", "d"} {
+			if v, ok := table.value(row, name); ok {
+				got = append(got, fmt.Sprint(row, name, v))
+			}
+		}
+	}
+	if s := strings.Join(got, ", "); s != "0a1, 1b2, 1c3" {
+		t.Errorf("%s", s)
+	}
+	var js bytes.Buffer
+	empty := `{
+  "schema": 1,
+  "scenario": "",
+  "axes": [],
+  "points": [],
+  "groups": []
+}
+`
+	if err := (&Table{}).WriteJSON(&js); err != nil || js.String() != empty {
+		t.Errorf("%v: %s", err, js.String())
 	}
 }
 

@@ -14,7 +14,7 @@ workload: [{name: w, generator: flows, class: rdma, flows: [{from: host0, to: ho
 run: {arrivals: 1us, stop: {when: time, at_most: 10us}}
 `
 
-// What a task keeps does not grow with the points that it has prepared, but for the
+// What a sweep keeps does not grow with the points that it has prepared, but for the
 // points themselves, nor with those that it has finished.
 func TestMemoryDoesNotGrowWithPoints(t *testing.T) {
 	const points, first = 100, 20
@@ -25,7 +25,7 @@ func TestMemoryDoesNotGrowWithPoints(t *testing.T) {
 	for i := range points {
 		g.Seeds = append(g.Seeds, uint64(i+1))
 	}
-	r := &Runner{Store: Store{Folder: t.TempDir()}, Workers: 1, Forget: true}
+	r := &Runner{Store: Store{Folder: t.TempDir()}, Workers: 1}
 	r.Simulate(run.Options{Engine: run.Fast, Invariants: run.Off, WindowDivisor: 1})
 	live := make(map[bool]map[int]uint64)
 	live[true], live[false] = make(map[int]uint64), make(map[int]uint64)
@@ -56,5 +56,24 @@ func TestMemoryDoesNotGrowWithPoints(t *testing.T) {
 		if each := (int(at[points]) - int(at[first])) / (points - first); each > most {
 			t.Errorf("preparing %t: %d objects stay of each point; allowed: %d", preparing, each, most)
 		}
+	}
+}
+
+// What a process took before does not count.
+func TestPeakBeginsAnew(t *testing.T) {
+	const much = 512 << 20
+	block := make([]byte, much)
+	for i := 0; i < len(block); i += 4096 {
+		block[i] = 1
+	}
+	runtime.KeepAlive(block)
+	if peak := PeakMemory(); peak == 0 {
+		t.Skip("nobody says here how much memory a process has")
+	} else if peak < much {
+		t.Errorf("%d bytes at the peak, want %d or more", peak, much)
+	}
+	ForgetPeak()
+	if peak := PeakMemory(); peak <= 0 || peak > much/2 {
+		t.Errorf("%d bytes at the peak, after those who had more are gone", peak)
 	}
 }

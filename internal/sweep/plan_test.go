@@ -34,7 +34,7 @@ func planTiny(t *testing.T, tasks int) *Plan {
 func runTask(t *testing.T, p *Plan, index int, folder string, f *fake) {
 	t.Helper()
 	ctx, s := context.Background(), Shard{index, p.Tasks}
-	r := &Runner{Store: Store{Folder: folder}, Workers: 1, Forget: true, Build: buildPoint, Run: f.run}
+	r := &Runner{Store: Store{Folder: folder}, Workers: 1, Build: buildPoint, Run: f.run}
 	points, err := r.ReadyTask(ctx, p, s)
 	if err != nil {
 		t.Fatal(err)
@@ -53,11 +53,6 @@ func runTask(t *testing.T, p *Plan, index int, folder string, f *fake) {
 	}
 	if err := task.End(ctx, rows, err); err != nil {
 		t.Fatal(err)
-	}
-	for _, r := range rows {
-		if r.Summary != nil && r.Summary != &forgotten {
-			t.Errorf("%s: its summary is kept", r.Point.Label)
-		}
 	}
 }
 
@@ -272,7 +267,7 @@ func TestJoinAndCollect(t *testing.T) {
 	if len(missing.Points) != 2 || !slices.Equal(missing.Tasks, []int{1}) {
 		t.Errorf("missing %v", missing)
 	}
-	if rows[0].Summary == nil || rows[2].Verdict.Code != run.Failure || rows[2].Verdict.Message != "invalid argument" {
+	if !rows[0].Results || rows[2].Verdict.Code != run.Failure || rows[2].Verdict.Message != "invalid argument" {
 		t.Errorf("%+v, %+v", rows[0], rows[2])
 	}
 	runTask(t, p, 1, filepath.Join(dir, "b"), f)
@@ -296,6 +291,13 @@ func TestStatus(t *testing.T) {
 	if _, err := ReadStatus(folder, time.Now()); err == nil || !strings.Contains(err.Error(), "holds no sweep") {
 		t.Errorf("got %v", err)
 	}
+	// A sweep without tasks has points only.
+	if err := (&Store{Folder: folder}).json(manifestFile, &p.Sweep); err != nil {
+		t.Fatal(err)
+	}
+	if s, err := ReadStatus(folder, time.Now()); err != nil || s.Points != 4 || s.Done != 0 || len(s.Tasks) != 0 || s.Left != nil {
+		t.Errorf("%+v, %v", s, err)
+	}
 	runTask(t, p, 0, folder, f)
 	now := time.Now()
 	s, err := ReadStatus(folder, now)
@@ -308,8 +310,8 @@ func TestStatus(t *testing.T) {
 	if s.Failed[0].Message != "invalid argument" || s.Failed[1].Message != "dropped" || s.Failed[1].Point != "switch.policy.alpha=1/8, seed=5" {
 		t.Errorf("%+v", s.Failed)
 	}
-	// Task 1 did a quarter of its two points in 10 s: 0.05 a second. Three are open, so
-	// that 60 s are left.
+	// Task 1 did a quarter of its two points in 10 s: 0.05 a second. Two are open, without
+	// the one that failed, so that 40 s are left.
 	store := Store{Folder: folder, shared: true}
 	points, err := p.Points(&Shard{1, 2})
 	if err != nil {
@@ -323,8 +325,12 @@ func TestStatus(t *testing.T) {
 	if err := task.write(now.UTC()); err != nil {
 		t.Fatal(err)
 	}
-	if s, err = ReadStatus(folder, now.Add(time.Minute)); err != nil || s.Tasks[1].State != Running || s.Left == nil || *s.Left < 59.9 || *s.Left > 60.1 {
+	if s, err = ReadStatus(folder, now.Add(time.Minute)); err != nil || s.Tasks[1].State != Running || s.Left == nil || *s.Left < 39.9 || *s.Left > 40.1 {
 		t.Errorf("%+v, %v", s, err)
+	}
+	// A record that is none of this plan's tells nothing.
+	if err := os.WriteFile(filepath.Join(folder, tasksFolder, taskPrefix+"x.json"), []byte(`{"task": -1, "of": 2, "state": "running"}`), 0o644); err != nil {
+		t.Fatal(err)
 	}
 	if s, err = ReadStatus(folder, now.Add(3*time.Minute)); err != nil || s.Tasks[1].State != Silent || s.Left != nil {
 		t.Errorf("%+v, %v", s, err)

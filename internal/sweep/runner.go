@@ -32,7 +32,6 @@ type Runner struct {
 	Store   Store
 	Workers int
 	Timed   bool // keep how long points took; folders of the same points then differ
-	Forget  bool // rows have empty summaries: nobody makes a table of them, and many take memory
 	// Build makes a point ready to run; its errors are mistakes in the input.
 	Build func(*scenario.Config) (*build.Built, error)
 	// Run simulates a point and writes its results. An error other than a
@@ -276,15 +275,9 @@ func (s *schedule) run(ctx context.Context, p *Point, workers int, stop context.
 
 // keep stores the row of a point that is done.
 func (s *schedule) keep(row Row) {
-	if s.r.Forget && row.Summary != nil {
-		row.Summary = &forgotten
-	}
 	s.rows[row.Point.Index] = row
 	s.state.Done++
 }
-
-// forgotten stands for summaries that nobody wants.
-var forgotten metrics.Summary
 
 // tell reports progress; the caller holds the lock, or is alone.
 func (s *schedule) tell() {

@@ -169,7 +169,7 @@ func TestResume(t *testing.T) {
 			t.Fatal(err)
 		}
 		for i, r := range rows {
-			if r.Point.Index != i || r.Summary == nil || r.Summary.Seed != r.Point.Seed {
+			if r.Point.Index != i || !r.Results {
 				t.Errorf("row %d: %+v", i, r)
 			}
 		}
@@ -233,18 +233,22 @@ func TestFailingPointsDoNotStopOthers(t *testing.T) {
 		fail:    map[string]error{"switch.policy.alpha=1/8, seed=2": errors.New("no way")},
 		verdict: map[string]run.Verdict{"switch.policy.alpha=1/4, seed=1": {Code: 3, Message: "dropped"}},
 	}
-	rows, err := sweepOnce(t, context.Background(), t.TempDir(), tinyGrid(1, 2), f, 2, "")
+	folder := t.TempDir()
+	rows, err := sweepOnce(t, context.Background(), folder, tinyGrid(1, 2), f, 2, "")
 	if err != nil {
 		t.Fatal(err)
 	}
 	var got []string
 	for _, r := range rows {
-		got = append(got, fmt.Sprint(r.Summary != nil, r.Verdict.Code, r.Verdict.Message))
+		got = append(got, fmt.Sprint(r.Results, r.Verdict.Code, r.Verdict.Message))
 	}
 	if s, want := strings.Join(got, " "), "true 0 false 1no way true 3dropped true 0"; s != want {
 		t.Errorf("got %s, want %s", s, want)
 	}
-	table := NewTable(tinyGrid(1, 2), rows)
+	table, err := NewTable(tinyGrid(1, 2), rows, &Store{Folder: folder})
+	if err != nil {
+		t.Fatal(err)
+	}
 	if table.Code() != 3 {
 		t.Errorf("exit code %d", table.Code())
 	}
@@ -258,7 +262,7 @@ func TestFullDeviceStopsTheSweep(t *testing.T) {
 	f := &fake{fail: map[string]error{"switch.policy.alpha=1/8, seed=2": full}}
 	folder := t.TempDir()
 	rows, err := sweepOnce(t, context.Background(), folder, tinyGrid(1, 2, 3, 4), f, 1, "")
-	if !errors.Is(err, full) || len(f.ran) != 2 || rows[0].Summary == nil || rows[2].Summary != nil {
+	if !errors.Is(err, full) || len(f.ran) != 2 || !rows[0].Results || rows[2].Results {
 		t.Errorf("error %v after %q", err, f.ran)
 	}
 	again := &fake{}

@@ -26,6 +26,7 @@ const (
 	slurmIndex = "SLURM_ARRAY_TASK_ID"
 	slurmCount = "SLURM_ARRAY_TASK_COUNT"
 	slurmLeast = "SLURM_ARRAY_TASK_MIN"
+	slurmMost  = "SLURM_ARRAY_TASK_MAX"
 	slurmStep  = "SLURM_ARRAY_TASK_STEP"
 	kubeIndex  = "JOB_COMPLETION_INDEX"
 )
@@ -77,8 +78,8 @@ func taskIndex(getenv func(string) string) (name, value string) {
 // be a whole one: of a part that is submitted again the size is another.
 func arraySize(getenv func(string) string) (int, error) {
 	n, err := strconv.Atoi(getenv(slurmCount))
-	step := getenv(slurmStep)
-	if err != nil || n < 1 || getenv(slurmLeast) != "0" || step != "" && step != "1" {
+	step, most := getenv(slurmStep), getenv(slurmMost)
+	if err != nil || n < 1 || getenv(slurmLeast) != "0" || step != "" && step != "1" || most != "" && most != strconv.Itoa(n-1) {
 		return 0, fmt.Errorf("%s: nobody says how many tasks there are; allowed: %s/N, --plan FILE, or an array of Slurm from 0 on", taskWord, taskWord)
 	}
 	return n, nil

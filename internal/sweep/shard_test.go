@@ -39,6 +39,7 @@ func TestParseShard(t *testing.T) {
 		{"task", 0, again, "nobody says how many tasks there are; allowed: task/N, --plan FILE"},
 		{"task", 4, []string{"JOB_COMPLETION_INDEX=2"}, "2/4"},
 		{"task", 0, []string{"JOB_COMPLETION_INDEX=2"}, "nobody says how many"},
+		{"task", 0, []string{"SLURM_ARRAY_TASK_ID=1", "SLURM_ARRAY_TASK_COUNT=3", "SLURM_ARRAY_TASK_MIN=0", "SLURM_ARRAY_TASK_MAX=5", "SLURM_ARRAY_TASK_STEP=1"}, "nobody says how many"},
 		{"task", 0, []string{"SLURM_ARRAY_TASK_ID=4", "SLURM_ARRAY_TASK_COUNT=3", "SLURM_ARRAY_TASK_MIN=0", "SLURM_ARRAY_TASK_STEP=2"}, "nobody says how many"},
 		{"task", 3, slurm, "SLURM_ARRAY_TASK_ID=3 is no task of 3; allowed: 0 to 2"},
 		{"task", 3, nil, "this is no task of an array; allowed: SLURM_ARRAY_TASK_ID or JOB_COMPLETION_INDEX"},

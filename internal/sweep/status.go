@@ -54,31 +54,45 @@ func ReadStatus(folder string, now time.Time) (*Status, error) {
 		return nil, err
 	}
 	s := &Status{Folder: folder, Failed: []FailedPoint{}, Tasks: []TaskState{}}
-	if plan == nil {
-		if plan, err = unplanned(folder); err != nil {
-			return nil, err
-		}
-	}
-	if plan == nil {
-		if len(records) == 0 {
-			return nil, fmt.Errorf("%s holds no sweep; allowed: the folder of `xoff sweep` or of tasks with --shard", folder)
-		}
+	switch {
+	case plan != nil:
+		s.count(plan, records, now)
+		return s, nil
+	case len(records) > 0:
 		return s, s.countOnly(folder, records, now)
 	}
+	if plan, err = unplanned(folder); err != nil {
+		return nil, err
+	}
+	s.count(plan, nil, now)
+	s.Tasks = []TaskState{} // it has none
+	return s, nil
+}
+
+// count looks for the points of a plan, and says how far its tasks are.
+func (s *Status) count(plan *Plan, records []TaskRecord, now time.Time) {
 	s.Scenario, s.Points = plan.Sweep.Scenario, len(plan.Sweep.Points)
 	s.Tasks = make([]TaskState, plan.Tasks)
 	for i := range s.Tasks {
 		s.Tasks[i] = TaskState{Task: i, State: Waiting}
 	}
+	given := make(map[string]bool) // up: there will be no results
+	for _, r := range records {
+		for _, f := range r.Failed {
+			given[f.Folder] = true
+		}
+	}
 	left := 0.0
-	store := Store{Folder: folder}
+	store := Store{Folder: s.Folder}
 	for i, m := range plan.Sweep.Points {
 		task := &s.Tasks[plan.Work[i].Task]
 		task.Points++
 		var r pointRecord
 		key := Key{Scenario: m.Scenario, Executable: plan.Sweep.Executable, Options: plan.Sweep.Options}
 		if store.record(m.Folder, &r) != nil || r.Key != key {
-			left += plan.Work[i].Cost
+			if !given[m.Folder] {
+				left += plan.Work[i].Cost
+			}
 			continue
 		}
 		task.Done++
@@ -90,7 +104,7 @@ func ReadStatus(folder string, now time.Time) (*Status, error) {
 	s.describe(records, plan.Tasks, now)
 	pace := 0.0
 	for _, r := range records {
-		if r.Of == plan.Tasks && r.Task < plan.Tasks && s.Tasks[r.Task].State == Running {
+		if r.Of == plan.Tasks && s.Tasks[r.Task].State == Running {
 			pace += r.Share * r.Work / max(r.Seconds(), 1)
 		}
 	}
@@ -98,16 +112,14 @@ func ReadStatus(folder string, now time.Time) (*Status, error) {
 		seconds := left / pace
 		s.Left = &seconds
 	}
-	return s, nil
 }
 
-// unplanned makes a plan of one task of a sweep that has none; nil when there is no
-// sweep.
+// unplanned makes a plan of one task of a sweep that has none.
 func unplanned(folder string) (*Plan, error) {
 	p := &Plan{Tasks: 1}
 	path := filepath.Join(folder, manifestFile)
 	if _, err := os.Stat(path); err != nil {
-		return nil, nil
+		return nil, fmt.Errorf("%s holds no sweep; allowed: the folder of `xoff sweep` or of tasks with --shard", folder)
 	}
 	if err := readJSON(path, &p.Sweep); err != nil {
 		return nil, err
@@ -142,7 +154,7 @@ func (s *Status) countOnly(folder string, records []TaskRecord, now time.Time) e
 		s.Tasks[i] = TaskState{Task: i, State: Waiting}
 	}
 	for _, r := range records {
-		if r.Of == tasks && r.Task < tasks {
+		if r.Of == tasks {
 			s.Tasks[r.Task].Points, s.Tasks[r.Task].Done = r.Points, r.Done
 			s.Points += r.Points
 			known++
@@ -158,7 +170,7 @@ func (s *Status) countOnly(folder string, records []TaskRecord, now time.Time) e
 // describe adds what the tasks say of themselves.
 func (s *Status) describe(records []TaskRecord, tasks int, now time.Time) {
 	for _, r := range records {
-		if r.Of != tasks || r.Task < 0 || r.Task >= tasks {
+		if r.Of != tasks {
 			continue
 		}
 		t := &s.Tasks[r.Task]

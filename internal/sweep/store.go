@@ -66,10 +66,11 @@ type pointRecord struct {
 	Seconds float64     `json:"core_seconds,omitempty"` // see Runner.Timed
 }
 
-// Row is the result of a point.
+// Row is what became of a point. Its numbers stay in its folder: those of many points
+// take memory.
 type Row struct {
 	Point   *Point
-	Summary *metrics.Summary // nil when there are no results
+	Results bool // there are some
 	Verdict run.Verdict
 	Seconds float64 // that one core took, 0 when nobody knows; see Runner.Timed
 }
@@ -288,7 +289,7 @@ func (s *Store) load(p *Point) (Row, bool) {
 		return Row{}, false
 	}
 	verdict := record.Verdict.Expecting(run.Judge(p.expect, summary))
-	return Row{Point: p, Summary: summary, Verdict: verdict, Seconds: record.Seconds}, true
+	return Row{Point: p, Results: true, Verdict: verdict, Seconds: record.Seconds}, true
 }
 
 // record reads what is known of the results in a folder of a point.

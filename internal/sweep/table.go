@@ -4,15 +4,16 @@ import (
 	"encoding/csv"
 	"errors"
 	"fmt"
-	"github.com/xoff-net/xoff/metrics"
-	"github.com/xoff-net/xoff/run"
 	"io"
+	"math"
 	"reflect"
 	"slices"
 	"strconv"
 	"strings"
 
 	"github.com/parquet-go/parquet-go"
+
+	"github.com/xoff-net/xoff/metrics"
 )
 
 // Table is the outcome of a sweep: one row per point. It has the same bytes
@@ -22,30 +23,58 @@ type Table struct {
 	Axes     []Axis
 	Rows     []Row
 
-	names  []string             // of every metric
-	values []map[string]float64 // by row; without what is not known
+	store   *Store
+	names   []string          // of every metric
+	columns map[string]int    // of names
+	groups  map[string]string // of metrics, see metrics.Measure
+	values  [][]float64       // by row and column; NaN, or too short, where nothing is known
 }
 
-// NewTable collects the rows of a sweep.
-func NewTable(g *Grid, rows []Row) *Table {
-	t := &Table{Axes: g.Axes, Rows: rows}
-	var lists [][]string
-	for _, r := range rows {
-		t.Scenario = r.Point.Config.Name
-		known := make(map[string]float64)
-		if r.Summary != nil {
-			list := metrics.Measures(r.Summary)
-			lists = append(lists, metrics.MeasureNames(list))
-			for _, m := range list {
-				if m.Known {
-					known[m.Name] = m.Value
-				}
+// NewTable collects the rows of a sweep, whose numbers are in the store.
+func NewTable(g *Grid, rows []Row, store *Store) (*Table, error) {
+	t := &Table{Axes: g.Axes, Rows: rows, store: store, columns: make(map[string]int), groups: make(map[string]string)}
+	for i := range rows {
+		t.Scenario = rows[i].Point.Config.Name
+		var values []float64
+		if rows[i].Results {
+			summary, err := metrics.ReadSummary(store.Path(rows[i].Point))
+			if err != nil {
+				return nil, err
 			}
+			values = t.line(metrics.Measures(summary))
 		}
-		t.values = append(t.values, known)
+		t.values = append(t.values, values)
 	}
-	t.names = union(lists)
-	return t
+	return t, nil
+}
+
+// line puts measures into columns. Those that no earlier row had are new ones, behind
+// the others.
+func (t *Table) line(list []metrics.Measure) []float64 {
+	for _, m := range list {
+		if _, ok := t.columns[m.Name]; !ok {
+			t.columns[m.Name] = len(t.names)
+			t.names = append(t.names, m.Name)
+			t.groups[m.Name] = m.Group
+		}
+	}
+	values := slices.Repeat([]float64{math.NaN()}, len(t.names))
+	for _, m := range list {
+		if m.Known {
+			values[t.columns[m.Name]] = m.Value
+		}
+	}
+	return values
+}
+
+// value is that of a metric in a row, if it is known.
+func (t *Table) value(row int, metric string) (float64, bool) {
+	column, ok := t.columns[metric]
+	if !ok || column >= len(t.values[row]) {
+		return 0, false
+	}
+	v := t.values[row][column]
+	return v, !math.IsNaN(v)
 }
 
 // Code is the worst exit code of the points.
@@ -84,7 +113,7 @@ func (t *Table) Groups() []Group {
 func (t *Table) over(g *Group, metric string) seeded {
 	var s seeded
 	for _, i := range g.Rows {
-		if v, ok := t.values[i][metric]; ok {
+		if v, ok := t.value(i, metric); ok {
 			s.seeds = append(s.seeds, t.Rows[i].Point.Seed)
 			s.values = append(s.values, v)
 		}
@@ -181,59 +210,9 @@ func (t *Table) trouble(g *Group) string {
 	return strings.Join(list, "")
 }
 
-// document is sweep.json.
-type document struct {
-	Schema   int             `json:"schema"`
-	Scenario string          `json:"scenario"`
-	Axes     []Axis          `json:"axes"`
-	Points   []documentPoint `json:"points"`
-	Groups   []documentGroup `json:"groups"` // over seeds
-}
-
-type documentPoint struct {
-	Values  map[string]string  `json:"values"`
-	Seed    uint64             `json:"seed"`
-	Folder  string             `json:"folder"`
-	Verdict run.Verdict        `json:"verdict"`
-	Metrics map[string]float64 `json:"metrics"`
-}
-
-type documentGroup struct {
-	Values  map[string]string `json:"values"`
-	Metrics map[string]Sample `json:"metrics"`
-}
-
-func (t *Table) named(values []string) map[string]string {
-	m := make(map[string]string)
-	for i, v := range values {
-		m[t.Axes[i].Key] = v
-	}
-	return m
-}
-
-// WriteJSON writes every point with every metric, and every combination of
-// values with the statistics over its seeds.
-func (t *Table) WriteJSON(w io.Writer) error {
-	d := document{Schema: SchemaVersion, Scenario: t.Scenario, Axes: append([]Axis{}, t.Axes...), Points: []documentPoint{},
-		Groups: []documentGroup{}}
-	for i, r := range t.Rows {
-		d.Points = append(d.Points, documentPoint{t.named(r.Point.Values), r.Point.Seed, t.folder(&r), r.Verdict, t.values[i]})
-	}
-	for _, g := range t.Groups() {
-		dg := documentGroup{t.named(g.Values), make(map[string]Sample)}
-		for _, m := range t.names {
-			if s, ok := sampleOf(t.over(&g, m).values); ok {
-				dg.Metrics[m] = s
-			}
-		}
-		d.Groups = append(d.Groups, dg)
-	}
-	return encode(w, &d)
-}
-
 // folder is that of a point's results, empty when there are none.
 func (t *Table) folder(r *Row) string {
-	if r.Summary == nil {
+	if !r.Results {
 		return ""
 	}
 	return pointsFolder + "/" + r.Point.Folder
@@ -255,7 +234,7 @@ func (t *Table) WriteCSV(w io.Writer) error {
 		line = append(line, strconv.FormatUint(r.Point.Seed, 10), t.folder(&r), strconv.Itoa(r.Verdict.Code), r.Verdict.Message)
 		for _, m := range t.names {
 			text := ""
-			if v, ok := t.values[i][m]; ok {
+			if v, ok := t.value(i, m); ok {
 				text = strconv.FormatFloat(v, 'f', -1, 64)
 			}
 			line = append(line, text)
@@ -316,7 +295,7 @@ func (t *Table) WriteParquet(w io.Writer) error {
 		row.Field(n + 2).SetInt(int64(r.Verdict.Code))
 		row.Field(n + 3).SetString(r.Verdict.Message)
 		for j, m := range t.names {
-			if v, ok := t.values[i][m]; ok {
+			if v, ok := t.value(i, m); ok {
 				row.Field(n + 4 + j).Set(reflect.ValueOf(&v))
 			}
 		}
@@ -345,12 +324,13 @@ func (s *Store) Save(t *Table) error {
 // its mean, interval and extremes, those of parts of the flows below their headings.
 func (t *Table) Statistics() *Sheet {
 	all := Group{}
-	whole := newVariant("", "")
 	for i := range t.Rows {
 		all.Rows = append(all.Rows, i)
-		if s := t.Rows[i].Summary; s != nil {
-			whole.add(s)
-		}
+	}
+	whole := newVariant("", "")
+	whole.groups = t.groups
+	for _, m := range t.names {
+		whole.values[m] = t.over(&all, m)
 	}
 	head := []string{"metric", fmt.Sprintf("mean of %d seeds ± 95 %% interval", len(t.Rows)), "min", "max"}
 	sheet := &Sheet{Head: head, Keys: 1}

@@ -6,6 +6,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"runtime/debug"
 	"strconv"
 	"strings"
 	"time"
@@ -123,7 +124,7 @@ func (t *Task) End(ctx context.Context, rows []Row, err error) error {
 		t.State = Stopped
 	}
 	for _, r := range rows {
-		if r.Point != nil && r.Summary == nil {
+		if r.Point != nil && !r.Results {
 			t.Failed = append(t.Failed, FailedPoint{r.Point.Label, r.Point.Folder, r.Verdict.Code, r.Verdict.Message})
 		}
 	}
@@ -150,6 +151,18 @@ func PeakMemory() int64 {
 	return 0
 }
 
+// muchMemory is from which peak on memory is given back before the next point.
+const muchMemory = 256 << 20
+
+// ForgetPeak has PeakMemory begin anew, where that is possible: what a point of another
+// sweep took is not what the next one takes.
+func ForgetPeak() {
+	if PeakMemory() > muchMemory {
+		debug.FreeOSMemory()
+	}
+	_ = os.WriteFile("/proc/self/clear_refs", []byte("5"), 0) // see proc(5); elsewhere it is not there
+}
+
 // ReadTasks reads what the tasks of a folder tell.
 func ReadTasks(folder string) ([]TaskRecord, error) {
 	entries, err := os.ReadDir(filepath.Join(folder, tasksFolder))
@@ -164,6 +177,9 @@ func ReadTasks(folder string) ([]TaskRecord, error) {
 		var t TaskRecord
 		if err := readJSON(filepath.Join(folder, tasksFolder, e.Name()), &t); err != nil {
 			return nil, err
+		}
+		if t.Of < 1 || t.Of > maxPoints || t.Task < 0 || t.Task >= t.Of {
+			continue // nothing that a task wrote
 		}
 		list = append(list, t)
 	}

@@ -20,7 +20,7 @@ func (t *Table) Variants(folder string) ([]*Variant, error) {
 		v.varied(t.Axes, g.Values)
 		v.Name = v.Label
 		for _, i := range g.Rows {
-			if r := &t.Rows[i]; r.Summary != nil {
+			if r := &t.Rows[i]; r.Results {
 				if v.keys == nil {
 					resolved, err := r.Point.Config.Marshal()
 					if err != nil {
@@ -30,7 +30,11 @@ func (t *Table) Variants(folder string) ([]*Variant, error) {
 						return nil, err
 					}
 				}
-				v.add(r.Summary)
+				summary, err := metrics.ReadSummary(t.store.Path(r.Point))
+				if err != nil {
+					return nil, err
+				}
+				v.add(summary)
 			}
 		}
 		v.Trouble = t.trouble(&g)
