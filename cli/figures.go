@@ -18,7 +18,7 @@ import (
 type figureFiles struct{ formats []string }
 
 // drawings are how a figure is written, by the ending of its file.
-var drawings = map[string]func(*plot.Figure, io.Writer) error{"svg": (*plot.Figure).SVG, "png": (*plot.Figure).PNG}
+var drawings = map[string]func(plot.Drawing, io.Writer) error{"svg": plot.Drawing.SVG, "png": plot.Drawing.PNG}
 
 func (f *figureFiles) register(cmd *cobra.Command) {
 	cmd.Flags().StringSliceVar(&f.formats, "figures", nil, "write every figure into a file of its own, too: svg, png or svg,png")

@@ -19,13 +19,27 @@ import (
 
 var pictures = []struct {
 	file string
-	draw func(*studio) (*plot.Figure, error)
+	draw func(*studio) (plot.Drawing, error)
 }{
-	{"demo.svg", demo},
-	{"hybrid/issues.svg", issues},
-	{"hybrid/burst.svg", burst},
-	{"interdc/drain.svg", drain},
-	{"deadlock/steps.svg", steps},
+	{"demo.svg", coloured(demo)},
+	{"hybrid/issues.svg", coloured(issues)},
+	{"hybrid/burst.svg", coloured(burst)},
+	{"interdc/drain.svg", coloured(drain)},
+	{"deadlock/steps.svg", coloured(steps)},
+	{"see/topology.svg", stormFigure("topology")},
+	{"see/timeline.svg", stormFigure("timeline")},
+}
+
+// coloured draws a figure in which a scheme has its colour.
+func coloured(draw func(*studio) (*plot.Figure, error)) func(*studio) (plot.Drawing, error) {
+	return func(s *studio) (plot.Drawing, error) {
+		f, err := draw(s)
+		if err != nil {
+			return nil, err
+		}
+		f.Colours = colours.Of
+		return f, nil
+	}
 }
 
 func main() {
@@ -50,7 +64,6 @@ func drawAll(to string) error {
 		if err != nil {
 			return fmt.Errorf("%s: %w", p.file, err)
 		}
-		f.Colours = colours.Of
 		if err := write(filepath.Join(to, p.file), f); err != nil {
 			return err
 		}
@@ -58,7 +71,7 @@ func drawAll(to string) error {
 	return nil
 }
 
-func write(path string, f *plot.Figure) error {
+func write(path string, f plot.Drawing) error {
 	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
 		return err
 	}

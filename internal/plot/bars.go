@@ -16,6 +16,7 @@ func (p *plan) bars(s *scene, l *looks) bool {
 		d := &p.Series[i]
 		k := l.byName[d.Name]
 		var errors [][]point
+		s.series(d)
 		for c := range p.Categories {
 			middleOf := b.x0 + float64(slot*(float64(c)+0.5)) + float64(width*(float64(i)-float64(n-1)/2))
 			if c >= len(d.Y) || !finite(d.Y[c]) {
@@ -33,6 +34,7 @@ func (p *plan) bars(s *scene, l *looks) bool {
 		if len(errors) > 0 {
 			s.add(shape{paths: errors, stroke: inkText, width: 120})
 		}
+		s.tag("</g>")
 	}
 	s.line(inkAxis, 1, at(b.x0, zero), at(b.x1, zero))
 	return any

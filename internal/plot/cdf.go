@@ -11,7 +11,9 @@ func (p *plan) cdf(s *scene, l *looks) bool {
 	for i := range p.Series {
 		d := &p.Series[i]
 		if d.Y != nil && d.Low != nil && d.High != nil {
+			s.series(d)
 			p.band(s, d, l.byName[d.Name], true)
+			s.tag("</g>")
 		}
 	}
 	for i := range p.Series {
@@ -25,7 +27,9 @@ func (p *plan) cdf(s *scene, l *looks) bool {
 		for j := range runs {
 			runs[j] = stairs(runs[j], p.box)
 		}
+		s.series(d)
 		p.stroke(s, runs, l.byName[d.Name], lineWidth)
+		s.tag("</g>")
 	}
 	return any
 }

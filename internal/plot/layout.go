@@ -18,6 +18,21 @@ var (
 	plotHeights = []float64{270, 220, 190}
 )
 
+// medium is what a figure is laid out for.
+type medium uint8
+
+const (
+	wide   medium = iota // a file
+	inline               // a page
+	narrow               // a page on a narrow screen
+)
+
+// narrowScreen is the width of a figure there, and pageWidth that of a wide one elsewhere.
+const (
+	narrowScreen = 362.0
+	pageWidth    = 1090.0
+)
+
 // plan is a panel with its place.
 type plan struct {
 	*Panel
@@ -31,15 +46,9 @@ type plan struct {
 }
 
 // scene lays a figure out.
-func (f *Figure) scene() *scene {
-	columns := f.Columns
-	if columns < 1 {
-		columns = min(len(f.Panels), 3)
-	}
-	columns = max(min(columns, len(f.Panels)), 1)
-	kind := min(columns, len(panelWidths)) - 1
-	width := panelWidths[kind]
-	s := &scene{title: f.Title}
+func (f *Figure) scene(m medium) *scene {
+	columns, width, height := f.sizes(m)
+	s := &scene{title: f.Title, inline: m != wide}
 	s.width = 2*margin + float64(columns)*width + float64(columns-1)*gap
 	looks := newLooks(f)
 
@@ -47,7 +56,7 @@ func (f *Figure) scene() *scene {
 	lefts := make([]float64, columns)
 	for i := range f.Panels {
 		p := &plan{Panel: &f.Panels[i], width: width}
-		p.y = newAxis(p.yAxis(), p.yDemand(plotHeights[kind]))
+		p.y = p.vertical(height)
 		plans[i] = p
 		lefts[i%columns] = max(lefts[i%columns], p.leftRoom())
 	}
@@ -58,10 +67,15 @@ func (f *Figure) scene() *scene {
 		s.write(line, margin, y, styleTitle, start)
 		y += 4
 	}
-	y = f.legend(s, looks, y)
+	if !f.Wide {
+		y = f.legend(s, looks, y)
+	}
 	for i := 0; i < len(plans); i += columns {
 		row := plans[i:min(i+columns, len(plans))]
-		y = s.row(row, lefts, plotHeights[kind], y)
+		if f.Wide {
+			looks, y = f.apart(s, row[0], y)
+		}
+		y = s.row(row, lefts, height, y)
 		for _, p := range row {
 			p.draw(s, looks)
 		}
@@ -71,6 +85,37 @@ func (f *Figure) scene() *scene {
 	}
 	s.height = y + margin - 4
 	return s
+}
+
+// sizes are how many panels stand side by side, and those of each.
+func (f *Figure) sizes(m medium) (columns int, width, height float64) {
+	columns = f.Columns
+	if columns < 1 {
+		columns = min(len(f.Panels), 3)
+	}
+	columns = max(min(columns, len(f.Panels)), 1)
+	low := plotHeights[len(plotHeights)-1]
+	switch {
+	case m == narrow:
+		return 1, narrowScreen - 2*margin, low
+	case f.Wide:
+		return 1, pageWidth - 2*margin, low
+	}
+	kind := min(columns, len(panelWidths)) - 1
+	return columns, panelWidths[kind], plotHeights[kind]
+}
+
+// apart writes the title and the legend of one panel, and returns where they end.
+func (f *Figure) apart(s *scene, p *plan, y float64) (*looks, float64) {
+	one := &Figure{Panels: []Panel{*p.Panel}, Colours: f.Colours}
+	for _, line := range wrap(p.Title, stylePanel, p.width*0.92) { // bold texts differ most between fonts
+		y += 18
+		s.write(line, margin, y, stylePanel, start)
+	}
+	one.Panels[0].Title = ""
+	p.Panel = &one.Panels[0]
+	l := newLooks(one)
+	return l, one.legend(s, l, y)
 }
 
 // row places the panels of a row and returns where it ends.
@@ -85,7 +130,7 @@ func (s *scene) row(row []*plan, lefts []float64, height, y float64) float64 {
 	y += 12 + float64(titles)*19
 	bottom := y
 	for _, p := range row {
-		p.box.y0, p.box.y1 = y, y+height
+		p.box.y0, p.box.y1 = y, y+p.height(height)
 		p.place()
 		bottom = max(bottom, p.box.y1+p.below())
 	}
@@ -95,6 +140,11 @@ func (s *scene) row(row []*plan, lefts []float64, height, y float64) float64 {
 // leftRoom is what stands left of the data: a label and numbers.
 func (p *plan) leftRoom() float64 {
 	room := 0.0
+	if p.Kind == Spans {
+		for _, c := range p.Categories {
+			room = max(room, styleTick.widthOf(c))
+		}
+	}
 	for _, t := range p.y.ticks {
 		room = max(room, styleTick.widthOf(t.label))
 	}
@@ -200,15 +250,17 @@ func (f *Figure) legend(s *scene, l *looks, y float64) float64 {
 	y += 20
 	for _, e := range entries {
 		sample := 30.0
-		if e.kind == Bars {
+		if e.kind == Bars || e.kind == Spans {
 			sample = 22
 		}
 		width := sample + 6 + styleLegend.widthOf(e.series.Name)*slack
 		if x > margin && x+width > s.width-margin {
 			x, y = margin, y+19
 		}
+		s.entry(e.series.Name)
 		e.series.sample(s, e.kind, l.byName[e.series.Name], x, y-4, sample)
 		s.write(e.series.Name, x+sample+6, y, styleLegend, start)
+		s.tag("</g>")
 		x += width + space
 	}
 	return y + 4
@@ -232,4 +284,20 @@ func wrap(text string, t textStyle, width float64) []string {
 		lines = append(lines, now)
 	}
 	return lines
+}
+
+// vertical finds the y axis; rows of spans have none.
+func (p *plan) vertical(height float64) axis {
+	if p.Kind == Spans {
+		return axis{lo: 0, hi: float64(max(len(p.Categories), 1))}
+	}
+	return newAxis(p.yAxis(), p.yDemand(height))
+}
+
+// height is that of the data.
+func (p *plan) height(usual float64) float64 {
+	if p.Kind == Spans {
+		return rowHeight * float64(max(len(p.Categories), 1))
+	}
+	return usual
 }

@@ -30,10 +30,13 @@ func (p *plan) lines(s *scene, l *looks) bool {
 	}
 	for _, d := range list {
 		if d.s.Low != nil && d.s.High != nil && len(d.s.Y) > maxMarked {
+			s.series(d.s)
 			p.band(s, d.s, d.look, false)
+			s.tag("</g>")
 		}
 	}
 	for _, d := range list {
+		s.series(d.s)
 		if d.s.Low != nil && d.s.High != nil && len(d.s.Y) <= maxMarked {
 			p.errorBars(s, d.s, d.look)
 		}
@@ -43,6 +46,7 @@ func (p *plan) lines(s *scene, l *looks) bool {
 		if d.s.marked() || lonely(d.runs) {
 			p.markers(s, d.pts, d.look)
 		}
+		s.tag("</g>")
 	}
 	return any
 }
@@ -100,7 +104,7 @@ func (p *plan) stroke(s *scene, runs [][]vec, k look, width float64) {
 		}
 	}
 	if len(paths) > 0 {
-		s.add(shape{paths: paths, stroke: k.ink, width: units(width), dash: k.dash})
+		s.add(shape{paths: paths, stroke: k.ink, width: units(width), dash: k.dash, class: s.only("ln")})
 	}
 }
 
@@ -193,7 +197,7 @@ func (p *plan) errorBars(s *scene, d *Series, k look) {
 		}
 	}
 	if len(paths) > 0 {
-		s.add(shape{paths: paths, stroke: k.ink, width: 130})
+		s.add(shape{paths: paths, stroke: k.ink, width: 130, class: s.only("eb")})
 	}
 }
 
@@ -216,7 +220,7 @@ func (p *plan) markers(s *scene, pts []vec, k look) {
 	for _, v := range pts {
 		paths = append(paths, outline.at(v))
 	}
-	s.add(shape{paths: paths, closed: true, fill: k.ink, stroke: inkPaper, width: 80})
+	s.add(shape{paths: paths, closed: true, fill: k.ink, stroke: inkPaper, width: 80, class: s.only("mk")})
 }
 
 // outline is the shape of a marker, in units of its size.
@@ -246,6 +250,10 @@ var outlines = []outline{
 
 // sample draws the series in the legend; y is the middle of the line.
 func (d *Series) sample(s *scene, kind Kind, k look, x, y, width float64) {
+	if kind == Spans {
+		s.rect(k.ink, x, y-6, x+width, y+6)
+		return
+	}
 	if kind == Bars {
 		hatched(s, k, box{x, y - 6, x + width, y + 6})
 		return

@@ -30,10 +30,24 @@ var inks = map[ink]tone{
 	inkGrid:  {"#e3e7eb", "#2d333b"},
 	inkAxis:  {"#8c959f", "#6e7681"},
 	inkPaper: {"#ffffff", "#0d1117"},
+	inkBad:   {"#b3141f", "#ff8078"},
+}
+
+// ramp is a scale from nothing to the most, each step further from the background.
+var ramp = [levels + 1]tone{
+	{"#b6bec7", "#454d57"},
+	{"#eec78f", "#6b4a26"},
+	{"#e8a04a", "#96611f"},
+	{"#d8761a", "#c9791f"},
+	{"#a94a08", "#f0a13c"},
+	{"#6b1f00", "#ffdc9e"},
 }
 
 func (i ink) tone() tone {
-	if i >= inkData {
+	switch {
+	case i >= inkRamp && i <= inkRamp+levels:
+		return ramp[i-inkRamp]
+	case i >= inkData && i < inkRamp:
 		return palette[int(i-inkData)%len(palette)]
 	}
 	return inks[i]
@@ -145,6 +159,22 @@ func (l *looks) take(name string, slot int, s Style) {
 	l.byName[name] = k
 }
 
+// rampCSS are those of scales.
+func rampCSS() string {
+	var b strings.Builder
+	rules := func(pick func(tone) string) {
+		for i := inkRamp; i <= inkRamp+levels; i++ {
+			fmt.Fprintf(&b, ".xoff .s%d{stroke:%s}", i, pick(i.tone()))
+		}
+		fmt.Fprintf(&b, ".xoff .s%d{stroke:%s}.xoff .f%d{fill:%s}", inkBad, pick(inkBad.tone()), inkBad, pick(inkBad.tone()))
+	}
+	rules(func(t tone) string { return t.light })
+	b.WriteString("@media (prefers-color-scheme:dark){")
+	rules(func(t tone) string { return t.dark })
+	b.WriteString("}")
+	return b.String()
+}
+
 // css are the rules for light and dark pages: fN fills with ink N, sN strokes
 // with it.
 func css() string {
@@ -166,7 +196,10 @@ func css() string {
 
 // CSS is the style sheet of figures written by Inline. The background of the
 // page should be Paper.
-func CSS() string { return css() }
+func CSS() string {
+	// Paper is white.
+	return strings.ReplaceAll(css()+rampCSS(), "@media (prefers-color-scheme:dark)", "@media screen and (prefers-color-scheme:dark)")
+}
 
 // Paper returns the background of light and of dark pages.
 func Paper() (light, dark string) { return inks[inkPaper].light, inks[inkPaper].dark }

@@ -47,6 +47,9 @@ func (p *Panel) xDemand(ticks int) demand {
 	for i := range p.Series {
 		d.pad = d.pad || p.Kind == Lines && p.Series[i].marked()
 		for j, v := range p.Series[i].X {
+			if p.Kind == Spans && j < len(p.Series[i].Until) && finite(p.Series[i].Until[j]) {
+				d.values = append(d.values, p.Series[i].Until[j])
+			}
 			if finite(v) && (p.Kind == CDF || j < len(p.Series[i].Y)) {
 				d.values = append(d.values, v)
 			}
@@ -92,6 +95,7 @@ func (p *plan) draw(s *scene, l *looks) {
 		y := b.y0 - 12 - 16*float64(len(p.title)-1-i)
 		s.write(line, p.left, y, stylePanel, start)
 	}
+	s.panel(p)
 	p.grid(s)
 	empty := true
 	switch p.Kind {
@@ -101,11 +105,14 @@ func (p *plan) draw(s *scene, l *looks) {
 		empty = !p.cdf(s, l)
 	case Bars:
 		empty = !p.bars(s, l)
+	case Spans:
+		empty = !p.spans(s, l)
 	}
 	if empty {
 		s.write("no data", (b.x0+b.x1)/2, (b.y0+b.y1)/2, styleLabel, middle)
 	}
 	p.labels(s)
+	s.tag("</g>")
 }
 
 // grid draws lines at ticks, numbers, and the two axes.
@@ -119,6 +126,12 @@ func (p *plan) grid(s *scene) {
 			s.write(t.label, b.x0-7, y+3.8, styleTick, end)
 		}
 	}
+	if s.inline {
+		// The script draws what belongs to x anew: it stands apart.
+		s.strokeGrid(lines)
+		lines = nil
+		s.tag(`<g class="xt">`)
+	}
 	var marks [][]point
 	for _, t := range p.x.ticks {
 		x, _ := p.toX(t.value)
@@ -130,8 +143,13 @@ func (p *plan) grid(s *scene) {
 		}
 		marks = append(marks, []point{at(x, b.y1), at(x, b.y1+long)})
 	}
-	if len(lines) > 0 {
-		s.add(shape{paths: lines, stroke: inkGrid, width: 100})
+	s.strokeGrid(lines)
+	if s.inline {
+		if len(marks) > 0 {
+			s.add(shape{paths: marks, stroke: inkAxis, width: 100})
+		}
+		marks = nil
+		s.tag("</g>")
 	}
 	marks = append(marks, []point{at(b.x0, b.y0), at(b.x0, b.y1), at(b.x1, b.y1)})
 	s.add(shape{paths: marks, stroke: inkAxis, width: 100})
@@ -149,6 +167,11 @@ func (p *plan) labels(s *scene) {
 	s.write(p.x.label, (b.x0+b.x1)/2, bottom-2, styleLabel, middle)
 	for i, n := range p.notes {
 		s.write(n, p.left, bottom+14*float64(i+1), styleNote, start)
+	}
+	if p.Kind == Spans {
+		for i, c := range p.Categories {
+			s.write(c, b.x0-7, b.y0+float64(rowHeight*(float64(i)+0.5))+4.5, styleTick, end)
+		}
 	}
 	slot := (b.x1 - b.x0) / float64(max(len(p.Categories), 1))
 	for i, c := range p.Categories {

@@ -190,3 +190,17 @@ func TestDashes(t *testing.T) {
 		}
 	}
 }
+
+func TestPowers(t *testing.T) {
+	for _, c := range []struct {
+		values []float64
+		want   bool
+	}{
+		{nil, false}, {[]float64{1, 9.9}, false}, {[]float64{1, 10}, true}, {[]float64{0, 1, 100}, false}, {[]float64{-1, 100}, false},
+		{[]float64{2, math.Inf(1)}, false}, {[]float64{2, 500, math.Inf(1)}, true},
+	} {
+		if got := Powers(c.values); got != c.want {
+			t.Errorf("%v: %t", c.values, got)
+		}
+	}
+}

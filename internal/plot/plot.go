@@ -11,6 +11,8 @@ import (
 type Figure struct {
 	Title  string
 	Panels []Panel
+	// Wide is a figure as wide as a page: one column, whose panels have legends of their own.
+	Wide bool
 	// Columns is how many panels stand side by side; 0: as many as there are, up
 	// to three.
 	Columns int
@@ -18,6 +20,17 @@ type Figure struct {
 	// that it begins with; others take what is free. It may be nil.
 	Colours func(name string) (Colour, bool)
 }
+
+// Drawing is a Figure or a Network.
+type Drawing interface {
+	Heading() string
+	SVG(w io.Writer) error
+	Inline(w io.Writer) error
+	PNG(w io.Writer) error
+}
+
+// Heading is the title.
+func (f *Figure) Heading() string { return f.Title }
 
 // Kind says how the series of a panel are drawn.
 type Kind uint8
@@ -33,6 +46,9 @@ const (
 	// value, such as the completion time of an unfinished flow. A series with Y
 	// is drawn as it is, in steps: rising X, and the share at each (see Spread).
 	CDF
+	// Spans are times in which something holds: from X to Until, in the row Y of the
+	// categories, which are numbered from the top. Those of a row are in order of X.
+	Spans
 )
 
 // Panel is one coordinate system.
@@ -40,7 +56,7 @@ type Panel struct {
 	Title      string
 	Kind       Kind
 	X, Y       Axis
-	Categories []string // of Bars
+	Categories []string // of Bars and Spans
 	Series     []Series
 	Notes      []string // small print below the panel
 }
@@ -50,6 +66,9 @@ type Axis struct {
 	Label string // without the unit, which is added
 	Unit  Unit
 	Log   bool // values that are not positive are left out
+	// Common says that the axis is that of other panels of a page, too: time. Who looks
+	// closer at a part of one looks closer at all.
+	Common bool
 	// Min and Max are the ends; nil: from the data. What lies outside is cut off.
 	Min, Max *float64
 }
@@ -78,6 +97,7 @@ type Series struct {
 	// Low and High bound the values: error bars of bars and of lines with few
 	// points, a band otherwise. Both have the length of Y, or are nil.
 	Low, High []float64
+	Until     []float64 // of Spans
 	Style     Style
 }
 
@@ -102,11 +122,23 @@ const (
 
 // SVG writes the figure as a picture that stands alone: it has a background of
 // its own and follows the reader's choice of light or dark.
-func (f *Figure) SVG(w io.Writer) error { return f.scene().svg(w, true) }
+func (f *Figure) SVG(w io.Writer) error { return f.scene(wide).svg(w, true) }
 
 // Inline writes the figure as SVG without styles and background, for a page that
-// has those of CSS.
-func (f *Figure) Inline(w io.Writer) error { return f.scene().svg(w, false) }
+// has those of CSS: with what a script needs, and a second time for narrow screens.
+func (f *Figure) Inline(w io.Writer) error {
+	s := f.scene(inline)
+	if s.width <= narrowScreen {
+		return s.svg(w, false)
+	}
+	s.class = "broad"
+	if err := s.svg(w, false); err != nil {
+		return err
+	}
+	s = f.scene(narrow)
+	s.class = "slim"
+	return s.svg(w, false)
+}
 
 // PNG writes the figure on a white background, two pixels for each of the SVG.
-func (f *Figure) PNG(w io.Writer) error { return f.scene().png(w) }
+func (f *Figure) PNG(w io.Writer) error { return f.scene(wide).png(w) }

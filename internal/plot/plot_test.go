@@ -110,7 +110,7 @@ func TestGolden(t *testing.T) {
 			t.Fatal(err)
 		}
 		golden(t, filepath.Join("testdata", name+".svg"), svg.Bytes())
-		sums.WriteString(name + " " + pixelSum(f.scene()) + "\n")
+		sums.WriteString(name + " " + pixelSum(f.scene(wide)) + "\n")
 		if folder := os.Getenv("GALLERY"); *rewrite && folder != "" {
 			w, err := os.Create(filepath.Join(folder, name+".png"))
 			if err != nil {

@@ -44,6 +44,9 @@ func (u unit) fix() fixed.Int26_6 { return fixed.Int26_6(int64(u) * 64 * scale /
 func (p point) fix() fixed.Point26_6 { return fixed.Point26_6{X: p.x.fix(), Y: p.y.fix()} }
 
 func (p *pixels) draw(sh *shape) {
+	if sh.tag != "" {
+		return
+	}
 	if sh.text != "" {
 		p.text(sh)
 		return

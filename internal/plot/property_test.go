@@ -209,7 +209,7 @@ func TestEverySeriesIsDrawn(t *testing.T) {
 	for name, f := range gallery() {
 		looks := newLooks(f)
 		drawn := map[ink]int{}
-		for _, sh := range f.scene().shapes {
+		for _, sh := range f.scene(wide).shapes {
 			drawn[sh.stroke]++
 			drawn[sh.fill]++
 		}

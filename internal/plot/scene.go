@@ -29,8 +29,10 @@ const (
 	inkSoft     // labels, small print
 	inkGrid
 	inkAxis
-	inkPaper // the background
-	inkData  // the first of the palette; the others follow
+	inkPaper            // the background
+	inkData             // the first of the palette; the others follow
+	inkRamp  = ink(100) // nothing, on a scale; the levels follow
+	inkBad   = ink(110) // what is wrong
 )
 
 // shape is a path, filled or stroked, or a text.
@@ -48,6 +50,9 @@ type shape struct {
 	bold   bool
 	anchor anchor
 	up     bool // turned by 90 degrees, to be read from below
+
+	class, attr string // for scripts of a page
+	tag         string // instead of a shape: what begins or ends a group, for scripts of a page
 }
 
 type anchor uint8
@@ -62,7 +67,17 @@ const (
 type scene struct {
 	width, height float64
 	title         string
+	class         string // besides that of all pictures
+	inline        bool   // for a page: with what its script needs
+	ramp          bool   // has the colours of a scale
 	shapes        []shape
+}
+
+// tag adds the beginning or end of a group to a picture of a page.
+func (s *scene) tag(text string) {
+	if s.inline {
+		s.add(shape{tag: text})
+	}
 }
 
 func (s *scene) add(sh shape) { s.shapes = append(s.shapes, sh) }
@@ -81,7 +96,7 @@ func (s *scene) rect(fill ink, x0, y0, x1, y1 float64) {
 // write puts a text; y is its baseline.
 func (s *scene) write(text string, x, y float64, t textStyle, a anchor) {
 	if text != "" {
-		s.add(shape{text: text, at: at(x, y), fill: t.ink, size: units(t.size), bold: t.bold, anchor: a})
+		s.add(shape{text: text, at: at(x, y), fill: t.ink, size: units(s.legible(t.size)), bold: t.bold, anchor: a})
 	}
 }
 

@@ -15,12 +15,17 @@ import (
 func (s *scene) svg(w io.Writer, alone bool) error {
 	var b bytes.Buffer
 	width, height := units(s.width), units(s.height)
-	fmt.Fprintf(&b, `<svg xmlns="http://www.w3.org/2000/svg" class="xoff" role="img" viewBox="0 0 %s %s" width="%s" height="%s">`+"\n", width, height, width, height)
+	class := strings.TrimSpace("xoff " + s.class)
+	fmt.Fprintf(&b, `<svg xmlns="http://www.w3.org/2000/svg" class="%s" role="img" viewBox="0 0 %s %s" width="%s" height="%s">`+"\n", class, width, height, width, height)
 	if s.title != "" {
 		fmt.Fprintf(&b, "<title>%s</title>\n", escape(s.title))
 	}
 	if alone {
-		fmt.Fprintf(&b, "<style>%s</style>\n", escape(css()))
+		sheet := css()
+		if s.ramp {
+			sheet += rampCSS()
+		}
+		fmt.Fprintf(&b, "<style>%s</style>\n", escape(sheet))
 		fmt.Fprintf(&b, `<rect class="f%d" width="%s" height="%s"/>`+"\n", inkPaper, width, height)
 	}
 	for i := range s.shapes {
@@ -32,11 +37,18 @@ func (s *scene) svg(w io.Writer, alone bool) error {
 }
 
 func (sh *shape) svg(b *bytes.Buffer) {
-	if sh.text != "" {
+	switch {
+	case sh.tag != "":
+		b.WriteString(sh.tag + "\n")
+		return
+	case sh.text != "":
 		sh.svgText(b)
 		return
 	}
 	var class []string
+	if sh.class != "" {
+		class = append(class, sh.class)
+	}
 	attr := ""
 	if sh.stroke != noInk {
 		class = append(class, fmt.Sprintf("s%d", sh.stroke))
@@ -57,7 +69,7 @@ func (sh *shape) svg(b *bytes.Buffer) {
 	} else {
 		attr += ` fill="none"`
 	}
-	fmt.Fprintf(b, `<path class="%s"%s d="`, strings.Join(class, " "), attr)
+	fmt.Fprintf(b, `<path class="%s"%s%s d="`, strings.Join(class, " "), attr, sh.attr)
 	for _, p := range sh.paths {
 		path(b, p, sh.closed)
 	}

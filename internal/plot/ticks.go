@@ -266,6 +266,21 @@ func (x *axis) share(v float64) (float64, bool) {
 // there leaves the panel as it should.
 const far = 1e6
 
+// Powers says that values are spread by a power of ten or more, so that they are better seen on
+// a logarithmic axis. Values that have no place there, but for +Inf, have none to see.
+func Powers(values []float64) bool {
+	lo, hi := math.Inf(1), math.Inf(-1)
+	for _, v := range values {
+		if v <= 0 {
+			return false
+		}
+		if finite(v) {
+			lo, hi = min(lo, v), max(hi, v)
+		}
+	}
+	return hi >= 10*lo
+}
+
 // scales of units: names of the powers of 1000 from the given one on.
 type prefixes struct {
 	from  int // exponent of ten of the first
@@ -310,6 +325,22 @@ func (u Unit) number(mantissa int64, exponent int) string {
 		suffix = " " + suffix
 	}
 	return decimal(mantissa, exponent-prefix) + suffix
+}
+
+// rounded prints a value with three digits at most.
+func (u Unit) rounded(v float64) string {
+	if v == 0 {
+		return "0"
+	}
+	prefix, suffix := u.prefix(math.Abs(v))
+	if u.inLabel() {
+		suffix = " " + suffix
+	}
+	v /= scaled(1, prefix)
+	if math.Abs(v) >= 999.5 {
+		return strconv.FormatFloat(v, 'f', 0, 64) + suffix
+	}
+	return strconv.FormatFloat(v, 'g', 3, 64) + suffix
 }
 
 // decimal prints n times a power of ten, from the integer: no rounding.

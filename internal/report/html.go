@@ -16,6 +16,11 @@ import (
 //go:embed style.css
 var style string
 
+// script lets figures answer. A page is complete without it.
+//
+//go:embed page.js
+var script string
+
 // layout has one template for each kind of block, as far as it is not a line.
 //
 //go:embed page.html
@@ -38,6 +43,7 @@ const contentsFrom = 6
 type page struct {
 	*Document
 	Style    template.CSS
+	Script   template.JS // empty: there is nothing that it could do
 	Parts    []part
 	Contents []part // those that the page begins with links to
 }
@@ -48,8 +54,8 @@ type part struct {
 	Number, Depth int
 }
 
-// HTML writes the document as one page that needs nothing else: styles and
-// figures are in it, there are no scripts.
+// HTML writes the document as one page that needs nothing else: styles, figures and a
+// script are in it, and it is told to load nothing.
 func (d *Document) HTML(w io.Writer) error {
 	if err := d.check(); err != nil {
 		return err
@@ -68,6 +74,9 @@ func (d *Document) HTML(w io.Writer) error {
 	if len(p.Contents) < contentsFrom {
 		p.Contents = nil
 	}
+	if len(d.Figures()) > 0 {
+		p.Script = template.JS("//<![CDATA[\n" + script + "//]]>") // for those who read pages as XML
+	}
 	var b strings.Builder
 	if err := layouts.ExecuteTemplate(&b, "page", p); err != nil {
 		return err
@@ -76,7 +85,7 @@ func (d *Document) HTML(w io.Writer) error {
 	return err
 }
 
-func svg(f *plot.Figure) (template.HTML, error) {
+func svg(f plot.Drawing) (template.HTML, error) {
 	var b bytes.Buffer
 	err := f.Inline(&b)
 	return template.HTML(b.String()), err

@@ -51,6 +51,8 @@ func (m *markdown) block(b Block) error {
 	switch b := b.(type) {
 	case Paragraph:
 		m.para(mdFirst(mdInline(string(b))))
+	case Lead:
+		m.para("**" + mdInline(string(b)) + "**")
 	case List:
 		for _, item := range b {
 			fmt.Fprintf(m, "- %s\n", mdFirst(mdInline(item)))
@@ -69,7 +71,7 @@ func (m *markdown) block(b Block) error {
 		name := b.Name + ".svg"
 		alt := b.Caption
 		if alt == "" {
-			alt = b.Plot.Title
+			alt = b.Plot.Heading()
 		}
 		m.para("![" + mdText(alt) + "](" + name + ")")
 		if b.Caption != "" {

@@ -24,12 +24,15 @@ type Section struct {
 // Add appends blocks.
 func (s *Section) Add(blocks ...Block) { s.Blocks = append(s.Blocks, blocks...) }
 
-// Block is a Paragraph, List, Facts, *Table, *Figure, *Code or Badges.
+// Block is a Lead, Paragraph, List, Facts, *Table, *Figure, *Code or Badges.
 type Block interface{ block() string }
 
 // Paragraph is plain text. What stands between back quotes is code, nothing else
 // has a meaning.
 type Paragraph string
+
+// Lead is what matters most, in a sentence.
+type Lead string
 
 // List is a list of paragraphs.
 type List []string
@@ -109,7 +112,7 @@ func (t *Table) Row(texts ...string) {
 // one of its own; it must be different for every figure of a document.
 type Figure struct {
 	Name    string
-	Plot    *plot.Figure
+	Plot    plot.Drawing
 	Caption string
 }
 
@@ -150,6 +153,7 @@ func Heads(names ...string) []Column {
 
 // Their kinds, by which the layout of pages tells them apart.
 func (Paragraph) block() string { return "paragraph" }
+func (Lead) block() string      { return "lead" }
 func (List) block() string      { return "list" }
 func (Facts) block() string     { return "facts" }
 func (Badges) block() string    { return "badges" }

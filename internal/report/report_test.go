@@ -106,7 +106,7 @@ func wellFormed(page []byte) error {
 	}
 }
 
-// A page needs nothing else and runs nothing.
+// A page needs nothing else, and runs nothing but the script of all pages.
 func TestPageStandsAlone(t *testing.T) {
 	var b bytes.Buffer
 	if err := example().HTML(&b); err != nil {
@@ -116,12 +116,17 @@ func TestPageStandsAlone(t *testing.T) {
 		t.Error(err)
 	}
 	page := strings.ReplaceAll(b.String(), "http://www.w3.org/2000/svg", "") // the name of SVG, never fetched
+	if n := strings.Count(page, "<script>//<![CDATA[\n"+strings.ReplaceAll(script, "http://www.w3.org/2000/svg", "")+"//]]></script>"); n != 1 {
+		t.Errorf("the page has its script %d times", n)
+	}
+	page = strings.ReplaceAll(page, strings.ReplaceAll(script, "http://www.w3.org/2000/svg", ""), "")
+	page = strings.Replace(page, "<script>", "", 1)
 	for _, bad := range []string{"<script", "http:", "https:", "src=", "@import", "url(", "<link", " onload"} {
 		if strings.Contains(page, bad) {
 			t.Errorf("the page has %s", bad)
 		}
 	}
-	for _, want := range []string{"prefers-color-scheme:dark", "@media print", "<svg ", "<details>", `class="badge good"`, `class="r best"`} {
+	for _, want := range []string{"prefers-color-scheme:dark", "default-src 'none'", "@media print", "<svg ", "<details>", `class="badge good"`, `class="r best"`} {
 		if !strings.Contains(page, want) {
 			t.Errorf("the page has no %s", want)
 		}
@@ -223,8 +228,8 @@ func skeleton(t *testing.T, s string) (string, int) {
 // written wherever it stands.
 func TestHostileText(t *testing.T) {
 	// The head of the page 4, links and headings 2 x 6, a badge 1, paragraphs, list,
-	// facts and badges 6, table 5, figure 8 (its title is there twice), code 4.
-	const places = 40
+	// facts and badges 6, table 5, figure 8 (its title is there twice) and 7 for narrow screens, code 4.
+	const places = 47
 	want, _ := skeleton(t, "harmless")
 	for _, s := range []string{
 		"harmless", "<script>alert(1)</script>", `" onload="alert(1)`, `' onload='alert(1)`, "]]>", "<![CDATA[", "<!--", "-->", "</title><b>", "</style>", "</svg>", "</td></table>",

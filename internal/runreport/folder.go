@@ -14,6 +14,8 @@ import (
 	"github.com/goccy/go-yaml"
 	"github.com/parquet-go/parquet-go"
 
+	"github.com/xoff-net/xoff/base/units"
+	"github.com/xoff-net/xoff/internal/explain"
 	"github.com/xoff-net/xoff/metrics"
 )
 
@@ -27,7 +29,20 @@ type Run struct {
 	// MaxRows is from how many rows on a probe is not drawn, which takes time and
 	// memory; 0: no limit.
 	MaxRows int64
+
+	recorded *explain.Run         // nil: nothing was, or it is too much
+	why      *explain.Explanation // of it
+	unread   int64                // frames that were recorded, if they are too many
+	names    map[portKey]portName
 }
+
+// portKey is a port, portName what it is called, and the port at the other end of its cable.
+type portKey struct {
+	node string
+	port int64
+}
+
+type portName struct{ name, back string }
 
 // Open returns the results in a folder.
 func Open(folder string) (*Run, error) {
@@ -200,8 +215,12 @@ func rows[T any](folder, name string) ([]T, error) {
 
 // schemes is what a report says about a scenario in one line.
 type schemes struct {
-	Topology struct{ Name string }
-	Switch   struct {
+	Topology struct {
+		Name    string
+		Columns int // of a torus
+	}
+	Faults []fault
+	Switch struct {
 		Policy      struct{ Name string }
 		FlowControl struct{ Name string } `yaml:"flow_control"`
 		ECN         struct{ Name string }
@@ -259,6 +278,8 @@ type sample struct {
 type table struct {
 	name    string // without probe- and the ending
 	columns map[string]bool
+	ports   map[portKey]portName
+	end     units.Time // of the run
 	count   int64
 	rows    []sample // nil when there are too many
 }
@@ -272,7 +293,7 @@ func (r *Run) readProbe(file string) (*table, error) {
 	}
 	defer from.close()
 	t := &table{name: strings.TrimSuffix(strings.TrimPrefix(file, "probe-"), ".parquet"), columns: make(map[string]bool),
-		count: from.NumRows()}
+		count: from.NumRows(), ports: r.names, end: r.Summary.End}
 	for _, c := range from.Schema().Columns() {
 		t.columns[c[0]] = true
 	}

@@ -23,8 +23,13 @@ func (r *Run) Document() (*report.Document, error) {
 			s.Seed, s.End.Human(), use.Topology.Name, use.Switch.FlowControl.Name, use.Switch.Policy.Name, use.Hosts.CC.Name, use.Switch.ECN.Name),
 		Badges: badges(s),
 	}
+	first, err := r.answer(use)
+	if err != nil {
+		return nil, err
+	}
+	d.Sections = append(d.Sections, first...)
 	d.Sections = append(d.Sections, report.Section{Heading: "Summary", Blocks: []report.Block{facts(s)}})
-	for _, part := range []func() ([]report.Section, error){r.explanation, r.flows, r.operations, r.fabric, r.series} {
+	for _, part := range []func() ([]report.Section, error){r.details, r.flows, r.operations, r.fabric, r.series} {
 		sections, err := part()
 		if err != nil {
 			return nil, err

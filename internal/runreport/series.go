@@ -71,7 +71,11 @@ func (t *table) label(s *sample) string {
 		return fmt.Sprintf("flow %d", s.Flow)
 	}
 	if t.columns["port"] {
-		name += fmt.Sprintf(".port%d", s.Port)
+		if known, ok := t.ports[portKey{s.Node, s.Port}]; ok {
+			name = known.name
+		} else {
+			name += fmt.Sprintf(".port%d", s.Port)
+		}
 	}
 	if t.columns["class"] {
 		name += fmt.Sprintf(" class %d", s.Class)
@@ -121,7 +125,7 @@ const (
 // lines draws samples over time. Samples of nothing are not in the file: where
 // some are missing the line goes to zero; flows that are missing are gone.
 func (t *table) lines(what string, unit plot.Unit, which string, value func(*sample) float64) plot.Panel {
-	p := plot.Panel{X: plot.Axis{Label: "time", Unit: plot.Seconds}, Y: plot.Axis{Label: what, Unit: unit}}
+	p := plot.Panel{X: clock(t.end), Y: plot.Axis{Label: what, Unit: unit}}
 	period := t.period()
 	list := t.groups(seconds, value)
 	if which == longest {
@@ -168,7 +172,7 @@ func (t *table) period() float64 {
 func (t *table) thresholds() plot.Panel {
 	held := t.groups(seconds, func(s *sample) float64 { return float64(s.Bytes) })
 	limit := t.groups(seconds, func(s *sample) float64 { return float64(s.Xoff) })
-	p := plot.Panel{Title: "the fullest queue: " + held[0].name, X: plot.Axis{Label: "time", Unit: plot.Seconds},
+	p := plot.Panel{Title: "the fullest queue: " + held[0].name, X: clock(t.end),
 		Y: plot.Axis{Label: "bytes", Unit: plot.Bytes}}
 	for _, g := range limit {
 		if g.name == held[0].name {
@@ -194,9 +198,12 @@ func (t *table) spread(what string, unit plot.Unit, value func(*sample) float64)
 		byNode[s.Node] = append(byNode[s.Node], value(s))
 	}
 	slices.SortStableFunc(nodes, func(a, b string) int { return cmp.Compare(len(byNode[b]), len(byNode[a])) })
+	var all []float64
 	for _, n := range nodes[:min(shownSeries, len(nodes))] {
 		p.Series = append(p.Series, plot.Series{Name: n, X: byNode[n]})
+		all = append(all, byNode[n]...)
 	}
+	p.X.Log = plot.Powers(all)
 	p.Notes = shown(len(nodes), "nodes with most events")
 	return p
 }
@@ -214,7 +221,7 @@ func binWidth(span int64) int64 {
 
 // events draws how often something happened over time.
 func (t *table) events(runEnd units.Time) plot.Panel {
-	p := plot.Panel{X: plot.Axis{Label: "time", Unit: plot.Seconds}}
+	p := plot.Panel{X: clock(runEnd)}
 	width := binWidth(int64(runEnd))
 	bins := int64(runEnd) / width
 	p.Y.Label = "events per " + units.Time(width).Human()

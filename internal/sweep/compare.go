@@ -252,7 +252,7 @@ func (c *Compared) Cell(i int) string {
 	if c.equal[i] {
 		return "="
 	}
-	text := c.Samples[i].text(c.Name)
+	text := c.Text(i)
 	switch {
 	case i != c.Best:
 		return text
@@ -261,3 +261,6 @@ func (c *Compared) Cell(i int) string {
 	}
 	return text + " ~"
 }
+
+// Text is the mean of a variant that is known, with half of its interval.
+func (c *Compared) Text(i int) string { return c.Samples[i].text(c.Name) }

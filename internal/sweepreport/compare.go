@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"math"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -48,8 +49,10 @@ func Compare(title string, variants []*sweep.Variant) (*report.Document, error) 
 	names := shortNames(variants)
 	d := &report.Document{Title: title, Subtitle: fmt.Sprintf("%d variants; %s", len(variants), c.Confidence())}
 	d.Badges = troubles(variants)
-	d.Sections = append(d.Sections, variantSection(variants, names))
 	figures := report.Section{Heading: "Figures"}
+	if text := lead(c, names); text != "" {
+		figures.Add(report.Lead(text))
+	}
 	if f := overview(c, names); len(f.Panels) > 0 {
 		figures.Add(&report.Figure{Name: "metrics", Plot: f, Caption: caption(c)})
 	}
@@ -61,7 +64,7 @@ func Compare(title string, variants []*sweep.Variant) (*report.Document, error) 
 		figures.Add(&report.Figure{Name: "slowdown", Plot: f,
 			Caption: "Mean over the seeds of a variant; the band spans them. Flows that did not finish are beyond the right edge."})
 	}
-	d.Sections = append(d.Sections, figures)
+	d.Sections = append(d.Sections, figures, variantSection(variants, names))
 	d.Sections = append(d.Sections, metricSections(c, names)...)
 	d.Sections = append(d.Sections, differSection(c, names))
 	return d, nil
@@ -109,14 +112,39 @@ func shortNames(variants []*sweep.Variant) []string {
 	}
 	seen := make(map[string]int)
 	var list []string
+	cut := 0
+	if !one {
+		var whole []string
+		for _, v := range variants {
+			whole = append(whole, name(v, false))
+		}
+		cut = shared(whole)
+	}
 	for _, v := range variants {
-		n := name(v, one)
+		n := name(v, one)[cut:]
 		if seen[n]++; seen[n] > 1 {
 			n = fmt.Sprintf("%s (%d)", n, seen[n])
 		}
 		list = append(list, n)
 	}
 	return list
+}
+
+// shared is how much of the beginning of all names tells none apart: whole words of them.
+func shared(names []string) int {
+	prefix := names[0]
+	for _, n := range names {
+		for !strings.HasPrefix(n, prefix) {
+			prefix = prefix[:len(prefix)-1]
+		}
+	}
+	at := strings.LastIndexAny(prefix, "-_. /") + 1
+	for _, n := range names {
+		if len(n) == at {
+			return 0
+		}
+	}
+	return at
 }
 
 func variantSection(variants []*sweep.Variant, names []string) report.Section {
@@ -210,7 +238,7 @@ func metricCell(m *sweep.Compared, i int) report.Cell {
 func caption(c *sweep.Comparison) string {
 	for _, v := range c.Variants {
 		if len(v.Seeds) > 1 {
-			return "Bars are 95 % intervals of the mean over seeds, cut at zero."
+			return "Bars are 95 % intervals of the mean over seeds, cut at the lower edge."
 		}
 	}
 	return ""
@@ -228,11 +256,19 @@ func overview(c *sweep.Comparison, names []string) *plot.Figure {
 				continue
 			}
 			p := plot.Panel{Title: fm.title, Y: fm.axis}
+			slowdown := strings.HasPrefix(m.Name, "slowdown.")
+			if spread(m) && (slowdown || axis != "") { // bars of anything else begin at zero
+				p.Y.Log = true
+			}
+			if one := 1.0; p.Y.Log && slowdown { // no flow is faster than alone
+				p.Y.Min = &one
+			}
 			if axis == "" {
 				p.Kind, p.Categories = plot.Bars, names
 				p.Series = []plot.Series{seriesOf(m, "", nil, all(len(names)))}
 			} else {
 				p.X.Label = axis
+				p.X.Log = plot.Powers(xs)
 				for _, g := range groups {
 					p.Series = append(p.Series, seriesOf(m, g.name, xs, g.at))
 				}
@@ -244,6 +280,67 @@ func overview(c *sweep.Comparison, names []string) *plot.Figure {
 		f.Columns = 2
 	}
 	return f
+}
+
+// lead says what a reader must know first: variants that lost what must not be lost or did not
+// finish, and which are best and worst in what matters most.
+func lead(c *sweep.Comparison, names []string) string {
+	var list []string
+	of := func(name string) *sweep.Compared {
+		i := slices.IndexFunc(c.Metrics, func(m sweep.Compared) bool { return m.Name == name && m.Group == "" })
+		if i < 0 {
+			return nil
+		}
+		return &c.Metrics[i]
+	}
+	for _, name := range []string{"drops.lossless", "flows.unfinished"} {
+		if m := of(name); m != nil {
+			if _, k := extremes(m); k >= 0 && m.Samples[k].Mean > 0 {
+				list = append(list, fmt.Sprintf("%s: %s with %s.", metrics.Title(name), m.Text(k), names[k]))
+			}
+		}
+	}
+	for _, name := range []string{"slowdown.p99", "fct_ps.p99"} {
+		m := of(name)
+		if m == nil {
+			continue
+		}
+		least, most := extremes(m)
+		if least >= 0 && m.Samples[least].Mean < m.Samples[most].Mean {
+			list = append(list, fmt.Sprintf("%s: least with %s (%s), most with %s (%s).", metrics.Title(name), names[least], m.Text(least), names[most], m.Text(most)))
+			break
+		}
+	}
+	return strings.Join(list, " ")
+}
+
+// extremes are the variants with the least and the greatest mean, the first of equals; -1: none
+// is known.
+func extremes(m *sweep.Compared) (least, most int) {
+	least, most = -1, -1
+	for k, s := range m.Samples {
+		if s == nil {
+			continue
+		}
+		if least < 0 || s.Mean < m.Samples[least].Mean {
+			least = k
+		}
+		if most < 0 || s.Mean > m.Samples[most].Mean {
+			most = k
+		}
+	}
+	return least, most
+}
+
+// spread says that the means of a metric differ by powers of ten.
+func spread(m *sweep.Compared) bool {
+	var list []float64
+	for _, s := range m.Samples {
+		if s != nil {
+			list = append(list, s.Mean)
+		}
+	}
+	return plot.Powers(list)
 }
 
 func nonZero(m *sweep.Compared) bool {

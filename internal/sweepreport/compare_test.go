@@ -36,6 +36,10 @@ func TestShortNames(t *testing.T) {
 	if want := []string{"before", "after", "after (2)"}; !slices.Equal(got, want) {
 		t.Errorf("got %v, want %v", got, want)
 	}
+	got = shortNames([]*sweep.Variant{{Folder: "mine-seed1-dcqcn"}, {Folder: "mine-seed1-hpcc"}, {Folder: "mine-seed10-hpcc"}})
+	if want := []string{"seed1-dcqcn", "seed1-hpcc", "seed10-hpcc"}; !slices.Equal(got, want) {
+		t.Errorf("got %v, want %v", got, want)
+	}
 	sweepOf := func(folder, v string) *sweep.Variant {
 		return &sweep.Variant{Folder: folder, Keys: []string{"switch.policy.alpha"}, Values: []string{v}, Label: "alpha=" + v}
 	}
@@ -63,5 +67,22 @@ func TestNumber(t *testing.T) {
 		if _, ok := number(text); ok {
 			t.Errorf("%q is a number", text)
 		}
+	}
+}
+
+// What must not be comes first; an unknown sample is no extreme.
+func TestLead(t *testing.T) {
+	at := func(mean float64) *sweep.Sample { return &sweep.Sample{N: 1, Mean: mean} }
+	c := &sweep.Comparison{Metrics: []sweep.Compared{
+		{Name: "slowdown.p99", Samples: []*sweep.Sample{at(8), nil, at(2)}},
+		{Name: "flows.unfinished", Samples: []*sweep.Sample{at(0), at(3), at(0)}},
+		{Name: "drops.lossless", Samples: []*sweep.Sample{at(0), at(0), at(0)}},
+	}}
+	names := []string{"a", "b", "c"}
+	if got, want := lead(c, names), "flows.unfinished: 3 with b. slowdown.p99: least with c (2.00), most with a (8.00)."; got != want {
+		t.Errorf("got %q, want %q", got, want)
+	}
+	if got := lead(&sweep.Comparison{}, names); got != "" {
+		t.Errorf("nothing is known, but: %q", got)
 	}
 }

@@ -1,0 +1,175 @@
+package explain
+
+import (
+	"cmp"
+	"slices"
+
+	"github.com/xoff-net/xoff/base/units"
+)
+
+// Span is a time.
+type Span struct{ From, To units.Time }
+
+// Lane is the times in which something held, in order; they do not overlap.
+type Lane struct {
+	Name  string
+	Spans []Span
+}
+
+// Union orders times and joins those that overlap.
+func Union(list []Span) []Span {
+	slices.SortFunc(list, func(a, b Span) int { return cmp.Or(cmp.Compare(a.From, b.From), cmp.Compare(a.To, b.To)) })
+	var out []Span
+	for _, s := range list {
+		if n := len(out); n > 0 && s.From <= out[n-1].To {
+			out[n-1].To = max(out[n-1].To, s.To)
+			continue
+		}
+		out = append(out, s)
+	}
+	return out
+}
+
+// Lasted is how long a lane held in all.
+func (l *Lane) Lasted() (sum units.Time) {
+	for _, s := range l.Spans {
+		sum += s.To - s.From
+	}
+	return sum
+}
+
+// Held are the times in which ports could not send a class, of up to n ports, those that stood
+// longest first.
+func (r *Run) Held(n int) []Lane {
+	byPort := make(map[group][]Span)
+	r.eachSpan(func(e End, s span) {
+		k := group{e.Node, e.Port}
+		byPort[k] = append(byPort[k], Span{s.from, min(s.to, r.end)})
+	})
+	var list []Lane
+	for node := range r.ports {
+		for at := range r.ports[node] {
+			if spans := byPort[group{node, at}]; len(spans) > 0 {
+				list = append(list, Lane{r.portName(node, at), Union(spans)})
+			}
+		}
+	}
+	slices.SortStableFunc(list, func(a, b Lane) int { return cmp.Compare(b.Lasted(), a.Lasted()) })
+	return list[:min(n, len(list))]
+}
+
+// Storms are the times in which trees of pauses stood that went further than one link, by what
+// they began with.
+func (r *Run) Storms(e *Explanation) []Lane {
+	ends := make(map[int]units.Time)
+	deep := make(map[int]bool)
+	for i := range r.pauses {
+		p := &r.pauses[i]
+		ends[p.root] = max(ends[p.root], min(p.ended, r.end))
+		deep[p.root] = deep[p.root] || p.depth > 1
+	}
+	var list []Lane
+	for _, c := range e.Causes {
+		var spans []Span
+		for _, root := range c.roots {
+			if deep[root] {
+				spans = append(spans, Span{r.pauses[root].sent, ends[root]})
+			}
+		}
+		if len(spans) > 0 {
+			list = append(list, Lane{c.Where, Union(spans)})
+		}
+	}
+	return list
+}
+
+// find returns a port by its name.
+func (r *Run) find(name string) *port {
+	for node := range r.ports {
+		for at := range r.ports[node] {
+			if r.portName(node, at) == name {
+				return &r.ports[node][at]
+			}
+		}
+	}
+	return nil
+}
+
+// Rate is what a port sent in each of the bins of a width, in bits per second; nil: there is
+// no such port. A frame counts where it begins.
+func (r *Run) Rate(name string, width units.Time) []float64 {
+	p := r.find(name)
+	if p == nil {
+		return nil
+	}
+	bins := make([]float64, r.end/width+1)
+	for _, i := range p.sent {
+		f := &r.frames[i]
+		bins[min(f.at, r.end)/width] += 8 * float64(units.Bytes(f.size)+p.overhead)
+	}
+	for i := range bins {
+		bins[i] /= width.Seconds()
+	}
+	return bins
+}
+
+// Level is a number of bytes at a time.
+type Level struct {
+	At    units.Time
+	Bytes units.Bytes
+}
+
+// Occupancy is an ingress queue over time, and its threshold whenever it paused.
+type Occupancy struct {
+	Queue      string
+	Held       []Level // after each change
+	Thresholds []Level
+}
+
+// Occupancy is that of the queue of a switch that began most trees of a cause; nil: no switch
+// did.
+func (r *Run) Occupancy(c *Cause) *Occupancy {
+	count := make(map[End]int)
+	best := End{Node: -1}
+	for _, i := range c.roots {
+		p := &r.pauses[i]
+		e := End{p.node, p.port, p.class}
+		if count[e]++; !r.ports[p.node][p.port].host && (best.Node < 0 || count[e] > count[best]) {
+			best = e
+		}
+	}
+	if best.Node < 0 {
+		return nil
+	}
+	o := &Occupancy{Queue: r.portName(best.Node, best.Port)}
+	var changes []Level
+	for out := range r.ports[best.Node] {
+		p := &r.ports[best.Node][out]
+		for _, frames := range [][]int32{p.sent, p.waits} {
+			for _, i := range frames {
+				f := &r.frames[i]
+				if int(f.in) != best.Port || f.queue != best.Class || f.came == none {
+					continue
+				}
+				changes = append(changes, Level{f.came, units.Bytes(f.size)})
+				if f.at < r.end {
+					changes = append(changes, Level{f.at, -units.Bytes(f.size)})
+				}
+			}
+		}
+	}
+	slices.SortStableFunc(changes, func(a, b Level) int { return cmp.Compare(a.At, b.At) })
+	held := units.Bytes(0)
+	for i, x := range changes {
+		held += x.Bytes
+		if i+1 == len(changes) || changes[i+1].At != x.At {
+			o.Held = append(o.Held, Level{x.At, held})
+		}
+	}
+	for _, i := range r.ports[best.Node][best.Port].paused[best.Class] {
+		if p := &r.pauses[i]; p.threshold >= 0 {
+			o.Thresholds = append(o.Thresholds, Level{p.sent, p.threshold})
+		}
+	}
+	return o
+}

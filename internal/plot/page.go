@@ -1,0 +1,87 @@
+package plot
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+)
+
+// What a picture of a page says to the page's script. Values are not repeated: the script
+// reads them from the paths, by the ends of the axes.
+
+// leastText is the size of the smallest text on a page.
+const leastText = 11
+
+// legible is the size of a text.
+func (s *scene) legible(size float64) float64 {
+	if s.inline {
+		return max(size, leastText)
+	}
+	return size
+}
+
+// only is a class that pictures of pages have.
+func (s *scene) only(class string) string {
+	if s.inline {
+		return class
+	}
+	return ""
+}
+
+var kindNames = [...]string{Lines: "lines", Bars: "bars", CDF: "cdf", Spans: "spans"}
+
+// panel begins a panel: its kind, the box of its data, and its axes: ends, 1 for a logarithmic
+// one, unit, and for x 1 if it is common to panels.
+func (s *scene) panel(p *plan) {
+	if !s.inline {
+		return
+	}
+	b := p.box
+	attr := fmt.Sprintf(`data-k="%s" data-b="%s %s %s %s" data-x="%s %d" data-y="%s"`, kindNames[p.Kind],
+		units(b.x0), units(b.y0), units(b.x1), units(b.y1), axisData(&p.x, p.X.Unit), truth(p.X.Common), axisData(&p.y, p.yAxis().Unit))
+	if p.Kind == Bars || p.Kind == Spans {
+		attr += ` data-c="` + escape(strings.Join(p.Categories, "\n")) + `"`
+	}
+	s.tag(`<g class="panel" ` + attr + `>`)
+}
+
+func axisData(x *axis, u Unit) string {
+	return fmt.Sprintf("%s %s %d %d", precise(x.lo), precise(x.hi), truth(x.log), u)
+}
+
+func precise(v float64) string { return strconv.FormatFloat(v, 'g', 12, 64) }
+
+func truth(b bool) int {
+	if b {
+		return 1
+	}
+	return 0
+}
+
+// series begins what is drawn of a series. Bars say their values: there are few.
+func (s *scene) series(d *Series) {
+	if !s.inline {
+		return
+	}
+	attr := ""
+	if d.X == nil {
+		var list []string
+		for _, v := range d.Y {
+			list = append(list, strconv.FormatFloat(v, 'g', 6, 64))
+		}
+		attr = ` data-v="` + strings.Join(list, " ") + `"`
+	}
+	s.tag(fmt.Sprintf(`<g class="series" data-s="%s"%s>`, escape(d.Name), attr))
+}
+
+// entry begins what the legend has of a series.
+func (s *scene) entry(name string) {
+	s.tag(fmt.Sprintf(`<g class="entry" data-s="%s">`, escape(name)))
+}
+
+// strokeGrid draws the lines of a grid.
+func (s *scene) strokeGrid(lines [][]point) {
+	if len(lines) > 0 {
+		s.add(shape{paths: lines, stroke: inkGrid, width: 100})
+	}
+}

@@ -1,0 +1,105 @@
+// Uses a page as a reader does, and leaves what is wrong in the element #result.
+(() => {
+const wrong = window.wrong, did = [];
+const check = (ok, text) => { did.push(text); if (!ok) wrong.push(text); };
+const seen = e => e.getClientRects().length > 0;
+const all = (what, from = document) => [...from.querySelectorAll(what)].filter(seen);
+const tip = document.querySelector('.tip'), bar = document.querySelector('.bar');
+
+// Legible: sizes, contrast, no scrolling of the whole page.
+check(document.documentElement.scrollWidth <= innerWidth, 'the page is not wider than the window');
+const colour = text => (text.match(/[\d.]+/g) || []).map(Number);
+const light = c => { const f = c.slice(0, 3).map(v => v / 255).map(v => v <= 0.03928 ? v / 12.92 : ((v + 0.055) / 1.055) ** 2.4); return 0.2126 * f[0] + 0.7152 * f[1] + 0.0722 * f[2]; };
+const contrast = (a, b) => (Math.max(light(a), light(b)) + 0.05) / (Math.min(light(a), light(b)) + 0.05);
+const paper = e => { for (; e; e = e.parentElement) { const c = colour(getComputedStyle(e).backgroundColor); if (c.length && c[3] !== 0) return c; } return [255, 255, 255]; };
+const small = new Set(), pale = new Set();
+for (const e of all('body *')) {
+  if (!['SCRIPT', 'STYLE'].includes(e.tagName) && [...e.childNodes].some(n => n.nodeType === 3 && n.data.trim())) {
+    const style = getComputedStyle(e), text = e.textContent.trim().slice(0, 30), scale = e.ownerSVGElement ? e.getScreenCTM().d || 1 : 1;
+    const turned = e.ownerSVGElement && e.hasAttribute('transform');
+    if (parseFloat(style.fontSize) * (turned ? 1 : scale) < 10.99) small.add(text + ' ' + style.fontSize);
+    const inBox = e.closest('.node');
+    if (!inBox && contrast(colour(e.ownerSVGElement ? style.fill : style.color), paper(e)) < 4.5) pale.add(text);
+    if (inBox && contrast(colour(style.fill), colour(getComputedStyle(inBox.querySelector('path')).fill)) < 4.5) pale.add(text);
+  }
+}
+check(small.size === 0, 'texts have 11 pixels: ' + [...small].slice(0, 3));
+check(pale.size === 0, 'texts have contrast: ' + [...pale].slice(0, 3));
+
+const box = p => p.dataset.b.split(' ').map(Number);
+const event = (p, kind, fx, fy = 0.5) => {
+  const [x0, y0, x1, y1] = box(p), svg = p.ownerSVGElement;
+  const at = new DOMPoint(x0 + fx * (x1 - x0), y0 + fy * (y1 - y0)).matrixTransform(svg.getScreenCTM());
+  svg.dispatchEvent(new PointerEvent(kind, {clientX: at.x, clientY: at.y, bubbles: true, button: 0, pointerId: 1}));
+};
+const paths = p => [...p.querySelectorAll('.series path')].map(e => e.getAttribute('d')).join();
+
+for (const kind of ['lines', 'cdf', 'bars', 'spans']) {
+  const p = all('.panel').find(e => e.dataset.k === kind && e.querySelector('.series path'));
+  if (!p) continue;
+  p.ownerSVGElement.scrollIntoView();
+  let text = '';
+  for (let y = 0.02; y < 1 && !text; y += 0.02) for (let x = 0.02; x < 1 && !text; x += 0.02) {
+    event(p, 'pointermove', x, y);
+    if (!tip.hidden) text = tip.textContent;
+  }
+  check(/\d/.test(text), 'the pointer over ' + kind + ' shows a value: ' + text);
+  const r = tip.getBoundingClientRect();
+  check(r.left >= 0 && r.right <= innerWidth + 1, 'which is within the window');
+  event(p, 'pointerleave', 0.5);
+  check(tip.hidden, 'and goes away');
+}
+
+const times = all('.panel').filter(e => e.dataset.x.split(' ')[4] === '1');
+if (times.length) {
+  const before = times.map(paths), ticks = times[0].querySelector('.xt').textContent;
+  event(times[0], 'pointerdown', 0.3);
+  event(times[0], 'pointermove', 0.5);
+  check(all('.brush').length === times.length, 'a part is chosen in all ' + times.length + ' panels of time');
+  event(times[0], 'pointerup', 0.5);
+  check(times.every((p, i) => paths(p) !== before[i]), 'all panels of time show the part');
+  check(times[0].querySelector('.xt').textContent !== ticks && times[0].querySelector('.xt text'), 'with ticks of its own');
+  check(!bar.hidden && /\d/.test(bar.textContent), 'the bar says which: ' + bar.textContent);
+  event(times[0], 'pointermove', 0.5);
+  event(times[0], 'pointerleave', 0.5);
+  const closer = paths(times[0]);
+  event(times[0], 'pointerdown', 0.2);
+  event(times[0], 'pointermove', 0.8);
+  event(times[0], 'pointerup', 0.8);
+  check(paths(times[0]) !== closer, 'a part of the part');
+  bar.querySelector('button').click();
+  const whole = d => d.replace(/[A-Z]/g, '').length;
+  check(bar.hidden && times.every(p => p.querySelector('.series')), 'the whole again');
+  const first = d => parseFloat(d.slice(1));
+  check(times.every((p, i) => before[i] === '' || Math.abs(first(paths(p)) - first(before[i])) < 0.02), 'as it was');
+  check(times[0].querySelector('.xt').textContent === ticks, 'with the ticks that it had');
+}
+
+const entry = all('.entry')[0];
+if (entry) {
+  const series = all('.series', entry.closest('figure')).filter(s => s.dataset.s === entry.dataset.s);
+  entry.dispatchEvent(new MouseEvent('click', {bubbles: true}));
+  check(series.length && series.every(s => getComputedStyle(s).display === 'none'), 'a series goes');
+  entry.dispatchEvent(new KeyboardEvent('keydown', {key: 'Enter', bubbles: true}));
+  check(series.every(s => getComputedStyle(s).display !== 'none'), 'and comes back');
+}
+
+const net = all('.net')[0];
+if (net) {
+  const ways = [...net.querySelectorAll('.way')], buttons = [...net.previousElementSibling.querySelectorAll('button')];
+  const was = ways.map(w => w.getAttribute('class')).join(), scale = () => all('.scale', net).map(s => s.dataset.n).join();
+  check(scale() === buttons[0].textContent, 'the fabric has one scale: ' + scale());
+  buttons[1].click();
+  check(ways.map(w => w.getAttribute('class')).join() !== was && scale() === buttons[1].textContent, 'other colours of the fabric');
+  buttons[0].click();
+  check(ways.map(w => w.getAttribute('class')).join() === was, 'and the first again');
+  ways[0].dispatchEvent(new PointerEvent('pointermove', {clientX: 5, clientY: 5, bubbles: true}));
+  check(!tip.hidden && tip.textContent.includes(ways[0].dataset.n), 'a link says what it is: ' + tip.textContent);
+}
+check(performance.getEntriesByType('resource').length === 0, 'nothing is loaded');
+check(matchMedia('(prefers-color-scheme:dark)').matches === (light(paper(document.body)) < 0.2), 'light or dark as the reader likes it');
+const result = top.document.createElement('pre');
+result.id = 'result';
+result.textContent = JSON.stringify({width: innerWidth, dark: matchMedia('(prefers-color-scheme:dark)').matches, wrong, did});
+top.document.body.replaceChildren(result);
+})();

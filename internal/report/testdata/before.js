@@ -1,0 +1,5 @@
+// Collects what goes wrong on a page, from its beginning on.
+window.wrong = [];
+window.addEventListener('error', e => window.wrong.push('error: ' + e.message));
+window.addEventListener('securitypolicyviolation', e => window.wrong.push('wanted to load ' + e.blockedURI));
+for (const how of ['error', 'warn', 'log']) console[how] = (...text) => window.wrong.push(how + ': ' + text.join(' '));
