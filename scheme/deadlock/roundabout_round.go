@@ -87,6 +87,7 @@ func (h *roundabout) begin(now units.Time, nodes []NodeID) {
 		r.granted += uint64(own)
 	}
 	h.grant(now)
+	r.owed = 0 // what there is no room for now would be taken from replies later
 	h.s.WakeAt(h.timers.round, now+h.params.Timeout)
 }
 
