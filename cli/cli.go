@@ -107,7 +107,7 @@ func (a *app) root() *cobra.Command {
 	f.Uint64Var(&a.seed, "seed", 0, "seed of the run (default: that of the scenario)")
 	f.IntVar(&a.workers, "workers", runtime.NumCPU(), "goroutines that simulate; results never depend on it")
 	root.AddCommand(
-		a.runCommand(), a.demoCommand(), a.sweepCommand(), a.compareCommand(), a.reportCommand(), a.explainCommand(), a.exportCommand(), a.reproduceCommand(), a.workerCommand(),
+		a.runCommand(), a.demoCommand(), a.liveCommand(), a.sweepCommand(), a.compareCommand(), a.reportCommand(), a.explainCommand(), a.exportCommand(), a.reproduceCommand(), a.workerCommand(),
 		a.checkCommand(), a.importCommand(), a.headroomCommand(), a.fidelityCommand(), a.benchCommand(),
 		a.initCommand(), a.listCommand(), a.schemaCommand(), a.versionCommand(),
 	)

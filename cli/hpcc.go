@@ -83,7 +83,8 @@ func (a *app) runHPCC(cmd *cobra.Command, f *runFlags, h *hpccFlags) error {
 	if cmd.Flags().Changed("seed") {
 		cfg.Seed = a.seed
 	}
-	o := f.options()
+	s := a.simulation(cfg, f)
+	o := &s.options
 	public, err := in.Build(cfg, o.BuildOptions())
 	if err != nil {
 		return wrap(exitInput, cfg.Locate(err))
@@ -94,7 +95,7 @@ func (a *app) runHPCC(cmd *cobra.Command, f *runFlags, h *hpccFlags) error {
 		}
 		return to.File(in.Settings.PFC, "its trace of pauses", func(w io.Writer) error { return publicsim.WritePFC(w, public.Pauses()) })
 	}
-	_, err = a.execute(cmd, public.Built, f, o)
+	_, err = a.execute(cmd, public.Built, f, s)
 	return err
 }
 

@@ -11,6 +11,7 @@ import (
 	"github.com/fatih/color"
 
 	"github.com/xoff-net/xoff/base/units"
+	"github.com/xoff-net/xoff/internal/live"
 	"github.com/xoff-net/xoff/metrics"
 	"github.com/xoff-net/xoff/run"
 	"github.com/xoff-net/xoff/scenario/build"
@@ -20,21 +21,27 @@ import (
 // print shows a run on standard output, as text or JSON: the numbers that could not be
 // saved at least.
 func (a *app) print(done *run.Result, bySize bool) error {
+	return a.printRun(done, bySize, nil)
+}
+
+// printRun prints a run; late is how late it was, nil for one that was simulated.
+func (a *app) printRun(done *run.Result, bySize bool, late *live.Report) error {
 	b, s := done.Built, done.Summary
 	if a.json {
-		if len(done.Expected) == 0 {
+		if len(done.Expected) == 0 && late == nil {
 			return s.Write(a.out)
 		}
 		return a.printJSON(struct {
 			*metrics.Summary
-			Expected []run.Expected `json:"expected"`
-		}{s, done.Expected})
+			Expected []run.Expected `json:"expected,omitempty"`
+			Lateness *live.Report   `json:"lateness,omitempty"`
+		}{s, done.Expected, late})
 	}
 	if a.quiet {
 		return nil
 	}
 	w := &sheet{tab: tabwriter.NewWriter(a.out, 0, 0, 2, ' ', 0)}
-	w.heading(b, s, done.Wall)
+	w.heading(b, s, done.Wall, late)
 	w.flows(s, bySize)
 	w.operations(s)
 	w.network(b, s)
@@ -65,7 +72,7 @@ func (w *sheet) flush() error {
 	return w.err
 }
 
-func (w *sheet) heading(b *build.Built, s *metrics.Summary, wall time.Duration) {
+func (w *sheet) heading(b *build.Built, s *metrics.Summary, wall time.Duration, late *live.Report) {
 	c := b.Config
 	state := ""
 	if s.Partial {
@@ -78,7 +85,12 @@ func (w *sheet) heading(b *build.Built, s *metrics.Summary, wall time.Duration) 
 	}
 	w.line("  fabric\t%s: %d hosts, %s, host links of %s", c.Topology.Name, b.Graph.Hosts, switches, hostRates(b.Graph))
 	w.line("  schemes\t%s", c.Schemes())
-	w.line("  simulated\t%s, %s frame hops, in %s", human(s.End), count(s.Network.Hops), wall.Round(10*time.Millisecond))
+	if late == nil {
+		w.line("  simulated\t%s, %s frame hops, in %s", human(s.End), count(s.Network.Hops), wall.Round(10*time.Millisecond))
+	} else {
+		w.line("  live\t%s, %s frame hops", human(s.End), count(s.Network.Hops))
+		w.lateness(late)
+	}
 	w.line("")
 }
 

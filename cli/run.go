@@ -41,13 +41,19 @@ type runFlags struct {
 
 func (f *runFlags) register(cmd *cobra.Command) {
 	flags := cmd.Flags()
-	flags.StringVar(&f.invariants, "invariants", string(run.Off), "check the simulation while it runs: off, count, or strict (stop at the first that breaks)")
 	flags.StringVar(&f.engine, "engine", string(run.Fast), "fast, or oracle (one global heap; slow, same results)")
+	flags.IntVar(&f.divisor, "window-divisor", 1, "shorten the windows of the fast engine; results never depend on it")
+	_ = flags.MarkHidden("window-divisor")
+	f.registerAny(cmd)
+}
+
+// registerAny adds the flags of commands that run a scenario, whatever drives it.
+func (f *runFlags) registerAny(cmd *cobra.Command) {
+	flags := cmd.Flags()
+	flags.StringVar(&f.invariants, "invariants", string(run.Off), "check the simulation while it runs: off, count, or strict (stop at the first that breaks)")
 	flags.BoolVar(&f.csv, "csv", false, "write every table as text, too; as output.csv")
 	flags.BoolVar(&f.flowTrace, "flow-trace", false, "write flows.trace.csv, and scenario.replay.yaml, which runs the same flows again")
 	flags.BoolVar(&f.force, "force", false, "overwrite results of another scenario (default: a new folder, NAME-2 and so on)")
-	flags.IntVar(&f.divisor, "window-divisor", 1, "shorten the windows of the fast engine; results never depend on it")
-	_ = flags.MarkHidden("window-divisor")
 	f.registerChanges(cmd)
 }
 
@@ -164,13 +170,37 @@ func (f *runFlags) options() run.Options {
 	}
 }
 
+// stage is how a command runs a scenario: what drives it, and how that looks.
+type stage struct {
+	options run.Options
+	folder  string // for the results, unless -o names one
+	line    func(p run.Progress, passed time.Duration) string
+	print   func(done *run.Result) error
+}
+
+// simulation is the stage of simulated runs.
+func (a *app) simulation(cfg *scenario.Config, f *runFlags) *stage {
+	return &stage{
+		options: f.options(), folder: fmt.Sprintf("%s-seed%d", cfg.Name, cfg.Seed),
+		line: func(p run.Progress, passed time.Duration) string {
+			return progressLine(p.Now, p.Share(), p.Hops(), passed)
+		},
+		print: func(done *run.Result) error { return a.print(done, f.bySize) },
+	}
+}
+
 // simulate runs a scenario, writes its results and prints them.
 func (a *app) simulate(cmd *cobra.Command, cfg *scenario.Config, f *runFlags) (*run.Result, error) {
-	if err := a.startRuns(); err != nil {
-		return nil, err
-	}
 	if cmd.Flags().Changed("seed") {
 		cfg.Seed = a.seed
+	}
+	return a.perform(cmd, cfg, f, a.simulation(cfg, f))
+}
+
+// perform runs a scenario on a stage, with all that watches it.
+func (a *app) perform(cmd *cobra.Command, cfg *scenario.Config, f *runFlags, s *stage) (*run.Result, error) {
+	if err := a.startRuns(); err != nil {
+		return nil, err
 	}
 	tracer, err := a.newTracer(&f.trace)
 	if err != nil {
@@ -181,7 +211,7 @@ func (a *app) simulate(cmd *cobra.Command, cfg *scenario.Config, f *runFlags) (*
 	if err != nil {
 		return nil, err
 	}
-	o := f.options()
+	o := &s.options
 	if tracer.Tracer != nil {
 		o.Watchers = append(o.Watchers, tracer)
 	}
@@ -204,7 +234,7 @@ func (a *app) simulate(cmd *cobra.Command, cfg *scenario.Config, f *runFlags) (*
 		return nil, wrap(exitInput, cfg.Locate(err))
 	}
 	a.warn(cfg)
-	done, err := a.execute(cmd, built, f, o)
+	done, err := a.execute(cmd, built, f, s)
 	if done != nil {
 		a.tellCapture(pcap)
 	}
@@ -223,18 +253,17 @@ func (a *app) warn(cfg *scenario.Config) {
 }
 
 // execute runs what was built, writes its results and prints them.
-func (a *app) execute(cmd *cobra.Command, built *build.Built, f *runFlags, o run.Options) (*run.Result, error) {
-	cfg := built.Config
-	m := a.newMeter()
+func (a *app) execute(cmd *cobra.Command, built *build.Built, f *runFlags, s *stage) (*run.Result, error) {
+	m, o := a.newMeter(), s.options
 	o.Workers = a.workers
-	o.Folder = a.folderFor(fmt.Sprintf("%s-seed%d", cfg.Name, cfg.Seed))
+	o.Folder = a.folderFor(s.folder)
 	counts, err := newCounting(f.counted, counters(built))
 	if err != nil {
 		return nil, err
 	}
 	o.Progress = func(p run.Progress) {
 		counts.progress(built, p)
-		m.show(func(passed time.Duration) string { return progressLine(p.Now, p.Share(), p.Hops(), passed) })
+		m.show(func(passed time.Duration) string { return s.line(p, passed) })
 	}
 	r, err := run.Prepare(built, o)
 	if err != nil {
@@ -254,7 +283,7 @@ func (a *app) execute(cmd *cobra.Command, built *build.Built, f *runFlags, o run
 	if done.Unwritten == nil && !a.quiet {
 		a.tellEmpty(built.Probes)
 	}
-	if err := a.print(done, f.bySize); err != nil {
+	if err := s.print(done); err != nil {
 		return nil, wrap(exitFailure, err)
 	}
 	if done.Unwritten != nil {

@@ -40,6 +40,12 @@ type Options struct {
 	Watchers []Watcher
 	// Extra writes more files into the folder, at the end; it may be nil.
 	Extra func(*Folder) error
+	// Drive makes what drives the scenario in place of an engine of the simulator; it may be
+	// nil. Progress is to be called from time to time, while all nodes stand at the same
+	// time.
+	Drive func(b *build.Built, progress func(now units.Time)) (Driver, error)
+	// Here says which nodes it drives; see build.Options.
+	Here []bool
 	// WindowDivisor shortens the windows of the fast engine; tests show that no
 	// result depends on it.
 	WindowDivisor int
@@ -109,12 +115,19 @@ type Recording interface {
 	Close(o *metrics.Outcome) error
 }
 
-// engine is what drives a built scenario.
-type engine interface {
+// Driver is what drives a built scenario, such as an engine of the simulator.
+type Driver interface {
+	// Run runs to the end, or to that of the context, whose error it returns then, and
+	// returns the time at which it ended.
 	Run(ctx context.Context) (units.Time, error)
 	Totals() sim.Totals
 	Fabric() sim.Fabric
 	Counters() sim.Fabric
+}
+
+// Judging is a driver that has a say in the verdict: it may have decided results itself.
+type Judging interface {
+	Judge(s *metrics.Summary, found Verdict) Verdict
 }
 
 // Run is a scenario that is ready to start.
@@ -122,7 +135,7 @@ type Run struct {
 	Built *build.Built
 
 	opts    Options
-	engine  engine
+	engine  Driver
 	record  recorder
 	cancel  context.CancelCauseFunc
 	aborted bool // an expectation broke that ends the run
@@ -171,7 +184,7 @@ func New(cfg *scenario.Config, o Options) (*Run, error) {
 
 // BuildOptions are what the options mean for building.
 func (o *Options) BuildOptions() build.Options {
-	b := build.Options{Invariants: o.Invariants != Off && o.Invariants != ""}
+	b := build.Options{Invariants: o.Invariants != Off && o.Invariants != "", Here: o.Here}
 	switch len(o.Watchers) {
 	case 0:
 	case 1:
@@ -206,10 +219,12 @@ func Prepare(built *build.Built, o Options) (*Run, error) {
 	}
 	r.watchExpectations()
 	var err error
-	switch o.Engine {
-	case Oracle:
+	switch {
+	case o.Drive != nil:
+		r.engine, err = o.Drive(built, r.progress)
+	case o.Engine == Oracle:
 		r.engine, err = sim.NewOracle(built.Spec, sim.OracleOptions{Progress: r.progress})
-	case Fast, "":
+	case o.Engine == Fast || o.Engine == "":
 		r.engine, err = sim.NewFast(built.Spec, sim.Options{Workers: max(1, o.Workers), WindowDivisor: o.WindowDivisor, Progress: r.progress})
 	default:
 		err = fmt.Errorf("engine %q is unknown; allowed: fast, oracle", o.Engine)
@@ -278,6 +293,9 @@ func (r *Run) Start(ctx context.Context) (*Result, error) {
 	done.Unwritten = r.write(to, end, outcome, done)
 	done.Files = to.listed()
 	done.found = judge(outer, r.Built, done.Summary, r.opts.Invariants, done.Folder)
+	if j, ok := r.engine.(Judging); ok {
+		done.found = j.Judge(done.Summary, done.found)
+	}
 	done.found.Aborted = r.aborted
 	done.Expected = Judge(r.Built.Expect, done.Summary)
 	done.Verdict = done.found.Expecting(done.Expected)

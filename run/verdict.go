@@ -37,7 +37,7 @@ func judge(ctx context.Context, b *build.Built, s *metrics.Summary, invariants I
 		if folder != "" {
 			where = "; partial results are in " + folder
 		}
-		return Verdict{Code: Interrupted, Message: fmt.Sprintf("interrupted at %s of simulated time%s", s.End.Human(), where)}
+		return Verdict{Code: Interrupted, Message: fmt.Sprintf("interrupted at %s of the run%s", s.End.Human(), where)}
 	case invariants == Strict && s.Invariants.Broken > 0:
 		return Verdict{Code: Broken, Message: "broken invariant: " + s.Invariants.First}
 	case s.Drops.Broken > 0:

@@ -18,6 +18,7 @@ type Sample struct {
 type sampler struct {
 	list []Sample
 	next units.Time
+	last units.Time // when samples were taken last
 }
 
 // samplers returns the sampler of each node, nil for a node without samples.
@@ -35,14 +36,15 @@ func (s *Spec) samplers() []*sampler {
 	return all
 }
 
-// take takes the samples that are due now.
+// take takes the samples that are due now, or have become so since the last ones.
 func (s *sampler) take(now units.Time, n probe.Node) {
 	s.next = units.Never
 	for i := range s.list {
 		x := &s.list[i]
-		if now%x.Every == 0 {
+		if now/x.Every > s.last/x.Every {
 			x.Take(now, n)
 		}
 		s.next = min(s.next, now-now%x.Every+x.Every)
 	}
+	s.last = now
 }

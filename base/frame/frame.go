@@ -82,7 +82,7 @@ func Append(b []byte, from, to MAC, p *packet.Packet, ext packet.Ext, m *Message
 		b = appendBarrier(appendEthernet(b, from, to, typeOwn), p)
 	case p.Control():
 		b = appendOwn(appendEthernet(b, from, nearestGroup, typeOwn), p, ext)
-	case m.TCP && (k == packet.Data || k == packet.Ack):
+	case isTCP(k, m):
 		b = appendTCP(appendEthernet(b, from, to, typeIPv4), p, ext, m)
 	default:
 		b = appendRoCE(appendEthernet(b, from, to, typeIPv4), p, ext, m)
@@ -113,9 +113,9 @@ func AppendFCS(b []byte, start int) []byte {
 	return binary.LittleEndian.AppendUint32(b, crc32.ChecksumIEEE(b[start:]))
 }
 
-// Frame is a frame that was decoded. What no frame carries is missing: the depth of
-// pauses, all flags but CE, AckNow, Extended and Telemetry, and of the numbers of RoCE
-// all but the lowest 24 bits.
+// Frame is a frame that was decoded. What no header carries is missing, unless the frame has
+// a trailer: the depth of pauses, all flags but CE, AckNow, Extended and Telemetry, and of
+// the numbers of RoCE all but the lowest 24 bits.
 type Frame struct {
 	From, To MAC
 	Packet   packet.Packet
@@ -126,6 +126,9 @@ type Frame struct {
 	Last     bool   // RoCE: last packet of its message
 	TCP      *Segment
 	Times    [mmu.Classes]uint16 // PFC: the time of each class
+	Trailed  bool                // there was a trailer, so nothing is missing but what flows know: hashes, who is pinned
+	Hello    bool                // it is no packet but a hello, whose words Ext has
+	Due      uint64              // when it is due, by its trailer; 0: it does not say
 
 	segment Segment
 }
@@ -157,6 +160,7 @@ func (f *Frame) Decode(b []byte) error {
 	}
 	copy(f.To[:], b)
 	copy(f.From[:], b[6:])
+	b, trailer := cutTrailer(b)
 	f.Packet.Size = uint16(len(b) + FCSLen)
 	body := b[ethernetLen:]
 	var err error
@@ -169,6 +173,9 @@ func (f *Frame) Decode(b []byte) error {
 		err = f.ipv4(body)
 	default:
 		err = ErrForeign
+	}
+	if err == nil && trailer != nil && !f.Hello {
+		err = f.trailer(trailer)
 	}
 	if len(f.Ext) > 0 {
 		f.Packet.Flags |= packet.Extended

@@ -358,14 +358,16 @@ func FuzzDecode(f *testing.F) {
 		{&pause, nil, nil}, {&pause, hdr, nil}, {&pause, packet.Ext{1, 2}, nil}, {&loop, hdr, nil}, {&loop, packet.Ext{1 << 63}, nil}, {&barrier, nil, nil},
 		{&data, packet.Ext{1, 2}, flow()}, {&ack, packet.Ext{1 << 40}, flow()}, {&ack, packet.Ext{1<<56 | 1, 5 | 6<<32}, tcp}, {&data, nil, tcp},
 	} {
-		f.Add(Append(nil, here, there, c.p, c.ext, c.m))
+		b := Append(nil, here, there, c.p, c.ext, c.m)
+		f.Add(b)
+		f.Add(AppendTrailer(b, c.p, c.ext, c.m, 5))
 	}
 	f.Fuzz(func(t *testing.T, b []byte) {
 		var f Frame
 		if err := f.Decode(b); err != nil {
 			return
 		}
-		if len(f.Ext) > len(b)/4 || f.Payload > len(b) || int(f.Packet.Size) != len(b)+FCSLen {
+		if len(f.Ext) > len(b)/4 || f.Payload > len(b) || !f.Trailed && int(f.Packet.Size) != len(b)+FCSLen {
 			t.Errorf("%+v of %d B", f, len(b))
 		}
 		f.More(func(p *packet.Packet) {

@@ -24,6 +24,7 @@ const (
 	ownLoop     = 0x12
 	ownBeside   = 0x14 // words beside a PFC frame
 	ownCarried  = 0x15 // words beside data and replies, after ownMagic
+	ownHello    = 0x17 // 0x16 is ownTrailer
 
 	headLen       = 4
 	headWide      = 0x80
@@ -172,6 +173,16 @@ func appendBarrier(b []byte, p *packet.Packet) []byte {
 	})
 }
 
+// MaxHello is how many words a hello has room for.
+const MaxHello = maxWords
+
+// AppendHello appends a frame by which live nodes find each other, with words that are
+// theirs. It is no packet: no data plane sees it.
+func AppendHello(b []byte, from MAC, words []uint64) []byte {
+	start := len(b)
+	return pad(appendHead(appendEthernet(b, from, nearestGroup, typeOwn), ownHello, headWide, words), start+minLen)
+}
+
 func (f *Frame) own(b []byte) error {
 	if len(b) == 0 {
 		return ErrShort
@@ -185,6 +196,11 @@ func (f *Frame) own(b []byte) error {
 		}
 		f.Packet.Meta = packet.MakeMeta(kind, b[1]&headClass)
 		return nil
+	}
+	if b[0] == ownHello {
+		f.Hello = true
+		_, err := f.head(b)
+		return err
 	}
 	if b[0] < raProbe || b[0] > raCheck {
 		return ErrForeign

@@ -121,19 +121,26 @@ func appendCarried(b []byte, p *packet.Packet, ext packet.Ext) []byte {
 	return appendHead(binary.BigEndian.AppendUint32(b, ownMagic), ownCarried, flags, ext)
 }
 
+// ones are what the ICRC counts in place of bytes that change on the way.
+var ones = [8]byte{0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff}
+
 // icrc is the invariant check sequence of an IP packet that lacks it: what changes on the
-// way counts as ones.
+// way counts as ones. Piece by piece, since a copy of the headers would be an allocation.
 func icrc(ip []byte) uint32 {
-	var h [8 + ipLen + udpLen + 5]byte
-	for i := range 8 {
-		h[i] = 0xff
+	crc := crc32.ChecksumIEEE(ones[:])
+	done := 0
+	for _, skip := range [...][2]int{
+		{1, 1},                  // DSCP and ECN
+		{8, 1},                  // time to live
+		{10, 2},                 // checksum
+		{ipLen + 6, 2},          // checksum of UDP
+		{ipLen + udpLen + 4, 1}, // FECN, BECN, reserved
+	} {
+		crc = crc32.Update(crc, crc32.IEEETable, ip[done:skip[0]])
+		crc = crc32.Update(crc, crc32.IEEETable, ones[:skip[1]])
+		done = skip[0] + skip[1]
 	}
-	copy(h[8:], ip)
-	v := h[8:]
-	v[1], v[8], v[10], v[11] = 0xff, 0xff, 0xff, 0xff // DSCP and ECN, time to live, checksum
-	v[ipLen+6], v[ipLen+7] = 0xff, 0xff               // checksum of UDP
-	v[ipLen+udpLen+4] = 0xff                          // FECN, BECN, reserved
-	return crc32.Update(crc32.ChecksumIEEE(h[:]), crc32.IEEETable, ip[len(v):])
+	return crc32.Update(crc, crc32.IEEETable, ip[done:])
 }
 
 func (f *Frame) roce(ip []byte) error {

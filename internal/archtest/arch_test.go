@@ -27,7 +27,7 @@ var floors = [][]string{
 	{"examples", "experiments", "internal/colours", "internal/explain", "internal/layout"},
 	{"internal/ideal", "internal/runreport", "internal/sonic/convert", "internal/validate"},
 	{"scenario/build"},
-	{"internal/check", "internal/hardware"},
+	{"internal/check", "internal/hardware", "internal/live"},
 	{"run", "conformance", "internal/bench", "internal/publicsim"},
 	{"internal/sweep"},
 	{"internal/remote", "internal/reproduce", "internal/sweepreport"},

@@ -201,11 +201,16 @@ func (c *Capture) Full() (units.Time, bool) { return c.last, c.full }
 
 // message is what frames show of a flow.
 func (c *Capture) message(flow uint32, m *frame.Message) bool {
-	if int64(flow) >= int64(len(c.flows.Flow)) {
+	return MessageOf(c.flows, c.hosts, flow, m)
+}
+
+// MessageOf is what frames show of a flow; false: there is no such flow.
+func MessageOf(flows *dataplane.Flows, hosts []*dataplane.NICSpec, flow uint32, m *frame.Message) bool {
+	if int64(flow) >= int64(len(flows.Flow)) {
 		return false
 	}
-	f := &c.flows.Flow[flow]
-	way := &c.hosts[f.Src].Transports[f.Transport]
+	f := &flows.Flow[flow]
+	way := &hosts[f.Src].Transports[f.Transport]
 	*m = frame.Message{
 		Src: f.Src, Dst: f.Dst, Size: f.Size, Payload: way.Payload, Header: way.Header,
 		TCP: way.Recovery == dataplane.SACK, Selective: way.Recovery != dataplane.GoBackN,

@@ -113,6 +113,9 @@ func (b *builder) done() func(now units.Time) bool {
 	outlasts := b.outlast()
 	var left []int32
 	for i := range b.Flows.Flow {
+		if here := b.opts.Here; here != nil && !here[b.Flows.Flow[i].Src] {
+			continue
+		}
 		if counts, known := b.out.counts(i); (all || counts || !known) && !outlasts[i] {
 			left = append(left, int32(i))
 		}

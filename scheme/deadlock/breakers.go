@@ -222,8 +222,8 @@ func (b *breaker) resolve(now units.Time, out int, class uint8, ext []uint64) {
 		for in := range b.armed {
 			if b.s.PausedClasses(in)>>class&1 != 0 {
 				of := class
-				if first := ext[1]; in == int(uint16(first>>16)) {
-					of = uint8(first>>48) & 7 // by which the loop came
+				if len(ext) > 1 && in == int(uint16(ext[1]>>16)) {
+					of = uint8(ext[1]>>48) & 7 // by which the loop came
 				}
 				waits := b.s.View().Pair(in, out, class).Bytes
 				if waits > 0 && b.grow(now, in, of, waits) > 0 {

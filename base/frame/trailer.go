@@ -1,0 +1,125 @@
+package frame
+
+import (
+	"encoding/binary"
+
+	"github.com/xoff-net/xoff/base/packet"
+)
+
+// A trailer is behind the frames of a live wire, as padding is: what the packet says and no
+// header has room for. Whoever knows nothing of it sees padding. From its end:
+//
+//	-4    "xoff"
+//	-8    number of the packet, 32 bits
+//	-9    kind and class
+//	-10   0x01: the first word is when the frame is due
+//	-12   size of the packet
+//	-13   number of words
+//	-14   0
+//	-15   flags of the packet that no header has
+//	-16   0x16
+//
+// and before that its words of 8 bytes: when the frame is due; of a PFC frame the depths of
+// its pauses; of TCP what travels beside the packet.
+const (
+	ownTrailer   = 0x16
+	trailerLen   = 16
+	trailerDue   = 0x01
+	trailerFlags = packet.Unscheduled | packet.Marked | packet.Retransmit | packet.Pinned | packet.AckNow | packet.Telemetry
+)
+
+// AppendTrailer appends the trailer of a frame that Append has made of a packet; due is a
+// time that both ends of the wire understand, 0 for none.
+func AppendTrailer(b []byte, p *packet.Packet, ext packet.Ext, m *Message, due uint64) []byte {
+	marks, words := byte(0), 0
+	if due != 0 {
+		b = binary.BigEndian.AppendUint64(b, due)
+		marks |= trailerDue
+		words++
+	}
+	switch k := p.Kind(); {
+	case k == packet.PFC:
+		if depths := uint64(p.Dst)<<32 | uint64(p.Flow); depths != 0 {
+			b = binary.BigEndian.AppendUint64(b, depths)
+			words++
+		}
+	case isTCP(k, m):
+		ext = ext[:min(len(ext), maxWords-words)]
+		b = appendWords(b, ext)
+		words += len(ext)
+	}
+	b = append(b, ownTrailer, byte(p.Flags&trailerFlags), 0, byte(words))
+	b = binary.BigEndian.AppendUint16(b, p.Size)
+	b = append(b, marks, p.Meta)
+	b = binary.BigEndian.AppendUint32(b, p.Seq)
+	return binary.BigEndian.AppendUint32(b, ownMagic)
+}
+
+// isTCP reports whether a packet of a message is a segment of TCP.
+func isTCP(k packet.Kind, m *Message) bool {
+	return m != nil && m.TCP && (k == packet.Data || k == packet.Ack)
+}
+
+// cutTrailer returns the trailer of a frame with its words, empty for none, and what is
+// before it.
+func cutTrailer(b []byte) (before, trailer []byte) {
+	end := len(b) - trailerLen
+	if end < minLen || binary.BigEndian.Uint32(b[len(b)-4:]) != ownMagic || b[end] != ownTrailer {
+		return b, nil
+	}
+	start := end - 8*int(b[end+3])
+	if start < minLen {
+		return b, nil
+	}
+	if binary.BigEndian.Uint16(b[12:]) == typeIPv4 && ethernetLen+int(binary.BigEndian.Uint16(b[ethernetLen+2:])) > start {
+		return b, nil // it is payload that looks like one
+	}
+	return b[:start], b[start:]
+}
+
+// trailer completes a frame that was read by what its trailer says. What both say must
+// agree.
+func (f *Frame) trailer(t []byte) error {
+	words, t := t[:len(t)-trailerLen], t[len(t)-trailerLen:]
+	flags, size, marks := packet.Flags(t[1]), binary.BigEndian.Uint16(t[4:]), t[6]
+	p := &f.Packet
+	meta, number := t[7], binary.BigEndian.Uint32(t[8:])
+	if flags&^trailerFlags != 0 || t[2] != 0 || marks&^trailerDue != 0 || packet.Kind(meta>>3) != p.Kind() {
+		return ErrInvalid
+	}
+	if marks&trailerDue != 0 {
+		if len(words) == 0 {
+			return ErrInvalid
+		}
+		f.Due, words = binary.BigEndian.Uint64(words), words[8:]
+	}
+	tcp := f.TCP != nil
+	switch {
+	case p.Kind() == packet.PFC:
+		if len(words) == 8 && binary.BigEndian.Uint16(words) == 0 {
+			p.Dst, p.Flow = binary.BigEndian.Uint16(words[2:]), binary.BigEndian.Uint32(words[4:])
+		} else if len(words) != 0 {
+			return ErrInvalid
+		}
+		// The time of a RESUME means nothing, and no frame has it.
+		if _, pause, _ := p.PFC(); number>>16 != 0 || pause != 0 && number != p.Seq {
+			return ErrInvalid
+		}
+	case tcp:
+		for ; len(words) > 0; words = words[8:] {
+			f.Ext = append(f.Ext, binary.BigEndian.Uint64(words))
+		}
+	case len(words) != 0:
+		return ErrInvalid
+	case p.Control() || p.Kind() == packet.CNP: // which have no number
+	case p.Seq != number&mask24 && p.Kind() != packet.Barrier:
+		return ErrInvalid
+	}
+	if !p.Control() && p.Kind() != packet.Barrier && meta != p.Meta {
+		return ErrInvalid // the class is that of the header
+	}
+	const told = packet.AckNow | packet.Telemetry
+	p.Flags = p.Flags&^told | flags
+	p.Seq, p.Size, p.Meta, f.Trailed = number, size, meta, true
+	return nil
+}

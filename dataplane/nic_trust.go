@@ -1,0 +1,45 @@
+package dataplane
+
+import (
+	"github.com/xoff-net/xoff/base/packet"
+	"github.com/xoff-net/xoff/base/telemetry"
+	"github.com/xoff-net/xoff/base/units"
+)
+
+// Possible reports whether a packet of a flow that arrives from outside can be what it
+// says, for drivers whose peers are not to be trusted; a simulated peer is, and is not
+// asked. It knows what only this host knows: what was sent and is not acknowledged. That the
+// flow exists and the size fits has been checked.
+func (n *NIC) Possible(now units.Time, p *packet.Packet, ext packet.Ext) bool {
+	f := &n.flows.Flow[p.Flow]
+	if p.Kind() == packet.Data {
+		return f.Dst == n.id && len(ext) <= telemetry.MaxWords
+	}
+	if f.Src != n.id {
+		return false
+	}
+	i := n.flows.slot[p.Flow]
+	if i == 0 {
+		return true // the flow is complete: nobody looks at it
+	}
+	q := &n.qps[i]
+	if p.Seq > q.high {
+		return false // of what was never sent
+	}
+	if q.way.selective && len(ext) > 0 {
+		head := ext[0]
+		k := int(head >> 56)
+		if k > maxBlocks || len(ext) < 1+k || uint32(head) >= q.high {
+			return false
+		}
+		for _, w := range ext[1 : 1+k] {
+			if from, to := uint32(w), uint32(w>>32); from >= to || to > q.high {
+				return false
+			}
+		}
+		ext = ext[1+k:]
+	} else if q.way.stamped && len(ext) > 0 {
+		return len(ext) == 1 && ext[0] <= uint64(now)
+	}
+	return len(ext) <= telemetry.MaxWords
+}
