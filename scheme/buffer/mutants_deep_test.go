@@ -20,7 +20,7 @@ func TestDeepMistakesInPoliciesAreCaught(t *testing.T) {
 		{"abm: the arriving frame is not counted", "abm.go", "v.Egress(a.Out, a.Class)+a.Bytes <=", "v.Egress(a.Out, a.Class) <=", "ABM"},
 		{"abm: a window begins with the bytes of the last", "abm.go", "d.end, d.now = (now/window+1)*window, 0", "d.end = (now/window + 1) * window", "ABM"},
 		{"reverie: a departure is not filtered", "reverie.go", "{ r.follow(v, a) }", "{}", "Reverie"},
-		{"reverie: the arriving frame is not counted", "reverie.go", "int(a.Class)])+a.Bytes <=", "int(a.Class)]) <=", "Reverie"},
+		{"reverie: the arriving frame is not counted", "reverie.go", "q+a.Bytes <= limit", "q <= limit", "Reverie"},
 		{"reverie: the filter is not cut down to the queue", "reverie.go", "hat = min(float64(units.Bytes(hat)), float64(q))", "hat = float64(units.Bytes(hat))", "Reverie"},
 		{"reverie: the parts of queues add up", "pools.go", "c.sums[class&7] += now - *part", "c.sums[class&7] += now", "Reverie"},
 		{"occamy: a release is forgotten", "occamy.go", "o.count(a, -a.Bytes)", "_ = a", "Occamy"},
