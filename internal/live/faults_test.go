@@ -44,7 +44,13 @@ func TestFaults(t *testing.T) {
 		{name: "the machine's clock, udp", late: -1, wires: "udp"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			b := built(t, faulty)
+			var slower []string
+			if c.late < 0 {
+				// A tenth of the rate: the race detector has to keep up with it, too.
+				slower = []string{"topology.host_link.rate=10Mbps", "topology.fabric_link.rate=10Mbps",
+					"hosts.reliability={timeout: 300ms, max_timeout: 600ms}"}
+			}
+			b := built(t, faulty, slower...)
 			random := rand.New(rand.NewPCG(9, uint64(c.late)))
 			var o Options
 			if c.late >= 0 {
@@ -69,11 +75,8 @@ func TestFaults(t *testing.T) {
 			}
 			if c.late >= 0 {
 				sound(t, b)
-			}
-			for i := range b.Flows.Flow {
-				if !b.Flows.Done(i) {
-					t.Errorf("flow %d is not done", i)
-				}
+			} else {
+				soundUnlessBehind(t, b, e)
 			}
 			if c.late < 0 && e.Lateness().Worst() > units.Millisecond {
 				return // the machine can have slept through all of it

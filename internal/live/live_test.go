@@ -2,6 +2,7 @@ package live
 
 import (
 	"context"
+	"fmt"
 	"math/rand/v2"
 	"strings"
 	"testing"
@@ -175,29 +176,38 @@ func built(t testing.TB, text string, set ...string) *build.Built {
 // sound fails for an invariant that broke, or a flow that did not end.
 func sound(t testing.TB, b *build.Built) {
 	t.Helper()
+	if wrong := unsound(b); wrong != "" {
+		t.Error(wrong)
+	}
+}
+
+// unsound is the first thing that sound fails for.
+func unsound(b *build.Built) string {
 	for _, c := range b.Checks {
 		if c.Broken > 0 {
-			t.Error(c.First)
+			return c.First
 		}
 	}
 	for i := range b.Flows.Flow {
 		if b.Flows.Offered(i) && !b.Flows.Done(i) {
-			t.Errorf("flow %d of %d is not done", i, len(b.Flows.Flow))
-			return
+			return fmt.Sprintf("flow %d of %d is not done", i, len(b.Flows.Flow))
 		}
 	}
+	return ""
 }
 
-// soundUnlessLate is sound for a run with the clock of the machine, which may be late by
-// more than there is headroom for: then frames are lost, and sent again.
-func soundUnlessLate(t testing.TB, b *build.Built, e *Engine) {
+// soundUnlessBehind is sound for a run with the clock of the machine. If that could not
+// keep up, sockets overflow and headroom does not last: what is lost then is its own doing.
+func soundUnlessBehind(t testing.TB, b *build.Built, e *Engine) {
 	t.Helper()
-	if r := e.Report(); r.Costs > r.Spare {
-		for _, c := range b.Checks {
-			c.Broken = 0
-		}
+	wrong := unsound(b)
+	if wrong == "" {
+		return
 	}
-	sound(t, b)
+	if why := e.Report().Decides(1); why != "" {
+		t.Skipf("this machine was too busy for real time (%s): %s", wrong, why)
+	}
+	t.Error(wrong)
 }
 
 // However late the clock is, nothing breaks, and how late it was is known.
