@@ -36,7 +36,12 @@ type failure struct {
 	err  error
 }
 
-func (f *failure) Error() string { return f.err.Error() }
+func (f *failure) Error() string {
+	if f.err == nil {
+		return fmt.Sprintf("ended with %d", f.code)
+	}
+	return f.err.Error()
+}
 
 func (f *failure) Unwrap() error { return f.err }
 
@@ -73,6 +78,9 @@ func Run(args []string, stdout, stderr io.Writer) int {
 	err := root.ExecuteContext(ctx)
 	if err == nil {
 		return exitOK
+	}
+	if said, ok := err.(*failure); ok && said.err == nil {
+		return said.code // whoever failed has said why
 	}
 	fmt.Fprintf(stderr, "xoff: %v\n", err)
 	var in *scenario.InputError

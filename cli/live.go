@@ -34,9 +34,10 @@ type liveFlags struct {
 	clock    string
 	wire     string
 	nodes    []string
-	mapFile  string
+	mapped   []string
 	port     int
 	anywhere bool
+	system   systemFlags
 }
 
 // Wires of live runs.
@@ -44,6 +45,7 @@ const (
 	wireMemory = "memory"
 	wireFrames = "frames"
 	wireUDP    = "udp"
+	wirePacket = "packet"
 )
 
 // Clocks of live runs. The second is never late and waits for nothing: tests see the whole
@@ -65,6 +67,9 @@ have decided its results says so and ends with 1. Rates are to be such that the
 machine keeps up: 10 Mbps to some Gbps. docs/live.md has more.`,
 		Args: oneFile,
 		RunE: func(cmd *cobra.Command, args []string) error {
+			if l.system.setup != "" && !cmd.Flags().Changed("wire") {
+				l.wire = wirePacket
+			}
 			if err := errors.Join(f.check(), l.check()); err != nil {
 				return err
 			}
@@ -82,11 +87,12 @@ machine keeps up: 10 Mbps to some Gbps. docs/live.md has more.`,
 	f.registerShow(cmd)
 	flags := cmd.Flags()
 	flags.BoolVar(&l.beside, "beside", false, "simulate the file, too, and compare")
-	flags.StringVar(&l.wire, "wire", wireMemory, "what carries frames: memory; frames (memory, as the bytes of real frames); udp (sockets, also between processes)")
-	flags.StringArrayVar(&l.nodes, "node", nil, "run these nodes only: NAME or a pattern such as leaf* (repeatable); the others run elsewhere, with --wire udp")
-	flags.StringVar(&l.mapFile, "map", "", "file with the UDP address of every port, as leaf0.to-host3: 127.0.0.1:5003 (default with --node: ports of the loopback interface from --port on)")
+	flags.StringVar(&l.wire, "wire", wireMemory, "what carries frames: memory; frames (memory, as the bytes of real frames); udp (sockets, also between processes); packet (interfaces of Linux, by --map or --setup)")
+	flags.StringArrayVar(&l.nodes, "node", nil, "run these nodes only: NAME or a pattern such as leaf* (repeatable); the others run elsewhere, with --wire udp or packet")
+	flags.StringArrayVar(&l.mapped, "map", nil, "udp: file with the address of every port, as leaf0.to-host3: 127.0.0.1:5003 (default with --node: ports of the loopback interface from --port on); packet: interface of a port, as leaf0.to-host3=veth3 (repeatable)")
 	flags.IntVar(&l.port, "port", live.FirstPort, "first UDP port where there is no --map; the same for all processes of a run")
 	flags.BoolVar(&l.anywhere, "anywhere", false, "allow addresses beyond the loopback interface: frames are neither encrypted nor signed")
+	l.system.register(flags)
 	cmd.Flags().StringVar(&l.clock, "clock", realClock, "real, or manual (never late, as fast as it goes; for tests)")
 	_ = cmd.Flags().MarkHidden("clock")
 	return cmd
@@ -94,18 +100,28 @@ machine keeps up: 10 Mbps to some Gbps. docs/live.md has more.`,
 
 // check rejects values that are not allowed.
 func (l *liveFlags) check() error {
-	udp := l.wire == wireUDP
+	wires := []string{wireMemory, wireFrames, wireUDP, wirePacket}
+	far := l.wire == wireUDP || l.wire == wirePacket
+	system := l.system.used(l.wire)
 	switch {
 	case l.clock != realClock && l.clock != manualClock:
 		return failf(exitInput, "--clock is %q; allowed: %s, %s", l.clock, realClock, manualClock)
-	case l.wire != wireMemory && l.wire != wireFrames && !udp:
-		return failf(exitInput, "--wire is %q; allowed: %s, %s, %s", l.wire, wireMemory, wireFrames, wireUDP)
-	case !udp && (len(l.nodes) > 0 || l.mapFile != "" || l.anywhere):
-		return failf(exitInput, "--node, --map and --anywhere are about wires to other processes; allowed: with --wire udp")
-	case udp && l.clock != realClock:
-		return failf(exitInput, "--wire udp takes time; allowed: with --clock real")
-	case l.beside && len(l.nodes) > 0:
-		return failf(exitInput, "--beside compares whole runs; allowed: without --node")
+	case !slices.Contains(wires, l.wire):
+		return failf(exitInput, "--wire is %q; allowed: %s", l.wire, strings.Join(wires, ", "))
+	case !far && (len(l.nodes) > 0 || len(l.mapped) > 0) || l.wire != wireUDP && l.anywhere:
+		return failf(exitInput, "--node, --map and --anywhere are about wires to other processes; allowed: with --wire udp or packet, --anywhere with udp")
+	case (far || system) && l.clock != realClock:
+		return failf(exitInput, "--wire udp, packet and --outside take time; allowed: with --clock real")
+	case l.beside && (len(l.nodes) > 0 || len(l.system.outside) > 0):
+		return failf(exitInput, "--beside compares whole runs; allowed: without --node and --outside")
+	case l.wire == wireUDP && len(l.mapped) > 1:
+		return failf(exitInput, "--map is there %d times; allowed with --wire udp: one file", len(l.mapped))
+	case l.system.setup != "" && l.system.setup != setupNetns:
+		return failf(exitInput, "--setup is %q; allowed: %s", l.system.setup, setupNetns)
+	case l.system.setup != "" && (len(l.nodes) > 0 || len(l.mapped) > 0 || l.wire == wireUDP):
+		return failf(exitInput, "--setup makes all nodes of a run; allowed: without --node, --map and --wire udp")
+	case l.wire == wirePacket && l.system.setup == "" && len(l.mapped) == 0:
+		return failf(exitInput, "--wire packet needs interfaces; allowed: with --map PORT=INTERFACE or --setup netns")
 	}
 	return nil
 }
@@ -130,32 +146,41 @@ func (l *liveFlags) here(g *topo.Graph) ([]bool, error) {
 	return here, nil
 }
 
+// interfaces are the ports that --map gives an interface.
+func (l *liveFlags) interfaces() []string {
+	if l.wire != wirePacket {
+		return nil
+	}
+	return l.mapped
+}
+
 // addresses are where the ports are; nil: anywhere, since all are in this process.
 func (l *liveFlags) addresses(b *build.Built, here []bool) (live.Addresses, error) {
-	if l.mapFile == "" {
+	if len(l.mapped) == 0 {
 		if here == nil {
 			return nil, nil
 		}
 		where, err := live.Generated(b.Spec, l.port)
 		return where, wrap(exitInput, err)
 	}
-	data, err := os.ReadFile(l.mapFile)
+	data, err := os.ReadFile(l.mapped[0])
 	if err != nil {
 		return nil, wrap(exitInput, err)
 	}
-	where, err := live.ReadAddresses(l.mapFile, data, b.Graph)
+	where, err := live.ReadAddresses(l.mapped[0], data, b.Graph)
 	if err != nil {
 		return nil, wrap(exitInput, err)
 	}
 	if name := where.Missing(b.Graph, here); name != "" {
-		return nil, failf(exitInput, "%s: %s has no address; allowed: one for every port of nodes that run here, and of their neighbours", l.mapFile, name)
+		return nil, failf(exitInput, "%s: %s has no address; allowed: one for every port of nodes that run here, and of their neighbours", l.mapped[0], name)
 	}
 	return where, nil
 }
 
 // engine makes the driver of a run.
 func (l *liveFlags) engine(b *build.Built, here []bool, progress func(units.Time)) (*live.Engine, error) {
-	o := live.Options{Progress: progress, Here: here}
+	o := live.Options{Progress: progress, Here: here, Outside: l.system.hosts()}
+	away := l.system.away(b.Graph.Nodes())
 	if l.clock == manualClock {
 		o.Clock, o.Check = &live.Manual{}, sim.CheckPeriod
 	}
@@ -167,11 +192,17 @@ func (l *liveFlags) engine(b *build.Built, here []bool, progress func(units.Time
 		if err != nil {
 			return nil, err
 		}
-		udp, err := live.NewUDP(b.Spec, where, here, l.anywhere)
+		udp, err := live.NewUDP(b.Spec, where, here, away, l.anywhere)
 		if err != nil {
 			return nil, wrap(exitInput, err)
 		}
 		o.Wires = udp
+	case wirePacket:
+		packet, err := live.NewPacket(b.Spec, l.system.rings(b.Spec), here, away)
+		if err != nil {
+			return nil, wrap(exitInput, err)
+		}
+		o.Wires = packet
 	}
 	return live.New(b.Spec, o)
 }
@@ -192,7 +223,7 @@ func (a *app) live(cmd *cobra.Command, cfg *scenario.Config, f *runFlags, l *liv
 	var driver liveDriver
 	s := a.simulation(cfg, f)
 	s.folder += "-live"
-	if len(l.nodes) > 0 {
+	if system := l.system.used(l.wire); system || len(l.nodes) > 0 {
 		plan, err := build.New(cfg, build.Options{})
 		if err != nil {
 			return wrap(exitInput, cfg.Locate(err))
@@ -200,6 +231,19 @@ func (a *app) live(cmd *cobra.Command, cfg *scenario.Config, f *runFlags, l *liv
 		if s.options.Here, err = l.here(plan.Graph); err != nil {
 			return err
 		}
+		if system {
+			if err := l.system.resolve(plan, l.interfaces()); err != nil {
+				return err
+			}
+			if l.system.sockets == "" {
+				return a.parent(cmd, plan, l, a.folderFor(s.folder))
+			}
+			if err := l.system.open(plan, l.wire == wirePacket); err != nil {
+				return err
+			}
+		}
+	}
+	if len(l.nodes) > 0 {
 		if !a.quiet {
 			fmt.Fprintln(a.err, "xoff: waiting for the nodes that run elsewhere")
 		}

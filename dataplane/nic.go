@@ -521,7 +521,7 @@ func (n *NIC) accept(now units.Time, p *packet.Packet, ext packet.Ext) {
 			q.ctl.OnCNP(now)
 			n.reacted(now, i, q, before)
 		}
-	case packet.Barrier: // of a deadlock handler, strayed: it belongs to no flow
+	case packet.Barrier, packet.Foreign: // strayed: it belongs to no flow
 	default:
 		n.acknowledged(now, p, ext)
 	}

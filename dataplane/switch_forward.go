@@ -202,7 +202,7 @@ func (p *port) queueID(class uint8) int { return int(p.index)*mmu.Classes + int(
 
 // mark sets the congestion mark by the length of the egress queue.
 func (s *Switch) mark(now units.Time, op *port, p *packet.Packet) {
-	if q := s.view.Egress(int(op.index), p.Class()); q > op.floor && p.Kind() == packet.Data {
+	if q := s.view.Egress(int(op.index), p.Class()); q > op.floor && markable(p) {
 		m := op.marker
 		if op.markers != nil {
 			if m = op.markers[p.Class()&7]; q <= m.Floor() {
@@ -217,6 +217,12 @@ func (s *Switch) mark(now units.Time, op *port, p *packet.Packet) {
 			}
 		}
 	}
+}
+
+// markable reports whether a frame can be marked. A foreign one that cannot, or was marked
+// before, comes with the mark.
+func markable(p *packet.Packet) bool {
+	return p.Kind() == packet.Data || p.Kind() == packet.Foreign && p.Flags&packet.CE == 0
 }
 
 // release takes a departing frame out of the books.

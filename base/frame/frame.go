@@ -80,6 +80,8 @@ func Append(b []byte, from, to MAC, p *packet.Packet, ext packet.Ext, m *Message
 		b = appendPFC(appendEthernet(b, from, pfcGroup, typeMAC), p, ext)
 	case k == packet.Barrier:
 		b = appendBarrier(appendEthernet(b, from, to, typeOwn), p)
+	case k == packet.Foreign:
+		b = appendForeign(b, p, ext)
 	case p.Control():
 		b = appendOwn(appendEthernet(b, from, nearestGroup, typeOwn), p, ext)
 	case isTCP(k, m):
@@ -161,6 +163,9 @@ func (f *Frame) Decode(b []byte) error {
 	copy(f.To[:], b)
 	copy(f.From[:], b[6:])
 	b, trailer := cutTrailer(b)
+	if trailer != nil && trailerKind(trailer) == packet.Foreign {
+		return f.foreign(b, trailer)
+	}
 	f.Packet.Size = uint16(len(b) + FCSLen)
 	body := b[ethernetLen:]
 	var err error

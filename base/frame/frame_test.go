@@ -223,7 +223,7 @@ func TestSeveralTimes(t *testing.T) {
 // sample draws a packet with what belongs to it.
 func sample(t *rapid.T) (packet.Packet, packet.Ext, *Message) {
 	u := func(name string, most uint64) uint64 { return rapid.Uint64Range(0, most).Draw(t, name) }
-	kind := packet.Kind(u("kind", uint64(packet.Loop)))
+	kind := rapid.SampledFrom([]packet.Kind{packet.Data, packet.Ack, packet.Nack, packet.CNP, packet.Barrier, packet.PFC, packet.Feedback, packet.Request, packet.Loop}).Draw(t, "kind")
 	class := uint8(u("class", 7))
 	m := &Message{
 		Src: uint16(u("src", 65535)), Dst: uint16(u("dst", 65535)), Size: 1 + units.Bytes(u("size", 1<<26)),

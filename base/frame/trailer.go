@@ -10,7 +10,7 @@ import (
 // header has room for. Whoever knows nothing of it sees padding. From its end:
 //
 //	-4    "xoff"
-//	-8    number of the packet, 32 bits
+//	-8    number of the packet, 32 bits; of a foreign frame the hosts that it goes to and comes from
 //	-9    kind and class
 //	-10   0x01: the first word is when the frame is due
 //	-12   size of the packet
@@ -51,7 +51,11 @@ func AppendTrailer(b []byte, p *packet.Packet, ext packet.Ext, m *Message, due u
 	b = append(b, ownTrailer, byte(p.Flags&trailerFlags), 0, byte(words))
 	b = binary.BigEndian.AppendUint16(b, p.Size)
 	b = append(b, marks, p.Meta)
-	b = binary.BigEndian.AppendUint32(b, p.Seq)
+	number := p.Seq
+	if p.Kind() == packet.Foreign {
+		number = uint32(p.Dst)<<16 | p.Flow&0xffff
+	}
+	b = binary.BigEndian.AppendUint32(b, number)
 	return binary.BigEndian.AppendUint32(b, ownMagic)
 }
 
@@ -71,11 +75,15 @@ func cutTrailer(b []byte) (before, trailer []byte) {
 	if start < minLen {
 		return b, nil
 	}
-	if binary.BigEndian.Uint16(b[12:]) == typeIPv4 && ethernetLen+int(binary.BigEndian.Uint16(b[ethernetLen+2:])) > start {
+	ours := trailerKind(b) != packet.Foreign // what a real host says of its length is its own business
+	if ours && binary.BigEndian.Uint16(b[12:]) == typeIPv4 && ethernetLen+int(binary.BigEndian.Uint16(b[ethernetLen+2:])) > start {
 		return b, nil // it is payload that looks like one
 	}
 	return b[:start], b[start:]
 }
+
+// trailerKind is the kind of packet that a trailer tells of.
+func trailerKind(t []byte) packet.Kind { return packet.Kind(t[len(t)-9] >> 3) }
 
 // trailer completes a frame that was read by what its trailer says. What both say must
 // agree.

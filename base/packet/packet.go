@@ -32,6 +32,7 @@ const (
 	Nack
 	CNP
 	Barrier  // stored and charged like data; deadlock handlers exchange it, nobody else looks at it
+	Foreign  // a frame of a real host on a live switch: stored, charged and switched like data; its extension is the frame
 	PFC      // IEEE 802.1Qbb pause or resume, to the peer's gate
 	Feedback // flow control, from a receiver to the peer's gate
 	Request  // flow control, from a gate to the peer's receiver
@@ -39,7 +40,7 @@ const (
 	numKinds
 )
 
-var kindNames = [numKinds]string{"data", "ack", "nack", "cnp", "barrier", "pfc", "feedback", "request", "loop"}
+var kindNames = [numKinds]string{"data", "ack", "nack", "cnp", "barrier", "foreign", "pfc", "feedback", "request", "loop"}
 
 func (k Kind) String() string {
 	if k < numKinds {
@@ -61,6 +62,9 @@ func (k Kind) Control() bool { return k >= PFC }
 // NoNode is the destination of a frame that no router knows: a Barrier goes where a
 // deadlock handler leads it, or nowhere.
 const NoNode uint16 = 1<<16 - 1
+
+// OfFlow reports whether a frame belongs to a flow of the run.
+func (p *Packet) OfFlow() bool { return p.Kind() < Barrier }
 
 // Flags are single-bit marks of a packet.
 type Flags uint8

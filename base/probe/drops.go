@@ -7,15 +7,15 @@ import (
 
 // colsFrame describe a frame.
 var colsFrame = []Column{
-	{Name: "kind", Type: Text, Texts: packet.KindNames(), Doc: "data, ack, nack, cnp, or a control frame of the link"},
-	{Name: "flow", May: true, Doc: "id of the flow, as in flows.parquet; null for a control frame of the link"},
+	{Name: "kind", Type: Text, Texts: packet.KindNames(), Doc: "data, ack, nack, cnp, foreign (of a real host, live), or a control frame of the link"},
+	{Name: "flow", May: true, Doc: "id of the flow, as in flows.parquet; null for a control frame of the link and a foreign one"},
 	{Name: "seq", May: true, Doc: "number of the packet in its flow; of an ACK or NACK the next one expected"},
 	{Name: "size_bytes", Doc: "size of the frame"},
 }
 
 // frameWords are the words of colsFrame.
 func frameWords(p *packet.Packet) (kind, flow, seq, size int64) {
-	if p.Control() {
+	if p.Control() || p.Kind() == packet.Foreign {
 		return int64(p.Kind()), Null, Null, int64(p.Size)
 	}
 	return int64(p.Kind()), int64(p.Flow), int64(p.Seq), int64(p.Size)

@@ -273,7 +273,7 @@ func (n *node) Arrive(now units.Time, port int, p *packet.Packet) {
 }
 
 func (n *node) add(now units.Time, number int, at *port, out bool, p *packet.Packet, ext packet.Ext) {
-	if !p.Control() && p.Kind() != packet.Barrier && !n.c.message(p.Flow, &n.message) {
+	if p.OfFlow() && !n.c.message(p.Flow, &n.message) {
 		return // of nobody's flow: a scheme made it
 	}
 	start := len(n.bytes)

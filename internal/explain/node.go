@@ -125,6 +125,9 @@ func (n *node) Depart(now units.Time, port int, p *packet.Packet) {
 		}
 	case !n.host:
 		f.in, f.came = int64(p.Port), int64(p.At)
+		if p.Kind() == packet.Foreign {
+			f.flow = probe.Null
+		}
 	case p.Kind() == packet.Data:
 		n.senders[p.Flow].leaves(now, p, &f)
 	default:
@@ -247,7 +250,7 @@ func (n *node) Blocked(now units.Time, port int, from, to uint8) {
 func (n *node) Drop(now units.Time, port int, p *packet.Packet, reason probe.Reason) {
 	e := event{what: evDrop, port: int64(port), class: int64(p.Class()), flow: int64(p.Flow), kind: int64(p.Kind()), seq: int64(p.Seq),
 		reason: int64(reason), depth: probe.Null, byPort: probe.Null, byClass: probe.Null, cause: probe.Null}
-	if p.Control() {
+	if p.Control() || p.Kind() == packet.Foreign {
 		e.flow, e.seq = probe.Null, probe.Null
 	}
 	n.fill(now, &e, port, p.Class())
@@ -266,7 +269,7 @@ func (n *node) finish(end units.Time) {
 		return
 	}
 	h.EachHeld(func(out int, p *packet.Packet) {
-		if p.Kind() == packet.Barrier {
+		if !p.OfFlow() {
 			return
 		}
 		n.add(end, out, p, &frame{in: int64(p.Port), flow: int64(p.Flow), queue: int64(p.Class()), came: int64(p.At),

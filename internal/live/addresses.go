@@ -43,15 +43,13 @@ func ReadAddresses(name string, data []byte, g *topo.Graph) (Addresses, error) {
 	if err != nil {
 		return nil, err
 	}
-	ports, where, taken := portsByName(g), make(Addresses), make(map[netip.AddrPort]string)
+	where, taken := make(Addresses), make(map[netip.AddrPort]string)
 	for _, e := range entries {
-		ends := ports[e.Key]
-		switch {
-		case len(ends) == 0:
-			return nil, d.Fail(e.At, "", "there is no port %q; allowed: NODE.to-NEIGHBOUR or NODE.portN of the scenario, such as %s", e.Key, anyPort(g))
-		case len(ends) > 1:
-			return nil, d.Fail(e.At, "", "%q means %d ports; allowed: NODE.portN", e.Key, len(ends))
-		case e.Value.Shape != strict.Word:
+		end, err := PortOf(g, e.Key)
+		if err != nil {
+			return nil, d.Fail(e.At, "", "%v", err)
+		}
+		if e.Value.Shape != strict.Word {
 			return nil, d.Mismatch(e.Value, e.Key, "ADDRESS:PORT")
 		}
 		at, err := netip.ParseAddrPort(e.Value.Text)
@@ -61,10 +59,10 @@ func ReadAddresses(name string, data []byte, g *topo.Graph) (Addresses, error) {
 		if other := taken[at]; other != "" {
 			return nil, d.Fail(e.Value.At, e.Key, "%s is the address of %s, too; allowed: one for each port", at, other)
 		}
-		if _, twice := where[ends[0]]; twice {
+		if _, twice := where[end]; twice {
 			return nil, d.Fail(e.At, "", "%s has an address already, by another name; allowed: one", e.Key)
 		}
-		where[ends[0]], taken[at] = at, e.Key
+		where[end], taken[at] = at, e.Key
 	}
 	return where, nil
 }
@@ -84,6 +82,18 @@ func portsByName(g *topo.Graph) map[string][]sim.End {
 		}
 	}
 	return ports
+}
+
+// PortOf returns the port of a name, as in a file of addresses.
+func PortOf(g *topo.Graph, name string) (sim.End, error) {
+	switch ends := portsByName(g)[name]; len(ends) {
+	case 1:
+		return ends[0], nil
+	case 0:
+		return sim.End{}, fmt.Errorf("there is no port %q; allowed: NODE.to-NEIGHBOUR or NODE.portN of the scenario, such as %s", name, anyPort(g))
+	default:
+		return sim.End{}, fmt.Errorf("%q means %d ports; allowed: NODE.portN", name, len(ends))
+	}
 }
 
 func anyPort(g *topo.Graph) string {

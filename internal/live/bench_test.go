@@ -71,7 +71,7 @@ func BenchmarkUDP(b *testing.B) {
 	for _, size := range []int{64, 1500} {
 		b.Run(fmt.Sprintf("%d B", size), func(b *testing.B) {
 			x := built(b, fmt.Sprintf(line, size-46))
-			u, err := NewUDP(x.Spec, nil, nil, false)
+			u, err := NewUDP(x.Spec, nil, nil, nil, false)
 			if err != nil {
 				b.Fatal(err)
 			}

@@ -30,14 +30,11 @@ type codec struct {
 
 func macOf(e sim.End) frame.MAC { return frame.PortMAC(uint16(e.Node), uint16(e.Port)) }
 
-// ofFlow reports whether packets of a kind belong to a flow.
-func ofFlow(p *packet.Packet) bool { return !p.Control() && p.Kind() != packet.Barrier }
-
 // encode appends the frame of a packet on its way between two ports; false: there is none,
 // because it belongs to no flow.
 func (c *codec) encode(b []byte, from, to sim.End, p *packet.Packet, ext packet.Ext, due uint64) ([]byte, bool) {
 	m := &c.m
-	if !ofFlow(p) {
+	if !p.OfFlow() {
 		m = nil
 	} else if !capture.MessageOf(c.flows, c.hosts, p.Flow, m) {
 		return b, false
@@ -52,10 +49,13 @@ func (c *codec) decode(b []byte, from, to sim.End) error {
 		return err
 	}
 	p := &f.Packet
+	if p.Kind() == packet.Foreign {
+		return nil // its addresses are those of real hosts
+	}
 	if f.From != macOf(from) || (!f.Hello && !p.Control() && f.To != macOf(to)) {
 		return errPorts
 	}
-	if f.Hello || !ofFlow(p) {
+	if f.Hello || !p.OfFlow() {
 		return nil
 	}
 	return c.complete()

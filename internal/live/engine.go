@@ -31,6 +31,8 @@ type Options struct {
 	Here []bool
 	// Wires carry the frames; nil: memory, from node to node as they are.
 	Wires Wires
+	// Outside are hosts of the scenario whose places real hosts take; nil: none.
+	Outside *Outside
 }
 
 // pollEvery is how often a run whose frames come from elsewhere looks for them.
@@ -68,7 +70,8 @@ type Engine struct {
 	agenda agenda
 	now    units.Time
 	late   Lateness
-	never  uint64 // frames from wires that answered what was never sent
+	bridge *bridge // nil: there are no real hosts
+	never  uint64  // frames from wires that answered what was never sent
 }
 
 // kind is what an event is. At the same time and node, lower kinds happen first, as in
@@ -119,7 +122,7 @@ func New(spec *sim.Spec, o Options) (*Engine, error) {
 	}
 	if o.Clock == nil {
 		clock := &Real{}
-		if _, ok := o.Wires.(*UDP); ok {
+		if _, ok := o.Wires.(*Sockets); ok || o.Outside != nil {
 			clock.Longest = pollEvery // nobody wakes the clock when a frame comes
 		}
 		o.Clock = clock
@@ -144,10 +147,25 @@ func New(spec *sim.Spec, o Options) (*Engine, error) {
 	}
 	e.agenda = newAgenda(len(e.slots))
 	var err error
+	if o.Outside != nil {
+		if e.bridge, spec, err = newBridge(e, spec, o.Outside); err != nil {
+			return nil, err
+		}
+	}
 	if e.net, err = sim.NewNetwork(spec, func(i int) dataplane.NICDriver { return e.nodes[i] }); err != nil {
 		return nil, err
 	}
 	for i, n := range e.nodes {
+		if o.Outside != nil {
+			if line, out := o.Outside.Hosts[i]; out {
+				n.here = n.here && line != nil
+				if n.here {
+					h := newOutsideHost(e.bridge, n, e.net.NIC(i), line)
+					e.bridge.hosts = append(e.bridge.hosts, h)
+					e.net.Nodes[i] = h
+				}
+			}
+		}
 		n.data, n.nic = e.net.Nodes[i], e.net.NIC(i)
 		for p := range n.wires {
 			w := e.net.Wire(i, p)
@@ -195,6 +213,9 @@ func (e *Engine) Run(ctx context.Context) (units.Time, error) {
 	if e.opts.Wires != nil {
 		err = errors.Join(err, e.opts.Wires.Close())
 	}
+	if e.bridge != nil {
+		err = errors.Join(err, e.bridge.close())
+	}
 	return e.now, err
 }
 
@@ -207,6 +228,9 @@ func (e *Engine) runTo(stop units.Time) {
 			e.now = max(e.now, clock.Now())
 			if wires != nil {
 				wires.Poll(e.now)
+			}
+			if e.bridge != nil {
+				e.bridge.poll(e.now)
 			}
 		}
 		next := e.agenda.first()

@@ -60,7 +60,7 @@ func TestFaults(t *testing.T) {
 			case "frames":
 				o.Wires = NewFrames(b.Spec)
 			case "udp":
-				u, err := NewUDP(b.Spec, nil, nil, false)
+				u, err := NewUDP(b.Spec, nil, nil, nil, false)
 				if err != nil {
 					t.Fatal(err)
 				}

@@ -61,11 +61,13 @@ func (w *Frames) Close() error { return nil }
 // strange counts frames that are not taken, by reason.
 type strange map[string]uint64
 
-func (s *strange) count(why string) {
+func (s *strange) count(why string) { s.add(why, 1) }
+
+func (s *strange) add(why string, n uint64) {
 	if *s == nil {
 		*s = make(strange)
 	}
-	(*s)[why]++
+	(*s)[why] += n
 }
 
 // Strange returns how many frames were not taken, by reason.

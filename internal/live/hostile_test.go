@@ -21,9 +21,9 @@ import (
 type under struct {
 	b     *build.Built
 	e     *Engine
-	u     *UDP
+	u     *Sockets
 	clock *Manual
-	ports []*udpPort
+	ports []*socketPort
 	at    units.Time
 }
 
@@ -44,10 +44,10 @@ func newUnder(t testing.TB, text string, set ...string) *under {
 	if err := frames.Open(context.Background(), x.e); err != nil {
 		t.Fatal(err)
 	}
-	x.u = &UDP{codec: codec{flows: x.b.Flows, hosts: x.b.Spec.Hosts}, to: x.e}
+	x.u = &Sockets{codec: codec{flows: x.b.Flows, hosts: x.b.Spec.Hosts}, to: x.e}
 	for _, c := range x.b.Spec.Cables {
 		for _, d := range [][2]sim.End{{c.A, c.B}, {c.B, c.A}} {
-			x.ports = append(x.ports, &udpPort{here: d[0], peer: d[1], loopback: true, port: portTimes{rate: c.Rate, delay: c.AtoB}})
+			x.ports = append(x.ports, &socketPort{here: d[0], peer: d[1], sameClock: true, port: portTimes{rate: c.Rate, delay: c.AtoB}})
 		}
 	}
 	for _, n := range x.e.nodes {
@@ -62,7 +62,7 @@ func (x *under) run(d units.Time) {
 	x.e.runTo(x.at)
 }
 
-func (x *under) take(port *udpPort, b []byte) error { return x.u.take(port, b, x.e.now, 0) }
+func (x *under) take(port *socketPort, b []byte) error { return x.u.take(port, b, x.e.now, 0, 0) }
 
 // hostile draws a packet that some peer might send, if it were evil.
 func hostile(r *rand.Rand, flows int) (packet.Packet, packet.Ext) {
@@ -92,7 +92,7 @@ func hostile(r *rand.Rand, flows int) (packet.Packet, packet.Ext) {
 // mend gives a packet of a flow what decoding asks for, most of the time: otherwise nothing
 // would get past it.
 func (x *under) mend(r *rand.Rand, p *packet.Packet) {
-	if !ofFlow(p) || int(p.Flow) >= len(x.b.Flows.Flow) || r.IntN(8) == 0 {
+	if !p.OfFlow() || int(p.Flow) >= len(x.b.Flows.Flow) || r.IntN(8) == 0 {
 		return
 	}
 	var m frame.Message

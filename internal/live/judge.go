@@ -72,6 +72,9 @@ func (e *Engine) Report() *Report {
 	if c, ok := e.opts.Wires.(interface{ Strange() map[string]uint64 }); ok {
 		r.Strange = c.Strange()
 	}
+	if e.bridge != nil {
+		r.Strange = e.bridge.addTo(r.Strange)
+	}
 	if e.never > 0 {
 		r.Strange = maps.Clone(r.Strange)
 		if r.Strange == nil {

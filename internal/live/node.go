@@ -105,9 +105,12 @@ func (n *node) arrive(port int) {
 	b := &n.in[port]
 	f := b.front()
 	// Whoever sent what came by a wire is not to be trusted.
-	if n.e.opts.Wires == nil || n.nic == nil || !ofFlow(&f.p) || n.nic.Possible(n.e.now, &f.p, f.ext) {
+	switch foreign := f.p.Kind() == packet.Foreign; {
+	case foreign && n.e.bridge != nil:
+		n.e.bridge.arrive(n.e.now, n, port, f)
+	case !foreign && (n.e.opts.Wires == nil || n.nic == nil || !f.p.OfFlow() || n.nic.Possible(n.e.now, &f.p, f.ext)):
 		n.e.net.Arrive(n.e.now, n.index, port, &f.p, f.ext)
-	} else {
+	default:
 		n.e.never++
 	}
 	b.pop()

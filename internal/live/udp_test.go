@@ -17,7 +17,7 @@ import (
 // All nodes of a process can talk by UDP: everything is delivered, and nothing is strange.
 func TestUDP(t *testing.T) {
 	b := built(t, incast, "switch.flow_control.headroom=100KB", "switch.buffer.size=8MB")
-	u, err := NewUDP(b.Spec, nil, nil, false)
+	u, err := NewUDP(b.Spec, nil, nil, nil, false)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -76,7 +76,7 @@ func TestProcesses(t *testing.T) {
 		}
 		all.Go(func() {
 			time.Sleep(time.Duration(k) * 30 * time.Millisecond)
-			u, err := NewUDP(b.Spec, where, here, false)
+			u, err := NewUDP(b.Spec, where, here, nil, false)
 			if err != nil {
 				t.Error(err)
 				return
@@ -116,7 +116,7 @@ func TestProcesses(t *testing.T) {
 // A datagram of a stranger, and one that is no frame, are counted and change nothing.
 func TestStrangers(t *testing.T) {
 	b := built(t, incast)
-	u, err := NewUDP(b.Spec, nil, nil, false)
+	u, err := NewUDP(b.Spec, nil, nil, nil, false)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -132,7 +132,7 @@ func TestStrangers(t *testing.T) {
 	if _, err := stranger.Write([]byte("hello")); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := u.at[port.peer].conn.WriteToUDPAddrPort([]byte("hello"), u.Addr(port.here)); err != nil {
+	if _, err := u.at[port.peer].socket.(*udpSocket).conn.WriteToUDPAddrPort([]byte("hello"), u.Addr(port.here)); err != nil {
 		t.Fatal(err)
 	}
 	for deadline := time.Now().Add(10 * time.Second); time.Now().Before(deadline); time.Sleep(time.Millisecond) {
@@ -149,13 +149,13 @@ func TestLoopbackOnly(t *testing.T) {
 	b := built(t, incast)
 	for _, end := range []sim.End{b.Spec.Cables[0].A, b.Spec.Cables[0].B} {
 		where := Addresses{end: netip.MustParseAddrPort("192.0.2.1:5000")}
-		if _, err := NewUDP(b.Spec, where, nil, false); err == nil || !strings.Contains(err.Error(), "loopback") {
+		if _, err := NewUDP(b.Spec, where, nil, nil, false); err == nil || !strings.Contains(err.Error(), "loopback") {
 			t.Errorf("%v", err)
 		}
 	}
 	here := make([]bool, 12)
 	here[0] = true
-	if _, err := NewUDP(b.Spec, nil, here, false); err == nil {
+	if _, err := NewUDP(b.Spec, nil, here, nil, false); err == nil {
 		t.Error("nobody knows where the leaf is")
 	}
 }

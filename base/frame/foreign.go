@@ -1,0 +1,236 @@
+package frame
+
+import (
+	"encoding/binary"
+
+	"github.com/xoff-net/xoff/base/packet"
+)
+
+// Foreign frames are those of real hosts. A switch carries them as they are, beside their
+// packet: the extension has their length in bytes, then the bytes, eight to a word.
+
+// MaxForeign is the longest foreign frame, without its check sequence: a jumbo frame with
+// two tags.
+const MaxForeign = 9216
+
+// PackForeign appends a frame to an extension.
+func PackForeign(ext packet.Ext, b []byte) packet.Ext {
+	ext = append(ext, uint64(len(b)))
+	for ; len(b) >= 8; b = b[8:] {
+		ext = append(ext, binary.LittleEndian.Uint64(b))
+	}
+	if len(b) > 0 {
+		var last [8]byte
+		copy(last[:], b)
+		ext = append(ext, binary.LittleEndian.Uint64(last[:]))
+	}
+	return ext
+}
+
+// AppendForeign appends the frame of an extension; nothing for one that has none.
+func AppendForeign(b []byte, ext packet.Ext) []byte {
+	if len(ext) == 0 || ext[0] > MaxForeign || int(ext[0]+7)/8 != len(ext)-1 {
+		return b
+	}
+	end := len(b) + int(ext[0])
+	for _, w := range ext[1:] {
+		b = binary.LittleEndian.AppendUint64(b, w)
+	}
+	return b[:end]
+}
+
+// appendForeign appends the frame of a foreign packet, marked if the packet is.
+func appendForeign(b []byte, p *packet.Packet, ext packet.Ext) []byte {
+	start := len(b)
+	b = AppendForeign(b, ext)
+	var h Headers
+	if p.Flags&packet.CE != 0 && h.Read(b[start:]) == nil {
+		h.SetCE(b[start:])
+	}
+	return b
+}
+
+// foreign reads a foreign frame that another node sent on, by its trailer.
+func (f *Frame) foreign(b, trailer []byte) error {
+	words, t := trailer[:len(trailer)-trailerLen], trailer[len(trailer)-trailerLen:]
+	if t[1] != 0 || t[2] != 0 || t[6]&^trailerDue != 0 || len(words) != 8*int(t[6]&trailerDue) {
+		return ErrInvalid
+	}
+	if len(words) > 0 {
+		f.Due = binary.BigEndian.Uint64(words)
+	}
+	number := binary.BigEndian.Uint32(t[8:])
+	f.Trailed = true
+	return f.Foreign(b, uint16(number), uint16(number>>16), t[7]&7)
+}
+
+// Foreign makes a packet of a foreign frame that came in by a host, goes to another, and is
+// of a class. What may not be marked, or is marked already, comes with the mark.
+func (f *Frame) Foreign(b []byte, src, dst uint16, class uint8) error {
+	var h Headers
+	if err := h.Read(b); err != nil {
+		return err
+	}
+	f.From, f.To = h.Src, h.Dst
+	f.Packet = packet.Packet{Flow: uint32(src), Dst: dst, Hash: h.Hash, Size: uint16(max(minLen, len(b)) + FCSLen),
+		Meta: packet.MakeMeta(packet.Foreign, class), Flags: packet.Extended}
+	if !h.Markable() {
+		f.Packet.Flags |= packet.CE
+	}
+	f.Ext = PackForeign(f.Ext[:0], b)
+	return nil
+}
+
+// Headers are what a switch looks at in a foreign frame.
+type Headers struct {
+	Dst, Src MAC
+	Type     uint16 // behind tags
+	Tagged   bool
+	PCP      uint8 // of the first tag
+	IP       int   // where the header of IPv4 or IPv6 is; 0: there is none
+	DSCP     uint8
+	ECN      uint8
+	Hash     uint32 // of the five-tuple, or of the addresses where there is none
+}
+
+// Ethernet types.
+const (
+	typeVLAN = 0x8100
+	typeQinQ = 0x88a8
+	typeIPv6 = 0x86dd
+	ipv6Len  = 40
+	maxTags  = 2
+)
+
+// Group reports whether an address means many: broadcast and multicast.
+func (m MAC) Group() bool { return m[0]&1 != 0 }
+
+// LinkLocal reports whether an address is one of those that no bridge forwards
+// (IEEE 802.1Q 8.6.3): pauses, LLDP, spanning trees.
+func (m MAC) LinkLocal() bool { return [5]byte(m[:5]) == [5]byte(pfcGroup[:5]) && m[5] < 16 }
+
+// Control reports whether a frame is one of MAC control, such as PFC.
+func (h *Headers) Control() bool { return h.Type == typeMAC }
+
+// Read looks at a frame without its check sequence. What is truncated behind the addresses
+// is nobody's IP.
+func (h *Headers) Read(b []byte) error {
+	*h = Headers{}
+	switch {
+	case len(b) < ethernetLen:
+		return ErrShort
+	case len(b) > MaxForeign:
+		return ErrLong
+	}
+	copy(h.Dst[:], b)
+	copy(h.Src[:], b[6:])
+	at := 12
+	h.Type = binary.BigEndian.Uint16(b[at:])
+	for tags := 0; (h.Type == typeVLAN || h.Type == typeQinQ) && tags < maxTags && len(b) >= at+6; tags++ {
+		if !h.Tagged {
+			h.Tagged, h.PCP = true, b[at+2]>>5
+		}
+		at += 4
+		h.Type = binary.BigEndian.Uint16(b[at:])
+	}
+	h.Hash = mix(mix(0, b[:4]), b[4:8])
+	h.Hash = mix(h.Hash, b[8:12])
+	h.ip(b, at+2)
+	return nil
+}
+
+// ip reads a header of IPv4 or IPv6.
+func (h *Headers) ip(b []byte, at int) {
+	ip := b[at:]
+	var proto byte
+	var addresses, rest []byte
+	whole := true // the first or only fragment: ports are where they should be
+	switch {
+	case h.Type == typeIPv4 && len(ip) >= ipLen && ip[0]>>4 == 4 && int(ip[0]&15)*4 >= ipLen && len(ip) >= int(ip[0]&15)*4:
+		h.DSCP, h.ECN = ip[1]>>2, ip[1]&3
+		proto, addresses, rest = ip[9], ip[12:20], ip[int(ip[0]&15)*4:]
+		whole = binary.BigEndian.Uint16(ip[6:])&(ipMore|ipOffset) == 0
+	case h.Type == typeIPv6 && len(ip) >= ipv6Len && ip[0]>>4 == 6:
+		tos := ip[0]<<4 | ip[1]>>4
+		h.DSCP, h.ECN = tos>>2, tos&3
+		proto, addresses, rest = ip[6], ip[8:40], ip[ipv6Len:]
+	default:
+		return
+	}
+	h.IP = at
+	h.Hash = uint32(proto)
+	for ; len(addresses) >= 4; addresses = addresses[4:] {
+		h.Hash = mix(h.Hash, addresses[:4])
+	}
+	if whole && (proto == protoTCP || proto == protoUDP) && len(rest) >= 4 {
+		h.Hash = mix(h.Hash, rest[:4])
+	}
+}
+
+// mix adds four bytes to a hash. The routers mix it well; here no two fields may cancel.
+func mix(h uint32, b []byte) uint32 {
+	return (h ^ binary.BigEndian.Uint32(b)) * 0x9e3779b1
+}
+
+// Markable reports whether the sender of a frame allows it to be marked, and it is not yet.
+func (h *Headers) Markable() bool { return h.IP != 0 && h.ECN != notECT && h.ECN != ce }
+
+// SetCE marks a frame whose headers were read, if it can be, and keeps the checksum right
+// (RFC 1624, equation 3).
+func (h *Headers) SetCE(b []byte) {
+	if !h.Markable() {
+		return
+	}
+	ip := b[h.IP:]
+	if h.Type == typeIPv6 {
+		ip[1] |= ce << 4
+	} else {
+		was := binary.BigEndian.Uint16(ip)
+		ip[1] |= ce
+		is := binary.BigEndian.Uint16(ip)
+		check := binary.BigEndian.Uint16(ip[10:])
+		binary.BigEndian.PutUint16(ip[10:], ^fold(uint32(^check)+uint32(^was)+uint32(is)))
+	}
+	h.ECN = ce
+}
+
+// FillChecksum computes the checksum of TCP or UDP that a sender has left to its network
+// card, as veth hands frames over. It reports whether there was one to compute.
+func (h *Headers) FillChecksum(b []byte) bool {
+	if h.IP == 0 {
+		return false
+	}
+	ip := b[h.IP:]
+	var proto byte
+	var s uint32
+	var body []byte
+	if h.Type == typeIPv6 {
+		end := ipv6Len + int(binary.BigEndian.Uint16(ip[4:]))
+		if len(ip) < end {
+			return false
+		}
+		proto, body = ip[6], ip[ipv6Len:end]
+		s = sum(uint32(proto)+uint32(len(body)), ip[8:40])
+	} else {
+		head, end := int(ip[0]&15)*4, int(binary.BigEndian.Uint16(ip[2:]))
+		if len(ip) < end || end < head || binary.BigEndian.Uint16(ip[6:])&(ipMore|ipOffset) != 0 {
+			return false
+		}
+		proto, body = ip[9], ip[head:end]
+		s = pseudo(ip, proto, len(body))
+	}
+	at := 16 // in the header of TCP
+	if proto == protoUDP {
+		at = 6
+	}
+	if (proto != protoTCP && proto != protoUDP) || len(body) < at+2 {
+		return false
+	}
+	binary.BigEndian.PutUint16(body[at:], 0)
+	c := ^fold(sum(s, body))
+	if c == 0 && proto == protoUDP {
+		c = 0xffff // 0 would say that there is none
+	}
+	binary.BigEndian.PutUint16(body[at:], c)
+	return true
+}

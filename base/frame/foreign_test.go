@@ -1,0 +1,175 @@
+package frame
+
+import (
+	"bytes"
+	"testing"
+
+	"github.com/gopacket/gopacket"
+	"github.com/gopacket/gopacket/layers"
+	"pgregory.net/rapid"
+
+	"github.com/xoff-net/xoff/base/packet"
+)
+
+// segment is a frame of TCP over IPv4 or IPv6, tagged or not, with its checksums.
+func segment(t testing.TB, six bool, tag *layers.Dot1Q, tos uint8, payload int) []byte {
+	t.Helper()
+	eth := &layers.Ethernet{SrcMAC: []byte{2, 0, 0, 0, 0, 1}, DstMAC: []byte{2, 0, 0, 0, 0, 2}, EthernetType: layers.EthernetTypeIPv4}
+	tcp := &layers.TCP{SrcPort: 40000, DstPort: 5201, Seq: 7, ACK: true, Window: 100}
+	var ip gopacket.SerializableLayer
+	var network gopacket.NetworkLayer
+	kind := layers.EthernetTypeIPv4
+	if six {
+		kind = layers.EthernetTypeIPv6
+		h := &layers.IPv6{Version: 6, TrafficClass: tos, NextHeader: layers.IPProtocolTCP, HopLimit: 64, SrcIP: bytes.Repeat([]byte{1}, 16), DstIP: bytes.Repeat([]byte{2}, 16)}
+		ip, network = h, h
+	} else {
+		h := &layers.IPv4{Version: 4, TOS: tos, TTL: 64, Protocol: layers.IPProtocolTCP, SrcIP: []byte{10, 0, 0, 1}, DstIP: []byte{10, 0, 0, 2}}
+		ip, network = h, h
+	}
+	if err := tcp.SetNetworkLayerForChecksum(network); err != nil {
+		t.Fatal(err)
+	}
+	all := []gopacket.SerializableLayer{eth}
+	if eth.EthernetType = kind; tag != nil {
+		eth.EthernetType, tag.Type = layers.EthernetTypeDot1Q, kind
+		all = append(all, tag)
+	}
+	b := gopacket.NewSerializeBuffer()
+	all = append(all, ip, tcp, gopacket.Payload(bytes.Repeat([]byte{0x5a}, payload)))
+	if err := gopacket.SerializeLayers(b, gopacket.SerializeOptions{FixLengths: true, ComputeChecksums: true}, all...); err != nil {
+		t.Fatal(err)
+	}
+	return b.Bytes()
+}
+
+// What a switch reads, marks and computes is what the bytes say afterwards, by a decoder
+// of others and by computing every checksum anew.
+func TestForeignHeaders(t *testing.T) {
+	for _, c := range []struct {
+		name     string
+		six      bool
+		tag      *layers.Dot1Q
+		tos      uint8
+		dscp     uint8
+		markable bool
+	}{
+		{"not capable", false, nil, 0, 0, false},
+		{"ECT(0), DSCP 26", false, nil, 26<<2 | 2, 26, true},
+		{"ECT(1), DSCP 63", false, nil, 63<<2 | 1, 63, true},
+		{"marked already", false, nil, 3, 0, false},
+		{"IPv6, ECT(0), DSCP 10", true, nil, 10<<2 | 2, 10, true},
+		{"IPv6, ECT(1)", true, nil, 1, 0, true},
+		{"tagged, PCP 5", false, &layers.Dot1Q{Priority: 5, VLANIdentifier: 7}, 4<<2 | 2, 4, true},
+	} {
+		b := segment(t, c.six, c.tag, c.tos, 101)
+		var h Headers
+		if err := h.Read(b); err != nil {
+			t.Fatalf("%s: %v", c.name, err)
+		}
+		if h.DSCP != c.dscp || h.Markable() != c.markable || h.Tagged != (c.tag != nil) || c.tag != nil && h.PCP != 5 {
+			t.Errorf("%s: %+v", c.name, h)
+		}
+		marked := bytes.Clone(b)
+		h.SetCE(marked)
+		var again Headers
+		if err := again.Read(marked); err != nil {
+			t.Fatal(err)
+		}
+		if want := c.tos & 3; c.markable {
+			if again.ECN != 3 || again.DSCP != c.dscp || again.Hash != h.Hash {
+				t.Errorf("%s: marked, it says %+v", c.name, again)
+			}
+		} else if again.ECN != want || !bytes.Equal(marked, b) {
+			t.Errorf("%s: it was changed", c.name)
+		}
+		if !c.six && fold(sum(0, marked[h.IP:h.IP+ipLen])) != 0xffff {
+			t.Errorf("%s: wrong checksum of IPv4", c.name)
+		}
+		// The checksum of TCP is in the last 101 + 4 bytes before its payload; whatever was
+		// there, it comes out as it was.
+		at := len(b) - 101 - 4
+		blank := bytes.Clone(b)
+		blank[at], blank[at+1] = 0x12, 0x34
+		if !h.FillChecksum(blank) || !bytes.Equal(blank, b) {
+			t.Errorf("%s: checksum %x, want %x", c.name, blank[at:at+2], b[at:at+2])
+		}
+	}
+}
+
+// Frames of two flows differ in their hash, those of one do not.
+func TestForeignHash(t *testing.T) {
+	a, b := segment(t, false, nil, 0, 10), segment(t, false, nil, 26<<2|2, 900)
+	other := bytes.Clone(a)
+	other[ethernetLen+ipLen]++ // its port
+	var x, y, z Headers
+	for h, f := range map[*Headers][]byte{&x: a, &y: b, &z: other} {
+		if err := h.Read(f); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if x.Hash != y.Hash || x.Hash == z.Hash {
+		t.Errorf("hashes %x, %x, %x", x.Hash, y.Hash, z.Hash)
+	}
+}
+
+// A foreign frame goes from node to node and comes out as it was, marked if it was marked
+// on the way, with where it goes and comes from.
+func TestForeignThereAndBack(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		b := rapid.SliceOfN(rapid.Byte(), ethernetLen, 2000).Draw(t, "frame")
+		src, dst := rapid.Uint16().Draw(t, "src"), rapid.Uint16().Draw(t, "dst")
+		class := rapid.Uint8Range(0, 7).Draw(t, "class")
+		due := rapid.Uint64().Draw(t, "due")
+		var in, out Frame
+		if err := in.Foreign(b, src, dst, class); err != nil {
+			t.Fatal(err)
+		}
+		p := in.Packet
+		if got := AppendForeign(nil, in.Ext); !bytes.Equal(got, b) {
+			t.Fatalf("packed %x, unpacked %x", b, got)
+		}
+		wire := AppendTrailer(Append(nil, MAC{}, MAC{}, &p, in.Ext, nil), &p, in.Ext, nil, due)
+		if err := out.Decode(wire); err != nil {
+			t.Fatal(err)
+		}
+		q := out.Packet
+		if q.Kind() != packet.Foreign || q.Class() != class || q.Flow != uint32(src) || q.Dst != dst || q.Size != p.Size || q.Hash != p.Hash || out.Due != due {
+			t.Fatalf("sent %+v, got %+v", p, q)
+		}
+		got := AppendForeign(nil, out.Ext)
+		if !bytes.Equal(got[:len(b)], b) || len(got) != max(len(b), minLen) {
+			t.Fatalf("sent %x, got %x", b, got)
+		}
+	})
+}
+
+// What is no foreign frame is refused, or nothing.
+func TestForeignRefused(t *testing.T) {
+	var f Frame
+	if err := f.Foreign(make([]byte, 13), 0, 0, 0); err != ErrShort {
+		t.Error(err)
+	}
+	if err := f.Foreign(make([]byte, MaxForeign+1), 0, 0, 0); err != ErrLong {
+		t.Error(err)
+	}
+	for _, ext := range []packet.Ext{nil, {8}, {9, 1}, {MaxForeign + 1}, {1 << 63, 0}} {
+		if got := AppendForeign(nil, ext); len(got) != 0 {
+			t.Errorf("%v: %x", ext, got)
+		}
+	}
+}
+
+// Whatever bytes there are, reading, marking and filling stay inside of them.
+func FuzzForeign(f *testing.F) {
+	f.Add(segment(f, false, nil, 2, 30))
+	f.Add(segment(f, true, &layers.Dot1Q{Priority: 1}, 1, 3))
+	f.Fuzz(func(_ *testing.T, b []byte) {
+		var h Headers
+		if h.Read(b) != nil {
+			return
+		}
+		h.SetCE(b)
+		h.FillChecksum(b)
+	})
+}

@@ -1,0 +1,253 @@
+package netns
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime"
+	"slices"
+	"strconv"
+	"strings"
+	"unsafe"
+
+	"golang.org/x/sys/unix"
+)
+
+// Where lists of what was made are, and where ip(8) keeps namespaces.
+const (
+	listFolder  = "/run/xoff"
+	spaceFolder = "/run/netns"
+)
+
+// Made is what stands of a plan.
+type Made struct {
+	plan *Plan
+	list *os.File // locked as long as this process lives
+}
+
+// Make makes a plan come true, after it has removed what a run with the same prefix left
+// behind. Nothing is left if it fails.
+func Make(p *Plan) (*Made, error) {
+	if err := CheckPrefix(p.Prefix); err != nil {
+		return nil, err
+	}
+	if _, err := exec.LookPath("ip"); err != nil {
+		return nil, errors.New("there is no ip(8) to make namespaces with; it is part of iproute2")
+	}
+	m := &Made{plan: p}
+	if err := m.lock(); err != nil {
+		return nil, err
+	}
+	err := m.removeLeft()
+	if err == nil {
+		err = m.make()
+	}
+	if err != nil {
+		return nil, errors.Join(err, m.Remove())
+	}
+	return m, nil
+}
+
+// lock opens the list. Whoever holds its lock is alive.
+func (m *Made) lock() error {
+	if err := os.MkdirAll(listFolder, 0o755); err != nil {
+		return fmt.Errorf("cannot note what is made: %w", err)
+	}
+	f, err := os.OpenFile(filepath.Join(listFolder, m.plan.Prefix), os.O_RDWR|os.O_CREATE, 0o644)
+	if err != nil {
+		return fmt.Errorf("cannot note what is made: %w", err)
+	}
+	if err := unix.Flock(int(f.Fd()), unix.LOCK_EX|unix.LOCK_NB); err != nil {
+		_ = f.Close()
+		return fmt.Errorf("namespaces %s-* belong to a run that goes on; wait for it, or choose another --prefix", m.plan.Prefix)
+	}
+	m.list = f
+	return nil
+}
+
+// noted reads the list.
+func (m *Made) noted() ([]string, error) {
+	b, err := os.ReadFile(m.list.Name())
+	return strings.Fields(string(b)), err
+}
+
+// removeLeft removes what the list has.
+func (m *Made) removeLeft() error {
+	names, err := m.noted()
+	if err != nil {
+		return err
+	}
+	for _, name := range names {
+		if exists(name) {
+			if err := ip("netns", "del", name); err != nil {
+				return err
+			}
+		}
+	}
+	return m.list.Truncate(0)
+}
+
+func exists(name string) bool {
+	_, err := os.Stat(filepath.Join(spaceFolder, name))
+	return err == nil
+}
+
+// make notes the names of all namespaces, then makes them.
+func (m *Made) make() error {
+	var names []string
+	for _, s := range m.plan.Spaces() {
+		name := m.plan.Full(s)
+		if exists(name) {
+			return fmt.Errorf("there is a namespace %s already, which xoff has not made; remove it, or choose another --prefix", name)
+		}
+		names = append(names, name)
+	}
+	if _, err := m.list.WriteAt([]byte(strings.Join(names, "\n")+"\n"), 0); err != nil {
+		return err
+	}
+	if err := m.list.Sync(); err != nil {
+		return err
+	}
+	for _, name := range names {
+		if err := ip("netns", "add", name); err != nil {
+			return err
+		}
+	}
+	for i := range m.plan.Pairs {
+		a, b := &m.plan.Pairs[i].A, &m.plan.Pairs[i].B
+		if err := ip("link", "add", a.Name, "netns", m.plan.Full(a.Space), "type", "veth",
+			"peer", "name", b.Name, "netns", m.plan.Full(b.Space)); err != nil {
+			return err
+		}
+	}
+	for _, s := range m.plan.Spaces() {
+		if err := m.In(s, func() error { return m.configure(s) }); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// configure sets up the interfaces of the present namespace.
+func (m *Made) configure(space string) error {
+	real := slices.ContainsFunc(m.plan.Pairs, func(p Pair) bool {
+		return p.A.Space == space && p.A.Address.IsValid() || p.B.Space == space && p.B.Address.IsValid()
+	})
+	if real {
+		// A host that answers, and asks for marks.
+		_ = os.WriteFile("/proc/sys/net/ipv4/tcp_ecn", []byte("1"), 0)
+		if err := ip("link", "set", "lo", "up"); err != nil {
+			return err
+		}
+	} else {
+		// No router solicitations among the frames of the scenario. Where there is no IPv6,
+		// there is nothing to switch off.
+		_ = os.WriteFile("/proc/sys/net/ipv6/conf/all/disable_ipv6", []byte("1"), 0)
+		_ = os.WriteFile("/proc/sys/net/ipv6/conf/default/disable_ipv6", []byte("1"), 0)
+	}
+	for i := range m.plan.Pairs {
+		for _, e := range []*End{&m.plan.Pairs[i].A, &m.plan.Pairs[i].B} {
+			if e.Space != space {
+				continue
+			}
+			if err := configure(e); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+func configure(e *End) error {
+	if err := offloadsOff(e.Name); err != nil {
+		return fmt.Errorf("interface %s: %w", e.Name, err)
+	}
+	link := []string{"link", "set", "dev", e.Name, "mtu", strconv.Itoa(e.MTU)}
+	if e.MAC != "" {
+		link = append(link, "address", e.MAC)
+	}
+	if !e.Address.IsValid() {
+		link = append(link, "arp", "off")
+	}
+	if err := ip(append(link, "up")...); err != nil {
+		return err
+	}
+	if e.Address.IsValid() {
+		return ip("addr", "add", e.Address.String(), "dev", e.Name)
+	}
+	return nil
+}
+
+// In runs a function with the network of a namespace. What it opens stays in there.
+func (m *Made) In(space string, do func() error) error {
+	done := make(chan error)
+	go func() {
+		// The thread ends with this goroutine, because it is never unlocked.
+		runtime.LockOSThread()
+		f, err := os.Open(filepath.Join(spaceFolder, m.plan.Full(space)))
+		if err == nil {
+			err = unix.Setns(int(f.Fd()), unix.CLONE_NEWNET)
+			_ = f.Close()
+		}
+		if err != nil {
+			done <- fmt.Errorf("cannot enter the namespace of %s: %w", space, err)
+			return
+		}
+		done <- do()
+	}()
+	return <-done
+}
+
+// Remove removes everything that was made.
+func (m *Made) Remove() error {
+	err := m.removeLeft()
+	if err == nil {
+		err = os.Remove(m.list.Name())
+	}
+	return errors.Join(err, m.list.Close())
+}
+
+func ip(args ...string) error {
+	out, err := exec.Command("ip", args...).CombinedOutput()
+	if err != nil {
+		return fmt.Errorf("ip %s: %w: %s", strings.Join(args, " "), err, strings.TrimSpace(string(out)))
+	}
+	return nil
+}
+
+// Commands of ethtool (linux/ethtool.h) that switch one thing on or off.
+const (
+	setRxChecksum = 0x15
+	setTxChecksum = 0x17
+	setScatter    = 0x19
+	setTSO        = 0x1f
+	setGSO        = 0x24
+	setGRO        = 0x2c
+)
+
+// offloadsOff makes the kernel send frames as a wire has them: no longer than the MTU, with
+// their checksums.
+func offloadsOff(name string) error {
+	fd, err := unix.Socket(unix.AF_INET, unix.SOCK_DGRAM|unix.SOCK_CLOEXEC, 0)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = unix.Close(fd) }()
+	for _, cmd := range []uint32{setTSO, setGSO, setGRO, setScatter, setTxChecksum, setRxChecksum} {
+		value := struct{ cmd, data uint32 }{cmd, 0}
+		req := struct {
+			name [unix.IFNAMSIZ]byte
+			data uintptr
+			_    [16]byte
+		}{data: uintptr(unsafe.Pointer(&value))}
+		copy(req.name[:unix.IFNAMSIZ-1], name)
+		_, _, errno := unix.Syscall(unix.SYS_IOCTL, uintptr(fd), unix.SIOCETHTOOL, uintptr(unsafe.Pointer(&req)))
+		runtime.KeepAlive(&value)
+		if errno != 0 && errno != unix.EOPNOTSUPP {
+			return fmt.Errorf("cannot switch offloads off: %w", errno)
+		}
+	}
+	return nil
+}
