@@ -7,6 +7,7 @@ import (
 
 	"github.com/xoff-net/xoff/base/packet"
 	"github.com/xoff-net/xoff/base/units"
+	"github.com/xoff-net/xoff/scenario/build"
 	"github.com/xoff-net/xoff/sim"
 )
 
@@ -75,25 +76,31 @@ func BenchmarkUDP(b *testing.B) {
 			if err != nil {
 				b.Fatal(err)
 			}
-			to := &sink{}
-			if err := u.Open(context.Background(), to); err != nil {
-				b.Fatal(err)
-			}
-			defer func() { _ = u.Close() }()
-			p := packet.Packet{Hash: x.Flows.Flow[0].Hash, Dst: 1, Size: uint16(size), Meta: packet.MakeMeta(packet.Data, 1)}
-			b.ResetTimer()
-			for sent := 0; to.n < b.N; {
-				for range 32 {
-					u.Send(x.Spec.Cables[0].A, &p, nil, 0)
-					sent++
-				}
-				for to.n < sent {
-					if s := u.Strange(); len(s) > 0 {
-						b.Fatal(s)
-					}
-					u.Poll(0)
-				}
-			}
+			benchmarkSockets(b, x, u, size)
 		})
+	}
+}
+
+// benchmarkSockets sends frames of a size from one end of a cable to the other, 32 at once.
+func benchmarkSockets(b *testing.B, x *build.Built, u *Sockets, size int) {
+	b.Helper()
+	to := &sink{}
+	if err := u.Open(context.Background(), to); err != nil {
+		b.Fatal(err)
+	}
+	defer func() { _ = u.Close() }()
+	p := packet.Packet{Hash: x.Flows.Flow[0].Hash, Dst: 1, Size: uint16(size), Meta: packet.MakeMeta(packet.Data, 1)}
+	b.ResetTimer()
+	for sent := 0; to.n < b.N; {
+		for range 32 {
+			u.Send(x.Spec.Cables[0].A, &p, nil, 0)
+			sent++
+		}
+		for to.n < sent {
+			if s := u.Strange(); len(s) > 0 {
+				b.Fatal(s)
+			}
+			u.Poll(0)
+		}
 	}
 }
