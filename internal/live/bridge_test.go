@@ -37,7 +37,7 @@ run: {arrivals: 10ms, stop: {when: time, at_most: 50ms}}
 
 // realHost is a host that sends what a test tells it to, and notes what it gets.
 type realHost struct {
-	clock *Manual
+	clock Clock
 	out   []sending
 	got   [][]byte
 	at    []units.Time

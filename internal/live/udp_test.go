@@ -159,3 +159,56 @@ func TestLoopbackOnly(t *testing.T) {
 		t.Error("nobody knows where the leaf is")
 	}
 }
+
+// Real hosts behind two processes find each other: what one process hears of the other's
+// comes with the frames, and a frame to all takes one way.
+func TestRealHostsOfTwoProcesses(t *testing.T) {
+	where := addresses(t, built(t, mixed).Spec)
+	hosts := []*realHost{
+		{out: []sending{{50 * units.Millisecond, udpFrame(t, mac(2), broadcast, 0, 18)}, {500 * units.Millisecond, udpFrame(t, mac(2), mac(5), 0, 700)}}},
+		{out: []sending{{250 * units.Millisecond, udpFrame(t, mac(5), mac(2), 0, 18)}}},
+	}
+	engines := make([]*Engine, 2)
+	var all sync.WaitGroup
+	for k := range engines {
+		b := built(t, mixed, "run.stop.at_most=800ms")
+		here, away := make([]bool, 10), make([]bool, 10) // six hosts, leaf0, leaf1, spine0, spine1
+		for i := range here {
+			switch {
+			case i < 6:
+				here[i] = i/3 == k
+			case i < 8:
+				here[i] = i-6 == k
+			default:
+				here[i] = k == 1
+			}
+		}
+		away[2], away[5] = true, true
+		outside := &Outside{Hosts: map[int]Interface{2: nil, 5: nil}, Classes: byTraffic()}
+		outside.Hosts[2+3*k] = hosts[k]
+		u, err := NewUDP(b.Spec, where, here, away, false)
+		if err != nil {
+			t.Fatal(err)
+		}
+		clock := &Real{Longest: pollEvery}
+		hosts[k].clock = clock
+		if engines[k], err = New(b.Spec, Options{Wires: u, Here: here, Outside: outside, Clock: clock}); err != nil {
+			t.Fatal(err)
+		}
+		all.Go(func() {
+			if _, err := engines[k].Run(context.Background()); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+	all.Wait()
+	if len(hosts[0].got) == 1 && len(hosts[1].got) == 2 && len(hosts[1].got[1]) == len(udpFrame(t, mac(2), mac(5), 0, 700)) {
+		return
+	}
+	for k, e := range engines {
+		if why := e.Report().Decides(1); why != "" {
+			t.Skipf("process %d was behind: %s", k, why)
+		}
+	}
+	t.Errorf("host2 got %x, host5 %x; not taken: %v, %v", hosts[0].got, hosts[1].got, engines[0].Report().Strange, engines[1].Report().Strange)
+}

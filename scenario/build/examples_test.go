@@ -53,6 +53,7 @@ var shortened = map[string]short{
 	"l2bm-clos":          {arrivals: 500 * units.Microsecond, flows: 20},
 	"live-bifrost":       {arrivals: 50 * units.Millisecond, flows: 32},
 	"live-incast":        {arrivals: 100 * units.Millisecond, flows: 50},
+	"live-real":          {arrivals: 100 * units.Millisecond, flows: 1},
 	"live-ring":          {flow: 10 * units.KB, flows: 8},
 	"long-haul":          {arrivals: units.Millisecond, flows: 5},
 	"reverie-authors":    {arrivals: 500 * units.Microsecond, flows: 20},
