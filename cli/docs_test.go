@@ -106,9 +106,6 @@ func TestDocsTutorial(t *testing.T) {
 		t.Fatal(err)
 	}
 	page, example, above := filepath.Join(root, "docs/extend.md"), filepath.Join(root, "examples/own-scheme"), t.TempDir()
-	if err := os.Symlink(root, filepath.Join(above, "xoff")); err != nil {
-		t.Fatal(err)
-	}
 	work := filepath.Join(above, "own-scheme")
 	data, err := os.ReadFile(page)
 	if err != nil {
@@ -151,7 +148,8 @@ func TestDocsTutorial(t *testing.T) {
 		default:
 			commands += strings.Count(text, "\n")
 			if rest, ok := strings.CutPrefix(text, "go mod tidy\n"); ok { // what it would write, without a network
-				write("go.mod", strings.Replace(read("go.mod"), "=> ../..", "=> ../xoff", 1))
+				// The clone by its own path: the build cache has packages of that folder.
+				write("go.mod", strings.Replace(read("go.mod"), "=> ../..", "=> "+root, 1))
 				write("go.sum", read("go.sum"))
 				text = rest
 			}

@@ -11,6 +11,9 @@ import (
 // TestOwnScheme builds the module of examples/own-scheme, which is not part of this
 // one, and uses it as its reader would: every command knows its schemes.
 func TestOwnScheme(t *testing.T) {
+	if testing.Short() {
+		t.Skip("builds a program without the race detector")
+	}
 	t.Parallel()
 	module, err := filepath.Abs("../examples/own-scheme")
 	if err != nil {
@@ -32,7 +35,6 @@ func TestOwnScheme(t *testing.T) {
 		}
 		return out
 	}
-	must(module, "go", "vet", ".")
 	must(module, "go", "test", ".") // conformance of every scheme
 	must(module, "go", "build", "-o", xoff, ".")
 

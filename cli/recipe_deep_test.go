@@ -3,13 +3,76 @@
 package cli
 
 import (
+	"io/fs"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
 	"testing"
 
 	"github.com/xoff-net/xoff/internal/deep"
 )
 
-// TestDeepRecipe runs the whole test command after the recipe.
+// TestDeepRecipe follows CONTRIBUTING.md to the letter in a copy of the repository: after
+// `make docs` all tests pass, and the command knows the scheme.
 func TestDeepRecipe(t *testing.T) {
 	deep.Turn(t)
-	followRecipe(t, func(command string) string { return command })
+	if _, err := exec.LookPath("make"); err != nil {
+		t.Skip("needs make")
+	}
+	work := t.TempDir()
+	copyTree(t, "..", work)
+	files, commands := recipe(t, work)
+	for name, text := range files {
+		if err := os.WriteFile(filepath.Join(work, name), []byte(text), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	cmd := exec.Command("bash", "-ec", commands)
+	cmd.Dir = work
+	// The profile of the command takes a minute to compile with; without paths the
+	// build cache serves every copy.
+	cmd.Env = append(os.Environ(), inRecipe+"=1", "GOFLAGS=-pgo=off -trimpath")
+	if out, err := cmd.CombinedOutput(); err != nil {
+		t.Fatalf("%s: %v\n%s", commands, err, out)
+	}
+	docs, err := os.ReadFile(filepath.Join(work, "docs/scenario.md"))
+	if err != nil || !strings.Contains(string(docs), "one of so many parts") {
+		t.Errorf("make docs did not bring the scheme to docs/scenario.md: %v", err)
+	}
+}
+
+// copyTree copies the sources: no history, no results.
+func copyTree(t *testing.T, from, to string) {
+	t.Helper()
+	err := filepath.WalkDir(from, func(path string, d fs.DirEntry, err error) error {
+		if err != nil {
+			return err
+		}
+		name, err := filepath.Rel(from, path)
+		if err != nil {
+			return err
+		}
+		switch target := filepath.Join(to, name); {
+		case d.IsDir() && (d.Name() == ".git" || d.Name() == "results"):
+			return fs.SkipDir
+		case d.IsDir():
+			return os.MkdirAll(target, 0o755)
+		case !d.Type().IsRegular():
+			return nil
+		default:
+			info, err := d.Info()
+			if err != nil {
+				return err
+			}
+			data, err := os.ReadFile(path)
+			if err != nil {
+				return err
+			}
+			return os.WriteFile(target, data, info.Mode())
+		}
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
 }

@@ -21,10 +21,21 @@ func TestMain(m *testing.M) {
 	})
 }
 
+// concurrent are the dialogues about workers, other processes and wires: those that the race
+// detector is to see. The others run one simulation after another.
+var concurrent = []string{"interrupt", "live", "nats", "sweep"}
+
 // TestScripts runs the dialogues in testdata/script.
 func TestScripts(t *testing.T) {
+	dir, files := "testdata/script", []string(nil)
+	if testing.Short() { // the race detector's run
+		for _, name := range concurrent {
+			files = append(files, filepath.Join(dir, name+".txtar"))
+		}
+		dir = ""
+	}
 	testscript.Run(t, testscript.Params{
-		Dir: "testdata/script",
+		Dir: dir, Files: files,
 		Cmds: map[string]func(ts *testscript.TestScript, neg bool, args []string){
 			"exits":     exits,
 			"interrupt": interrupt,

@@ -13,3 +13,5 @@ func TestDeepEnginesAgree(t *testing.T) { testAgree(t, deep.Cases(500), 6000) }
 func TestDeepEnginesAgreeByInsertion(t *testing.T) { testInsertion(t, deep.Cases(200), 4000) }
 
 func TestDeepShortcutsChangeNothing(t *testing.T) { testShortcuts(t, deep.Cases(400), 4000) }
+
+func TestDeepEnginesAgreeOnExpelled(t *testing.T) { testExpels(t, deep.Cases(300), 2000) }

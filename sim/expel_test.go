@@ -68,7 +68,12 @@ func testExpels(t *testing.T, cases []int, packets int) {
 	}
 }
 
-func TestEnginesAgreeOnExpelled(t *testing.T) { testExpels(t, deep.All(60), 2000) }
+func TestEnginesAgreeOnExpelled(t *testing.T) {
+	if testing.Short() {
+		t.Skip("the race detector sees the same engines in TestEnginesAgree")
+	}
+	testExpels(t, deep.All(36), 2000)
+}
 
 // lateSharing fills one buffer with lossy frames and then, by an incast, with lossless ones.
 const lateSharing = `
@@ -88,6 +93,9 @@ run: {arrivals: 100us, stop: {when: all_flows_done, at_most: 1s}}
 // However late timers are, what is taken back is lossy, books are exact, and everything is
 // delivered in the end.
 func TestLateExpulsion(t *testing.T) {
+	if testing.Short() {
+		t.Skip("one goroutine: nothing for the race detector")
+	}
 	us := units.Microsecond
 	for _, lateness := range []units.Time{0, us / 5, 20 * us} {
 		for seed := range uint64(2) {

@@ -44,4 +44,9 @@ func testShortcuts(t *testing.T, cases []int, packets int) {
 	}
 }
 
-func TestShortcutsChangeNothing(t *testing.T) { testShortcuts(t, deep.All(60), 2000) }
+func TestShortcutsChangeNothing(t *testing.T) {
+	if testing.Short() {
+		t.Skip("one goroutine: nothing for the race detector")
+	}
+	testShortcuts(t, deep.All(36), 2000)
+}

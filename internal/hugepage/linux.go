@@ -4,6 +4,7 @@ package hugepage
 
 import (
 	"runtime/debug"
+	"strings"
 	"sync/atomic"
 	"syscall"
 	"unsafe"
@@ -29,7 +30,12 @@ func prefer() {
 	if err != nil || syscall.Munmap(probe) != nil {
 		return
 	}
-	memory := make([]byte, size)
+	// make would clear memory that the heap has used a part of before, and so take all of
+	// it from the system; a builder does not.
+	var b strings.Builder
+	b.Grow(size)
+	_ = b.WriteByte(0)
+	memory := unsafe.Slice(unsafe.StringData(b.String()), size)
 	if syscall.Madvise(memory, syscall.MADV_HUGEPAGE) == nil { // a kernel without them refuses
 		wished.Store(uintptr(unsafe.Pointer(&memory[0])))
 	}

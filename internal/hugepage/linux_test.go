@@ -122,3 +122,35 @@ func flagsOf(t *testing.T, address uintptr) string {
 	t.Fatalf("no mapping has %x", address)
 	return ""
 }
+
+// The wish takes no memory, though the heap has used a part of that memory before.
+func TestPreferTouchesNothing(t *testing.T) {
+	before := wished.Load()
+	defer wished.Store(before)
+	used := make([]byte, 20<<20)
+	for i := 0; i < len(used); i += 4096 {
+		used[i] = 1
+	}
+	runtime.KeepAlive(used)
+	runtime.GC()
+	peak := peakKiB(t)
+	prefer()
+	if n := peakKiB(t) - peak; n > size>>10/4 {
+		t.Errorf("it took %d KiB", n)
+	}
+}
+
+// peakKiB returns the most memory that the process has had.
+func peakKiB(t *testing.T) int {
+	t.Helper()
+	data, err := os.ReadFile("/proc/self/status")
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, after, _ := strings.Cut(string(data), "VmHWM:")
+	n, err := strconv.Atoi(strings.Fields(after)[0])
+	if err != nil {
+		t.Fatal(err)
+	}
+	return n
+}

@@ -59,56 +59,61 @@ func TestBuilt(t *testing.T) {
 	}
 }
 
-// Every point of every experiment can be built, and has the metrics and counts that
-// are read from it. Flows arrive for a moment only, which keeps this short.
+// Every point of every experiment can be built at the quick scale, and has the metrics and
+// counts that are read from it; TestDeepBuiltScenarios is the same for the paper's scale.
 func TestBuiltScenarios(t *testing.T) {
 	t.Parallel()
 	if testing.Short() {
 		t.Skip("builds hundreds of fabrics")
 	}
-	for _, scale := range []string{Quick, Full} {
-		built, err := Built()
-		if err != nil {
-			t.Fatal(err)
-		}
-		all, err := At(built, nil, scale)
-		if err != nil {
-			t.Fatal(err)
-		}
-		for _, e := range all {
-			s := e.Scale(scale)
-			s.Seeds = min(1, s.Seeds)
-			s.Also = nil
-			switch {
-			case !e.Simulated():
-			case !strings.Contains(strings.Join(e.Set, " "), "run.arrivals="):
-				s.Set = slices.Concat(s.Set, []string{"run.arrivals=60us", "run.measure={from: 10us, to: 60us}"})
-			case e.Paper.Name == "bifrost" && !e.listed(t): // flows start at 6 ms; cases have arrivals of their own
-				s.Set, s.Also = slices.Concat(s.Set, []string{"run.arrivals=8ms"}), make(map[string][]string)
-				for _, c := range e.caseNames() {
-					s.Also[c] = []string{"run.arrivals=8ms"}
-				}
+	testBuilt(t, Quick)
+}
+
+// testBuilt builds all points of a scale. Flows arrive for a moment only, which keeps this
+// short.
+func testBuilt(t *testing.T, scale string) {
+	t.Helper()
+	built, err := Built()
+	if err != nil {
+		t.Fatal(err)
+	}
+	all, err := At(built, nil, scale)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, e := range all {
+		s := e.Scale(scale)
+		s.Seeds = min(1, s.Seeds)
+		s.Also = nil
+		switch {
+		case !e.Simulated():
+		case !strings.Contains(strings.Join(e.Set, " "), "run.arrivals="):
+			s.Set = slices.Concat(s.Set, []string{"run.arrivals=60us", "run.measure={from: 10us, to: 60us}"})
+		case e.Paper.Name == "bifrost" && !e.listed(t): // flows start at 6 ms; cases have arrivals of their own
+			s.Set, s.Also = slices.Concat(s.Set, []string{"run.arrivals=8ms"}), make(map[string][]string)
+			for _, c := range e.caseNames() {
+				s.Also[c] = []string{"run.arrivals=8ms"}
 			}
 		}
-		plan, err := NewPlan(all, scale)
-		if err != nil {
-			t.Fatal(err)
-		}
-		r := &sweep.Runner{Workers: 2, Build: func(c *scenario.Config) (*build.Built, error) {
-			return build.New(c, build.Options{})
-		}}
-		if err := plan.Prepare(t.Context(), r, ""); err != nil {
-			t.Fatal(err)
-		}
-		// Fig. 17, 18 and 19 are the same runs, those of DSH in Fig. 21 as well.
-		wanted, places := 0, make(map[string]int)
-		for i, e := range all {
-			wanted += len(plan.wanted[i])
-			places[e.ID] = len(plan.wanted[i])
-		}
-		if shared := wanted - len(plan.Points); shared < 2*places["dsh/17"]+places["dsh/21"]/2 {
-			t.Errorf("scale %s: %d of %d points are shared", scale, shared, wanted)
-		}
+	}
+	plan, err := NewPlan(all, scale)
+	if err != nil {
+		t.Fatal(err)
+	}
+	r := &sweep.Runner{Workers: 2, Build: func(c *scenario.Config) (*build.Built, error) {
+		return build.New(c, build.Options{})
+	}}
+	if err := plan.Prepare(t.Context(), r, ""); err != nil {
+		t.Fatal(err)
+	}
+	// Fig. 17, 18 and 19 are the same runs, those of DSH in Fig. 21 as well.
+	wanted, places := 0, make(map[string]int)
+	for i, e := range all {
+		wanted += len(plan.wanted[i])
+		places[e.ID] = len(plan.wanted[i])
+	}
+	if shared := wanted - len(plan.Points); shared < 2*places["dsh/17"]+places["dsh/21"]/2 {
+		t.Errorf("scale %s: %d of %d points are shared", scale, shared, wanted)
 	}
 }
 
