@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"encoding/binary"
+	"math/rand/v2"
 	"slices"
 	"strings"
 	"testing"
@@ -328,27 +329,58 @@ func TestNoPlaceForRealHosts(t *testing.T) {
 	}
 }
 
-// Whatever a real host sends, nothing panics, and books stay right.
-func FuzzRealHost(f *testing.F) {
+// hostile lets two real hosts send the same two frames again and again: nothing panics, and
+// books stay right.
+func hostile(t *testing.T, one, two []byte) {
+	t.Helper()
+	hosts := map[int]*realHost{2: {}, 5: {}}
+	for i := range 20 {
+		at := units.Time(i) * 100 * units.Microsecond
+		hosts[2].out = append(hosts[2].out, sending{at, bytes.Clone(one)}, sending{at, bytes.Clone(two)})
+		hosts[5].out = append(hosts[5].out, sending{at, bytes.Clone(two)})
+	}
+	e, b := withReal(t, nil, hosts)
+	if _, err := e.Run(context.Background()); err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range b.Checks {
+		if c.Broken > 0 {
+			t.Fatalf("%s\n%x\n%x", c.First, one, two)
+		}
+	}
+}
+
+// plausible are frames that a real host might send.
+func plausible(t testing.TB) [][]byte {
+	t.Helper()
 	var p packet.Packet
 	p.SetPFC(0xff, 3, 100)
-	f.Add(udpFrame(f, mac(2), mac(5), 8<<2|2, 30), frame.Append(nil, mac(2), frame.MAC{}, &p, nil, nil))
-	f.Add(udpFrame(f, mac(2), broadcast, 0, 1400), []byte{1, 2, 3})
-	f.Fuzz(func(t *testing.T, one, two []byte) {
-		hosts := map[int]*realHost{2: {}, 5: {}}
-		for i := range 20 {
-			at := units.Time(i) * 100 * units.Microsecond
-			hosts[2].out = append(hosts[2].out, sending{at, bytes.Clone(one)}, sending{at, bytes.Clone(two)})
-			hosts[5].out = append(hosts[5].out, sending{at, bytes.Clone(two)})
+	return [][]byte{
+		udpFrame(t, mac(2), mac(5), 8<<2|2, 30), udpFrame(t, mac(2), broadcast, 0, 1400), frame.Append(nil, mac(2), frame.MAC{}, &p, nil, nil), {1, 2, 3},
+	}
+}
+
+// Frames that are nearly right, or cut off.
+func TestHostileRealHost(t *testing.T) {
+	r, seeds := rand.New(rand.NewPCG(1, 2)), plausible(t)
+	damaged := func() []byte {
+		b := bytes.Clone(seeds[r.IntN(len(seeds))])
+		for range r.IntN(5) {
+			b[r.IntN(min(40, len(b)))] ^= 1 << r.IntN(8)
 		}
-		e, b := withReal(t, nil, hosts)
-		if _, err := e.Run(context.Background()); err != nil {
-			t.Fatal(err)
+		if r.IntN(4) == 0 {
+			b = b[:r.IntN(len(b)+1)]
 		}
-		for _, c := range b.Checks {
-			if c.Broken > 0 {
-				t.Fatal(c.First)
-			}
-		}
-	})
+		return b
+	}
+	for range 200 {
+		hostile(t, damaged(), damaged())
+	}
+}
+
+func FuzzRealHost(f *testing.F) {
+	s := plausible(f)
+	f.Add(s[0], s[2])
+	f.Add(s[1], s[3])
+	f.Fuzz(hostile)
 }
