@@ -329,9 +329,9 @@ func TestNoPlaceForRealHosts(t *testing.T) {
 	}
 }
 
-// hostile lets two real hosts send the same two frames again and again: nothing panics, and
+// pester lets two real hosts send the same two frames again and again: nothing panics, and
 // books stay right.
-func hostile(t *testing.T, one, two []byte) {
+func pester(t *testing.T, one, two []byte) {
 	t.Helper()
 	hosts := map[int]*realHost{2: {}, 5: {}}
 	for i := range 20 {
@@ -374,7 +374,7 @@ func TestHostileRealHost(t *testing.T) {
 		return b
 	}
 	for range 200 {
-		hostile(t, damaged(), damaged())
+		pester(t, damaged(), damaged())
 	}
 }
 
@@ -382,5 +382,5 @@ func FuzzRealHost(f *testing.F) {
 	s := plausible(f)
 	f.Add(s[0], s[2])
 	f.Add(s[1], s[3])
-	f.Fuzz(hostile)
+	f.Fuzz(pester)
 }
