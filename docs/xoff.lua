@@ -1,5 +1,5 @@
--- Wireshark and tshark show frames of xoff's own with this: those of type 0x88B5, and what
--- rides on pauses, data and ACKs. docs/see.md has the layouts.
+-- Wireshark and tshark show frames of xoff's own with this: those of type 0x88B5, what
+-- rides on pauses, data and ACKs, and the trailers of live wires. docs/see.md has the layouts.
 --
 --   tshark -X lua_script:docs/xoff.lua -r capture.pcapng -Y xoff
 
@@ -11,6 +11,10 @@ local whats = {
 }
 local opcodes = {
   [1] = "probe", [2] = "invalid", [3] = "announcement", [4] = "route", [5] = "table", [6] = "credit", [7] = "barrier", [8] = "check",
+}
+
+local kinds = {
+  [0] = "data", [1] = "ack", [2] = "nack", [3] = "cnp", [4] = "barrier", [5] = "foreign", [6] = "pfc", [7] = "feedback", [8] = "request", [9] = "loop",
 }
 
 local f = xoff.fields
@@ -32,6 +36,12 @@ f.round = ProtoField.uint32("xoff.ra.round", "Round")
 f.switch = ProtoField.uint16("xoff.ra.switch", "Switch")
 f.enters = ProtoField.uint16("xoff.ra.in", "enters by port")
 f.leaves = ProtoField.uint16("xoff.ra.out", "leaves by port")
+
+f.kind = ProtoField.uint8("xoff.trailer.kind", "Kind of packet", base.DEC, kinds, 0xf8)
+f.number = ProtoField.uint32("xoff.trailer.number", "Number, or hosts of a foreign frame")
+f.size = ProtoField.uint16("xoff.trailer.size", "Size of the packet")
+f.marks = ProtoField.uint8("xoff.trailer.flags", "Flags that no header has", base.HEX)
+f.due = ProtoField.bool("xoff.trailer.due", "The first word is when it is due", 8, nil, 0x01)
 
 -- header shows an ra_hdr and returns its length; nil: there is none.
 local function header(b, tree)
@@ -87,6 +97,28 @@ end
 
 DissectorTable.get("ethertype"):add(0x88b5, xoff)
 
+-- trailer shows what a live wire has behind a frame, from its end, and returns its length.
+local function trailer(b, tree)
+  local n = b:len()
+  if n < 76 or b(n - 4, 4):uint() ~= 0x786f6666 or b(n - 16, 1):uint() ~= 0x16 then return 0 end
+  local words = b(n - 13, 1):uint()
+  local length = 16 + 8 * words
+  if n < 60 + length then return 0 end
+  local at = n - length
+  local t = tree:add(xoff, b(at, length), "xoff: trailer")
+  for i = 0, words - 1 do
+    t:add(f.word8, b(at + 8 * i, 8))
+  end
+  t:add(f.marks, b(n - 15, 1))
+  t:add(f.count, b(n - 13, 1))
+  t:add(f.size, b(n - 12, 2))
+  t:add(f.due, b(n - 10, 1))
+  t:add(f.kind, b(n - 9, 1))
+  t:add(f.class, b(n - 9, 1))
+  t:add(f.number, b(n - 8, 4))
+  return length
+end
+
 local eth_type = Field.new("eth.type")
 local udp_port = Field.new("udp.dstport")
 local bth_opcode = Field.new("infiniband.bth.opcode")
@@ -96,6 +128,8 @@ local bth_opcode = Field.new("infiniband.bth.opcode")
 function beside.dissector(b, _, tree)
   local kind = eth_type()
   if not kind then return end
+  local behind = trailer(b, tree)
+  if behind > 0 then b = b(0, b:len() - behind):tvb() end
   if kind.value == 0x8808 and b:len() > 38 then
     local at = 34
     if b(at, 1):uint() == 0x14 then
