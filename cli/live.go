@@ -87,9 +87,12 @@ machine keeps up: 10 Mbps to some Gbps. docs/live.md has more.`,
 	f.registerShow(cmd)
 	flags := cmd.Flags()
 	flags.BoolVar(&l.beside, "beside", false, "simulate the file, too, and compare")
-	flags.StringVar(&l.wire, "wire", wireMemory, "what carries frames: memory; frames (memory, as the bytes of real frames); udp (sockets, also between processes); packet (interfaces of Linux, by --map or --setup)")
-	flags.StringArrayVar(&l.nodes, "node", nil, "run these nodes only: NAME or a pattern such as leaf* (repeatable); the others run elsewhere, with --wire udp or packet")
-	flags.StringArrayVar(&l.mapped, "map", nil, "udp: file with the address of every port, as leaf0.to-host3: 127.0.0.1:5003 (default with --node: ports of the loopback interface from --port on); packet: interface of a port, as leaf0.to-host3=veth3 (repeatable)")
+	flags.StringVar(&l.wire, "wire", wireMemory, "what carries frames: memory; frames (memory, as the bytes of real frames); "+
+		"udp (sockets, also between processes); packet (interfaces of Linux, by --map or --setup)")
+	flags.StringArrayVar(&l.nodes, "node", nil, "run these nodes only: NAME or a pattern such as leaf* (repeatable); "+
+		"the others run elsewhere, with --wire udp or packet")
+	flags.StringArrayVar(&l.mapped, "map", nil, "udp: file with the address of every port, as leaf0.to-host3: 127.0.0.1:5003 "+
+		"(default with --node: ports of the loopback interface from --port on); packet: interface of a port, as leaf0.to-host3=veth3 (repeatable)")
 	flags.IntVar(&l.port, "port", live.FirstPort, "first UDP port where there is no --map; the same for all processes of a run")
 	flags.BoolVar(&l.anywhere, "anywhere", false, "allow addresses beyond the loopback interface: frames are neither encrypted nor signed")
 	l.system.register(flags)

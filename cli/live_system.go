@@ -43,7 +43,8 @@ const setupNetns = "netns"
 func (s *systemFlags) register(flags *pflag.FlagSet) {
 	flags.StringVar(&s.setup, "setup", "", "netns: make a namespace for each host and a veth pair for each cable, run on them, and remove them (root)")
 	flags.StringSliceVar(&s.outside, "outside", nil, "hosts that are real ones: host6=veth6, or host6 with --setup or for one that is behind another process")
-	flags.StringSliceVar(&s.classes, "class", nil, "class of real frames: dscp26=3, pcp4=3 (default: class n for DSCP 8n to 8n+7 and PCP n if it is lossless or lossy, else the first lossy one)")
+	flags.StringSliceVar(&s.classes, "class", nil, "class of real frames: dscp26=3, pcp4=3 "+
+		"(default: class n for DSCP 8n to 8n+7 and PCP n if it is lossless or lossy, else the first lossy one)")
 	flags.StringVar(&s.prefix, "prefix", "xoff", "of the names of namespaces")
 	flags.StringVar(&s.user, "user", "", "UID:GID to run as when sockets are open (default for root: who called sudo, else 65534:65534)")
 	flags.StringVar(&s.sockets, "sockets", "", "")

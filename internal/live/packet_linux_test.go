@@ -1,7 +1,6 @@
 package live
 
 import (
-	"context"
 	"fmt"
 	"os"
 	"os/exec"
@@ -67,17 +66,7 @@ func TestPacket(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	e, err := New(b.Spec, Options{Wires: w})
-	if err != nil {
-		t.Fatal(err)
-	}
-	if _, err := e.Run(context.Background()); err != nil {
-		t.Fatal(err)
-	}
-	soundUnlessBehind(t, b, e)
-	if e.Totals().Pauses < 10 || len(e.Report().Strange) > 0 {
-		t.Errorf("%d pauses; not taken: %v", e.Totals().Pauses, e.Report().Strange)
-	}
+	delivers(t, b, w)
 }
 
 // BenchmarkPacket is what a hop by packet sockets costs both ends: encoded, sent through a

@@ -21,7 +21,13 @@ func TestUDP(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	e, err := New(b.Spec, Options{Wires: u})
+	delivers(t, b, u)
+}
+
+// delivers runs by sockets: everything is delivered, and nothing is strange.
+func delivers(t *testing.T, b *build.Built, w *Sockets) {
+	t.Helper()
+	e, err := New(b.Spec, Options{Wires: w})
 	if err != nil {
 		t.Fatal(err)
 	}
