@@ -55,11 +55,11 @@ func TestForeignHeaders(t *testing.T) {
 		markable bool
 	}{
 		{"not capable", false, nil, 0, 0, false},
-		{"ECT(0), DSCP 26", false, nil, 26<<2 | 2, 26, true},
-		{"ECT(1), DSCP 63", false, nil, 63<<2 | 1, 63, true},
+		{"capable, DSCP 26", false, nil, 26<<2 | 2, 26, true},
+		{"capable in the other way, DSCP 63", false, nil, 63<<2 | 1, 63, true},
 		{"marked already", false, nil, 3, 0, false},
-		{"IPv6, ECT(0), DSCP 10", true, nil, 10<<2 | 2, 10, true},
-		{"IPv6, ECT(1)", true, nil, 1, 0, true},
+		{"IPv6, capable, DSCP 10", true, nil, 10<<2 | 2, 10, true},
+		{"IPv6, capable in the other way", true, nil, 1, 0, true},
 		{"tagged, PCP 5", false, &layers.Dot1Q{Priority: 5, VLANIdentifier: 7}, 4<<2 | 2, 4, true},
 	} {
 		b := segment(t, c.six, c.tag, c.tos, 101)
