@@ -17,6 +17,7 @@ import (
 	"github.com/xoff-net/xoff/base/registry"
 	"github.com/xoff-net/xoff/base/units"
 	"github.com/xoff-net/xoff/internal/live"
+	"github.com/xoff-net/xoff/internal/netns"
 	"github.com/xoff-net/xoff/metrics"
 	"github.com/xoff-net/xoff/run"
 	"github.com/xoff-net/xoff/scenario"
@@ -73,7 +74,7 @@ machine keeps up: 10 Mbps to some Gbps. docs/live.md has more.`,
 			if err := errors.Join(f.check(), l.check()); err != nil {
 				return err
 			}
-			cfg, err := build.ReadFile(args[0], f.settings()...)
+			cfg, err := l.read(args[0], f.settings())
 			if err != nil {
 				return wrap(exitInput, err)
 			}
@@ -123,10 +124,32 @@ func (l *liveFlags) check() error {
 		return failf(exitInput, "--setup is %q; allowed: %s", l.system.setup, setupNetns)
 	case l.system.setup != "" && (len(l.nodes) > 0 || len(l.mapped) > 0 || l.wire == wireUDP):
 		return failf(exitInput, "--setup makes all nodes of a run; allowed: without --node, --map and --wire udp")
+	case l.system.setup != "" && l.wire != wirePacket && len(l.system.outside) == 0:
+		return failf(exitInput, "--setup makes interfaces, and nothing is to use one; allowed: with --wire packet, its default, or --outside")
+	case l.system.setup != "" && netns.CheckPrefix(l.system.prefix) != nil:
+		return failf(exitInput, "--prefix: %w", netns.CheckPrefix(l.system.prefix))
 	case l.wire == wirePacket && l.system.setup == "" && len(l.mapped) == 0:
 		return failf(exitInput, "--wire packet needs interfaces; allowed: with --map PORT=INTERFACE or --setup netns")
 	}
 	return nil
+}
+
+// read reads the scenario. The child gets its text from its parent, by standard input: it may
+// not be allowed to read the file, and of standard input there is but one.
+func (l *liveFlags) read(path string, set []string) (*scenario.Config, error) {
+	from := path
+	if l.system.sockets != "" {
+		from = "-"
+	}
+	name, text, err := scenario.ReadText(from)
+	if err != nil {
+		return nil, err
+	}
+	if path != "-" {
+		name = path
+	}
+	l.system.text = text
+	return build.Parse(name, text, set...)
 }
 
 // here marks the nodes that are to run in this process; nil: all.
@@ -226,6 +249,9 @@ func (a *app) live(cmd *cobra.Command, cfg *scenario.Config, f *runFlags, l *liv
 	var driver liveDriver
 	s := a.simulation(cfg, f)
 	s.folder += "-live"
+	if len(l.nodes) > 0 {
+		s.folder += "-" + strings.NewReplacer("*", "", "?", "", "[", "", "]", "", "/", "").Replace(strings.Join(l.nodes, "-"))
+	}
 	if system := l.system.used(l.wire); system || len(l.nodes) > 0 {
 		plan, err := build.New(cfg, build.Options{})
 		if err != nil {
@@ -235,22 +261,25 @@ func (a *app) live(cmd *cobra.Command, cfg *scenario.Config, f *runFlags, l *liv
 			return err
 		}
 		if system {
-			if err := l.system.resolve(plan, l.interfaces()); err != nil {
+			if err := l.system.resolve(plan, l.interfaces(), len(l.nodes) > 0); err != nil {
 				return err
 			}
-			if l.system.sockets == "" {
-				return a.parent(cmd, plan, l, a.folderFor(s.folder))
-			}
-			if err := l.system.open(plan, l.wire == wirePacket); err != nil {
-				return err
+			switch packet := l.wire == wirePacket; {
+			case len(l.system.needs(plan, packet)) == 0: // all real hosts are elsewhere
+			case l.system.sockets == "":
+				wanted := a.folderFor(s.folder)
+				folder := run.FreeFolder(wanted, cfg, f.force)
+				a.tellMoved(wanted, folder)
+				return a.parent(cmd, plan, l, folder)
+			default:
+				if err := l.system.open(plan, packet); err != nil {
+					return err
+				}
 			}
 		}
 	}
-	if len(l.nodes) > 0 {
-		if !a.quiet {
-			fmt.Fprintln(a.err, "xoff: waiting for the nodes that run elsewhere")
-		}
-		s.folder += "-" + strings.NewReplacer("*", "", "?", "", "[", "", "]", "", "/", "").Replace(strings.Join(l.nodes, "-"))
+	if len(l.nodes) > 0 && !a.quiet {
+		fmt.Fprintln(a.err, "xoff: waiting for the nodes that run elsewhere")
 	}
 	s.options.Drive = func(b *build.Built, progress func(units.Time)) (run.Driver, error) {
 		var err error

@@ -31,6 +31,7 @@ type systemFlags struct {
 	prefix  string
 	user    string
 	sockets string // of the child: which socket is which file
+	text    []byte // of the scenario, for the child
 
 	real  map[int]string        // hosts that are outside, with their interface, "" for elsewhere
 	ports map[sim.End]string    // ports with an interface
@@ -57,15 +58,34 @@ func (s *systemFlags) used(wire string) bool {
 }
 
 // resolve finds the hosts, ports and classes that flags name.
-func (s *systemFlags) resolve(b *build.Built, mapped []string) error {
+func (s *systemFlags) resolve(b *build.Built, mapped []string, elsewhere bool) error {
 	s.real, s.ports = make(map[int]string), make(map[sim.End]string)
+	taken := make(map[string]string) // interfaces, with what they are for
+	take := func(line, what string) error {
+		if other, twice := taken[line]; twice && line != "" {
+			return failf(exitInput, "%s is the interface of %s and of %s; allowed: one for each", line, other, what)
+		}
+		taken[line] = what
+		return nil
+	}
 	for _, arg := range s.outside {
-		name, line, _ := strings.Cut(arg, "=")
+		name, line, named := strings.Cut(arg, "=")
 		node := slices.Index(b.Graph.Names, name)
 		if node < 0 || node >= len(b.Spec.Hosts) {
 			return failf(exitInput, "--outside: %w", registry.Unknown("host", name, b.Graph.Names[:len(b.Spec.Hosts)]))
 		}
+		switch _, twice := s.real[node]; {
+		case twice:
+			return failf(exitInput, "--outside has %s twice; allowed: each host once", name)
+		case named && (line == "" || s.setup != ""):
+			return failf(exitInput, "--outside is %q; allowed: HOST=INTERFACE, or HOST with --setup, which makes its interface", arg)
+		case !named && s.setup == "" && !elsewhere:
+			return failf(exitInput, "--outside is %q, and all nodes are here; allowed: HOST=INTERFACE, or HOST with --setup, or with --node for one that is elsewhere", arg)
+		}
 		s.real[node] = line
+		if err := take(line, name); err != nil {
+			return err
+		}
 	}
 	for _, arg := range mapped {
 		port, name, ok := strings.Cut(arg, "=")
@@ -76,7 +96,13 @@ func (s *systemFlags) resolve(b *build.Built, mapped []string) error {
 		if err != nil {
 			return failf(exitInput, "--map: %w", err)
 		}
+		if s.ports[end] != "" || name == "" {
+			return failf(exitInput, "--map is %q; allowed: one interface for each port", arg)
+		}
 		s.ports[end] = name
+		if err := take(name, port); err != nil {
+			return err
+		}
 	}
 	return s.classify(&b.Spec.Hosts[0].Kinds)
 }
@@ -204,14 +230,51 @@ func (s *systemFlags) lines(b *build.Built) []line {
 	return all
 }
 
-// fabricSpace is the namespace that has the ends of all cables at switches.
-const fabricSpace = "fabric"
+// fabricSpace is the namespace that has the ends of all cables at switches. No host has its
+// name.
+func fabricSpace(hosts []string) string {
+	name := "fabric"
+	for slices.Contains(hosts, name) {
+		name += "s"
+	}
+	return name
+}
+
+// interfaces names the interfaces of all ports: that of a host is alone in its namespace.
+func interfaces(b *build.Built) map[sim.End]string {
+	var ends []sim.End
+	var cables []netns.Cable
+	names, all := b.Graph.Names, make(map[sim.End]string)
+	for i := range b.Spec.Cables {
+		c := &b.Spec.Cables[i]
+		for _, e := range [2][2]sim.End{{c.A, c.B}, {c.B, c.A}} {
+			if all[e[0]] = "eth0"; e[0].Node >= len(b.Spec.Hosts) {
+				ends = append(ends, e[0])
+				cables = append(cables, netns.Cable{Here: names[e[0].Node], Peer: names[e[1].Node], Node: e[0].Node, Port: e[0].Port})
+			}
+		}
+	}
+	for i, name := range netns.InterfaceNames(cables) {
+		all[ends[i]] = name
+	}
+	return all
+}
+
+// needs lists the sockets that a run needs.
+func (s *systemFlags) needs(b *build.Built, packetWires bool) []line {
+	if s.setup == "" {
+		return s.lines(b)
+	}
+	_, all := s.plan(b, packetWires)
+	return all
+}
 
 // plan is what --setup makes, and the sockets that a run needs of it: a namespace for each
 // host, with eth0, and one for all switches.
 func (s *systemFlags) plan(b *build.Built, packetWires bool) (*netns.Plan, []line) {
 	plan, all := &netns.Plan{Prefix: s.prefix}, []line(nil)
-	names := b.Graph.Names
+	hosts, names := b.Graph.Names[:len(b.Spec.Hosts)], interfaces(b)
+	fabric := fabricSpace(hosts)
 	for i := range b.Spec.Cables {
 		c := &b.Spec.Cables[i]
 		ends, peers := [2]sim.End{c.A, c.B}, [2]sim.End{c.B, c.A}
@@ -219,15 +282,14 @@ func (s *systemFlags) plan(b *build.Built, packetWires bool) (*netns.Plan, []lin
 		wired := true
 		for k, e := range ends {
 			p := peers[k]
-			name := netns.InterfaceName(names[e.Node], names[p.Node], e.Node, e.Port)
 			mtu := mtuAt(b.Spec, e) + wireSlack
-			at := netns.End{Space: fabricSpace, Name: name, MTU: mtu, MAC: frame.PortMAC(uint16(e.Node), uint16(e.Port)).String()}
-			if e.Node < len(b.Spec.Hosts) {
-				at.Space, at.Name = names[e.Node], "eth0"
+			at := netns.End{Space: fabric, Name: names[e], MTU: mtu, MAC: frame.PortMAC(uint16(e.Node), uint16(e.Port)).String()}
+			if e.Node < len(hosts) {
+				at.Space = hosts[e.Node]
 				if _, real := s.real[e.Node]; real {
 					at.MTU = mtuAt(b.Spec, p) - etherExtra
 					at.Address = netip.PrefixFrom(netip.AddrFrom4(frame.HostIP(uint16(e.Node))), 8)
-					all = append(all, line{outsideKey(e.Node), fabricSpace, netns.InterfaceName(names[p.Node], names[e.Node], p.Node, p.Port), mtu})
+					all = append(all, line{outsideKey(e.Node), fabric, names[p], mtu})
 					wired = false
 				}
 			}
@@ -248,10 +310,7 @@ func (s *systemFlags) plan(b *build.Built, packetWires bool) (*netns.Plan, []lin
 
 // open maps the sockets that the parent has opened.
 func (s *systemFlags) open(b *build.Built, packetWires bool) error {
-	all := s.lines(b)
-	if s.setup != "" {
-		_, all = s.plan(b, packetWires)
-	}
+	all := s.needs(b, packetWires)
 	s.files = make(map[string]*live.Ring)
 	given := strings.Split(s.sockets, ",")
 	if len(given) != len(all) {

@@ -50,11 +50,8 @@ func newFolder(name string, cfg *scenario.Config, force bool) (*Folder, error) {
 	if name == "" {
 		return &Folder{}, nil
 	}
-	for n := 1; ; n++ {
-		folder := disk.Numbered(name, n)
-		if !force && others(folder, cfg) {
-			continue
-		}
+	for {
+		folder := FreeFolder(name, cfg, force)
 		stage, err := disk.NewStage(folder)
 		if err != nil {
 			return nil, &WriteError{err}
@@ -64,6 +61,16 @@ func newFolder(name string, cfg *scenario.Config, force bool) (*Folder, error) {
 			return &Folder{stage: stage}, nil
 		}
 		stage.Discard()
+	}
+}
+
+// FreeFolder is where the results of a scenario that are to be in a folder go: there by
+// force, else to the first of NAME, NAME-2, NAME-3 that has none of another scenario.
+func FreeFolder(name string, cfg *scenario.Config, force bool) string {
+	for n := 1; ; n++ {
+		if folder := disk.Numbered(name, n); force || !others(folder, cfg) {
+			return folder
+		}
 	}
 }
 

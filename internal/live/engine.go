@@ -257,7 +257,9 @@ func (e *Engine) do(s *slot, at units.Time) {
 		// A frame that came from elsewhere may have been late before it was known.
 		what, at = LateFrame, n.in[s.port].front().p.At
 	}
-	e.late.add(what, at, now)
+	if s.kind != kindSample { // which is many, decides nothing, and would make all others look rare
+		e.late.add(what, at, now)
+	}
 	switch s.kind {
 	case kindSample:
 		e.net.Sample(now, n.index)

@@ -233,6 +233,25 @@ func TestLateClock(t *testing.T) {
 	}
 }
 
+// Whoever looks on does not change how late a run was: samples are none of its events.
+func TestSamplesAreNotLate(t *testing.T) {
+	var events [2]uint64
+	for i, set := range [][]string{nil, {"probes=[{name: occupancy, every: 100us}]"}} {
+		b := built(t, incast, set...)
+		e, err := New(b.Spec, Options{Clock: &Manual{}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := e.Run(context.Background()); err != nil {
+			t.Fatal(err)
+		}
+		events[i] = e.Lateness().Events()
+	}
+	if events[0] == 0 || events[0] != events[1] {
+		t.Errorf("%d events, and %d with a probe", events[0], events[1])
+	}
+}
+
 // A run with the clock of the machine takes as long as it says, and all that was sent is
 // delivered.
 func TestRealClock(t *testing.T) {

@@ -8,8 +8,12 @@ import (
 	"github.com/xoff-net/xoff/base/frame"
 )
 
-// helloEvery is how often nodes that look for each other say so.
-const helloEvery = 20 * time.Millisecond
+// helloEvery is how often nodes that look for each other say so, and lookEvery how often they
+// look at their rings: nobody tells them that a frame has come there.
+const (
+	helloEvery = 20 * time.Millisecond
+	lookEvery  = time.Millisecond
+)
 
 // meet waits until all nodes of the run are there. Each process tells its neighbours which
 // nodes it has heard of, its own first, and tells more as soon as it hears more: the last
@@ -27,8 +31,9 @@ func (s *Sockets) meet(ctx context.Context) error {
 			s.known[i/64] |= 1 << (i % 64)
 		}
 	}
-	tick := time.NewTicker(helloEvery)
+	tick, look := time.NewTicker(helloEvery), time.NewTicker(lookEvery)
 	defer tick.Stop()
+	defer look.Stop()
 	s.hello()
 	for !s.complete() {
 		select {
@@ -36,10 +41,12 @@ func (s *Sockets) meet(ctx context.Context) error {
 			return ctx.Err()
 		case <-tick.C:
 			s.hello()
+			continue
 		case <-s.ready:
-			if s.hear() {
-				s.hello()
-			}
+		case <-look.C:
+		}
+		if s.hear() {
+			s.hello()
 		}
 	}
 	return nil
@@ -50,11 +57,18 @@ func (s *Sockets) meet(ctx context.Context) error {
 func (s *Sockets) hear() bool {
 	s.swap()
 	start, news := 0, false
-	for _, d := range s.taking.list {
-		b := s.taking.bytes[start:d.end]
-		start = d.end
-		if err := s.codec.decode(b, d.port.peer, d.port.here); err == nil && s.codec.f.Hello {
+	listen := func(p *socketPort, b []byte) {
+		if err := s.codec.decode(b, p.peer, p.here); err == nil && s.codec.f.Hello {
 			news = s.learn(s.codec.f.Ext) || news
+		}
+	}
+	for _, d := range s.taking.list {
+		listen(d.port, s.taking.bytes[start:d.end])
+		start = d.end
+	}
+	for _, p := range s.ports {
+		if p.ring != nil {
+			p.ring.Poll(func(b []byte, _ int64, _ bool) { listen(p, b) })
 		}
 	}
 	return news

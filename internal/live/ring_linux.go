@@ -113,7 +113,8 @@ func (r *Ring) ready() bool {
 }
 
 // Poll hands over the frames that have come, each with when that was, in nanoseconds of the
-// wall, and whether its sender left a checksum to the network card. They are the ring's.
+// wall, and whether its sender left a checksum to the network card. They are the ring's. One
+// that is longer than a slot comes without its end, and still longer than any that is allowed.
 func (r *Ring) Poll(take func(b []byte, came int64, unfilled bool)) {
 	for range ringSlots {
 		h, status := r.header()
@@ -126,8 +127,6 @@ func (r *Ring) Poll(take func(b []byte, came int64, unfilled bool)) {
 		b := r.mem[start:min(start+int(h.Snaplen), at+r.size)]
 		came := time.Unix(int64(h.Sec), int64(h.Nsec)).UnixNano()
 		switch {
-		case h.Snaplen < h.Len:
-			r.lost++ // longer than a slot
 		case s&unix.TP_STATUS_VLAN_VALID != 0 && len(b) >= 12:
 			// The kernel has taken the tag out.
 			tpid := uint16(unix.ETH_P_8021Q)

@@ -60,11 +60,30 @@ func CheckPrefix(prefix string) error {
 // maxInterface is IFNAMSIZ less the zero at its end.
 const maxInterface = 15
 
-// InterfaceName is a name for the end of a cable from one node to another: theirs, if that
-// is short enough, else their numbers.
-func InterfaceName(here, peer string, node, port int) string {
-	if name := here + "-" + peer; len(name) <= maxInterface {
-		return name
-	}
-	return fmt.Sprintf("node%d-%d", node, port)
+// Cable is an end of a cable, for a name of its interface: from a port of a node to a peer.
+type Cable struct {
+	Here, Peer string
+	Node, Port int
 }
+
+// InterfaceNames are those of the ends of cables in one namespace: their nodes, if that is
+// short enough and leaves no doubt (there may be several cables between two nodes), else
+// their numbers.
+func InterfaceNames(ends []Cable) []string {
+	names, count := make([]string, len(ends)), make(map[string]int)
+	for i, e := range ends {
+		names[i] = e.Here + "-" + e.Peer
+		if len(names[i]) > maxInterface {
+			names[i] = e.numbered()
+		}
+		count[names[i]]++
+	}
+	if len(count) < len(ends) {
+		for i := range ends {
+			names[i] = ends[i].numbered()
+		}
+	}
+	return names
+}
+
+func (c *Cable) numbered() string { return fmt.Sprintf("node%d-%d", c.Node, c.Port) }

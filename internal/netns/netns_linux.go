@@ -1,6 +1,7 @@
 package netns
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"os"
@@ -10,6 +11,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"syscall"
 	"unsafe"
 
 	"golang.org/x/sys/unix"
@@ -28,8 +30,8 @@ type Made struct {
 }
 
 // Make makes a plan come true, after it has removed what a run with the same prefix left
-// behind. Nothing is left if it fails.
-func Make(p *Plan) (*Made, error) {
+// behind. Nothing is left if it fails, or if the context ends.
+func Make(ctx context.Context, p *Plan) (*Made, error) {
 	if err := CheckPrefix(p.Prefix); err != nil {
 		return nil, err
 	}
@@ -42,7 +44,7 @@ func Make(p *Plan) (*Made, error) {
 	}
 	err := m.removeLeft()
 	if err == nil {
-		err = m.make()
+		err = m.make(ctx)
 	}
 	if err != nil {
 		return nil, errors.Join(err, m.Remove())
@@ -52,19 +54,35 @@ func Make(p *Plan) (*Made, error) {
 
 // lock opens the list. Whoever holds its lock is alive.
 func (m *Made) lock() error {
+	if os.Geteuid() != 0 {
+		return errors.New("only root can make namespaces")
+	}
 	if err := os.MkdirAll(listFolder, 0o755); err != nil {
 		return fmt.Errorf("cannot note what is made: %w", err)
 	}
-	f, err := os.OpenFile(filepath.Join(listFolder, m.plan.Prefix), os.O_RDWR|os.O_CREATE, 0o644)
-	if err != nil {
-		return fmt.Errorf("cannot note what is made: %w", err)
+	for m.list == nil {
+		f, err := os.OpenFile(filepath.Join(listFolder, m.plan.Prefix), os.O_RDWR|os.O_CREATE, 0o644)
+		if err != nil {
+			return fmt.Errorf("cannot note what is made: %w", err)
+		}
+		if err := unix.Flock(int(f.Fd()), unix.LOCK_EX|unix.LOCK_NB); err != nil {
+			_ = f.Close()
+			return fmt.Errorf("namespaces %s-* belong to a run that goes on; wait for it, or choose another --prefix", m.plan.Prefix)
+		}
+		if current(f) {
+			m.list = f
+		} else {
+			_ = f.Close() // that of a run which has removed it meanwhile
+		}
 	}
-	if err := unix.Flock(int(f.Fd()), unix.LOCK_EX|unix.LOCK_NB); err != nil {
-		_ = f.Close()
-		return fmt.Errorf("namespaces %s-* belong to a run that goes on; wait for it, or choose another --prefix", m.plan.Prefix)
-	}
-	m.list = f
 	return nil
+}
+
+// current reports whether an open file is the one that has its name.
+func current(f *os.File) bool {
+	is, err1 := f.Stat()
+	named, err2 := os.Stat(f.Name())
+	return err1 == nil && err2 == nil && os.SameFile(is, named)
 }
 
 // noted reads the list.
@@ -95,7 +113,7 @@ func exists(name string) bool {
 }
 
 // make notes the names of all namespaces, then makes them.
-func (m *Made) make() error {
+func (m *Made) make(ctx context.Context) error {
 	var names []string
 	for _, s := range m.plan.Spaces() {
 		name := m.plan.Full(s)
@@ -111,18 +129,27 @@ func (m *Made) make() error {
 		return err
 	}
 	for _, name := range names {
+		if ctx.Err() != nil {
+			return ctx.Err()
+		}
 		if err := ip("netns", "add", name); err != nil {
 			return err
 		}
 	}
 	for i := range m.plan.Pairs {
 		a, b := &m.plan.Pairs[i].A, &m.plan.Pairs[i].B
+		if ctx.Err() != nil {
+			return ctx.Err()
+		}
 		if err := ip("link", "add", a.Name, "netns", m.plan.Full(a.Space), "type", "veth",
 			"peer", "name", b.Name, "netns", m.plan.Full(b.Space)); err != nil {
 			return err
 		}
 	}
 	for _, s := range m.plan.Spaces() {
+		if ctx.Err() != nil {
+			return ctx.Err()
+		}
 		if err := m.In(s, func() error { return m.configure(s) }); err != nil {
 			return err
 		}
@@ -210,7 +237,9 @@ func (m *Made) Remove() error {
 }
 
 func ip(args ...string) error {
-	out, err := exec.Command("ip", args...).CombinedOutput()
+	c := exec.Command("ip", args...)
+	c.SysProcAttr = &syscall.SysProcAttr{Setpgid: true} // Ctrl-C is for us, not for it
+	out, err := c.CombinedOutput()
 	if err != nil {
 		return fmt.Errorf("ip %s: %w: %s", strings.Join(args, " "), err, strings.TrimSpace(string(out)))
 	}

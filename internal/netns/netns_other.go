@@ -2,7 +2,10 @@
 
 package netns
 
-import "errors"
+import (
+	"context"
+	"errors"
+)
 
 var errNone = errors.New("network namespaces are a matter of Linux")
 
@@ -10,7 +13,7 @@ var errNone = errors.New("network namespaces are a matter of Linux")
 type Made struct{}
 
 // Make fails: there are no namespaces here.
-func Make(*Plan) (*Made, error) { return nil, errNone }
+func Make(context.Context, *Plan) (*Made, error) { return nil, errNone }
 
 // In fails.
 func (*Made) In(string, func() error) error { return errNone }
