@@ -35,8 +35,9 @@ func delivers(t *testing.T, b *build.Built, w *Sockets) {
 		t.Fatal(err)
 	}
 	soundUnlessBehind(t, b, e)
-	if e.Totals().Pauses < 10 || len(e.Report().Strange) > 0 {
-		t.Errorf("%d pauses; not taken: %v", e.Totals().Pauses, e.Report().Strange)
+	// A machine that was behind can have let sockets overflow, though all was sent again.
+	if r := e.Report(); (e.Totals().Pauses < 10 || len(r.Strange) > 0) && r.Decides(0) == "" {
+		t.Errorf("%d pauses; not taken: %v", e.Totals().Pauses, r.Strange)
 	}
 }
 
