@@ -30,11 +30,12 @@ type demand struct {
 	ticks  int       // about how many
 }
 
-// Data beyond this is drawn at the edge, and data below this is nothing: sums,
-// differences and logarithms stay finite.
+// Data beyond huge is drawn at the edge, and to an axis data below tiny is nothing: sums,
+// differences and logarithms stay finite, and ticks, which are finer than an axis by some
+// ten powers of ten, are normal numbers.
 const (
 	huge = 1e300
-	tiny = 1e-300
+	tiny = 1e-280
 )
 
 // tame keeps a value where computing with it is safe.
@@ -250,10 +251,10 @@ func (x *axis) roundLog(a Axis, first, last int, mantissas []int64) {
 // share is where a value lies between the ends, 0 to 1; false when it has no
 // place on the axis.
 func (x *axis) share(v float64) (float64, bool) {
-	if !finite(v) || x.log && v < tiny {
+	if !finite(v) || x.log && v <= 0 {
 		return 0, false
 	}
-	v = x.tame(v)
+	v = min(max(v, -huge), huge)
 	at := (v/2 - x.lo/2) / (x.hi/2 - x.lo/2)
 	if x.log {
 		lo := log10(x.lo)
