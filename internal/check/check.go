@@ -94,6 +94,7 @@ func Run(ctx context.Context, s *Survey, o Options) (*Report, error) {
 	r := &Report{Scenario: s.Config.Name, Hosts: s.Graph.Hosts, Findings: []Finding{}}
 	c := &checker{Survey: s, report: r}
 	c.buffers()
+	c.neverTaken()
 	c.headroom()
 	c.advice()
 	c.classes()

@@ -7,8 +7,6 @@ import (
 	"github.com/xoff-net/xoff/base/mmu"
 	"github.com/xoff-net/xoff/base/units"
 	"github.com/xoff-net/xoff/internal/layout"
-	"github.com/xoff-net/xoff/scheme/buffer"
-	"github.com/xoff-net/xoff/scheme/flowctl"
 	"github.com/xoff-net/xoff/scheme/mark"
 )
 
@@ -114,66 +112,23 @@ func (c *checker) late(s *surveyedSwitch, out int, marked uint8, m mark.Marker) 
 // a limit (true) or one of them would have to be paused, by the buffer policy. Flow
 // control that pauses earlier than the policy's threshold makes it shorter.
 func (c *checker) reach(s *surveyedSwitch, out int, class uint8, n int, limit units.Bytes) (units.Bytes, bool) {
-	set := c.l.SwitchAt(s.Node)
-	entry, err := buffer.Policies.Get(set.Policy.Name)
-	if err != nil {
-		panic(err) // validate has looked
-	}
-	b := c.budget(s, losslessOf(c.Survey))
-	if b.Shared <= 0 {
+	f := c.empty(s)
+	if f == nil {
 		return 0, true // promised twice, which is said elsewhere
 	}
-	_, private := c.private(s)
-	spec := mmu.Spec{
-		Ports: len(s.Ports), Size: s.Buffer.Size - units.Bytes(b.Ports-len(s.Ports))*private, Shared: b.Shared,
-		Private: s.Buffer.PrivatePerQueue, Cell: s.Buffer.Cell, PerPacket: s.Buffer.PerPacket, Kinds: c.Kinds,
-		Parts: s.Buffer.Partitions, ChipPorts: s.Chip,
-	}
-	var env buffer.Env
-	for i := range s.Ports {
-		own := flowctl.ProfileOf(s.Ports[i].Scheme)
-		env.Rates, env.Profiles = append(env.Rates, s.Ports[i].Spec.Rate), append(env.Profiles, own)
-		spec.Minimum = append(spec.Minimum, s.Buffer.PrivatePerQueue)
-		if own.Minimum > 0 {
-			spec.Minimum[i] = own.Minimum
-		}
-	}
-	ledger := mmu.NewLedger(spec)
-	env.View = ledger.View()
-	policy, err := entry.New(set.Policy.Params, env)
-	if err != nil {
-		panic(err)
-	}
-	if _, ok := policy.(buffer.Pairs); ok {
-		ledger.KeepPairs()
-	}
-	egress, limits := policy.(buffer.EgressLimiting)
-	if limits {
-		ledger.KeepEgress(egress.EgressMinimum())
-	}
-	observer, observes := policy.(buffer.Observer)
-	view := ledger.View()
 	for turn := 0; ; turn++ {
 		in := (out + 1 + turn%n) % len(s.Ports)
 		a := &mmu.Arrival{In: in, Out: out, Class: class, Bytes: s.Ports[in].Spec.MTU, Kind: mmu.Lossless}
-		if limits && !egress.Admits(view, a) {
-			return view.Egress(out, class), false
+		segment, ok := f.place(a)
+		if !ok {
+			return f.view.Egress(out, class), false
 		}
-		segment := mmu.Private
-		if view.In(in, class, mmu.Private)+a.Bytes > view.PrivateOf(in, class) {
-			if segment = mmu.Shared; !policy.Fits(0, view, a) {
-				return view.Egress(out, class), false
-			}
-		}
-		ledger.Charge(a, segment)
-		if observes {
-			observer.Enqueued(0, view, a)
-		}
-		queue := view.Egress(out, class)
+		f.charge(a, segment)
+		queue := f.view.Egress(out, class)
 		if queue > limit {
 			return queue, true
 		}
-		if q, xoff := policy.Level(0, view, in, class); q > xoff {
+		if q, xoff := f.policy.Level(0, f.view, in, class); q > xoff {
 			return queue, false
 		}
 	}
