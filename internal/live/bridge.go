@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"slices"
 
 	"github.com/xoff-net/xoff/base/frame"
 	"github.com/xoff-net/xoff/base/mmu"
@@ -65,7 +66,9 @@ type bridge struct {
 	e       *Engine
 	classes Classes
 	hosts   []*outsideHost
-	tree    [][]int // by node: ports by which a frame to many leaves
+	outside map[int]Interface
+	tree    [][]int      // by node: ports by which a frame to many leaves
+	changes []units.Time // at which a link fails or comes back, and the tree changes
 	table   addressTable
 	f       frame.Frame // scratch
 	strange
@@ -93,7 +96,13 @@ func newBridge(e *Engine, spec *sim.Spec, o *Outside) (*bridge, *sim.Spec, error
 			}
 		}
 	}
-	b := &bridge{e: e, classes: o.Classes, tree: treeOf(spec, o.Hosts), table: addressTable{at: make(map[frame.MAC]place)}}
+	b := &bridge{e: e, classes: o.Classes, outside: o.Hosts, changes: []units.Time{0}, table: addressTable{at: make(map[frame.MAC]place)}}
+	for i := range spec.Cables {
+		for _, d := range spec.Cables[i].Down {
+			b.changes = append(b.changes, d.From, d.To)
+		}
+	}
+	slices.Sort(b.changes)
 	for i, h := range spec.Hosts {
 		if _, out := o.Hosts[i]; !out {
 			b.table.at[frame.PortMAC(h.Node, 0)] = place{uint16(i), units.Never} // ours, which answer nobody
@@ -128,14 +137,29 @@ func (r treeRouter) Route(now units.Time, in int, p *packet.Packet) int {
 	return r.Router.Route(now, in, p)
 }
 
-// treeOf spans all switches by a tree, in the order of nodes and cables, and returns the
-// ports of each by which real hosts are reached. Two spines make no loop of it.
-func treeOf(spec *sim.Spec, outside map[int]Interface) [][]int {
+// branches returns the ports of a node by which a frame to many leaves now. Every process
+// knows the failures of the scenario, so that all have the same tree at the same time.
+func (b *bridge) branches(now units.Time, node int) []int {
+	if len(b.changes) > 0 && b.changes[0] <= now {
+		for len(b.changes) > 0 && b.changes[0] <= now {
+			b.changes = b.changes[1:]
+		}
+		b.tree = treeOf(b.e.spec, b.outside, now)
+	}
+	return b.tree[node]
+}
+
+// treeOf spans the switches by trees of links that are up, in the order of nodes and cables,
+// and returns the ports of each by which real hosts are reached. Two spines make no loop of it.
+func treeOf(spec *sim.Spec, outside map[int]Interface, now units.Time) [][]int {
 	n := len(spec.Hosts) + len(spec.Switches)
 	type edge struct{ here, peer sim.End }
 	edges := make([][]edge, n)
 	for i := range spec.Cables {
 		c := &spec.Cables[i]
+		if slices.ContainsFunc(c.Down, func(d units.Interval) bool { return d.From <= now && now < d.To }) {
+			continue
+		}
 		edges[c.A.Node] = append(edges[c.A.Node], edge{c.A, c.B})
 		edges[c.B.Node] = append(edges[c.B.Node], edge{c.B, c.A})
 	}
@@ -158,8 +182,10 @@ func treeOf(spec *sim.Spec, outside map[int]Interface) [][]int {
 		}
 		return found
 	}
-	if len(spec.Switches) > 0 {
-		visit(len(spec.Hosts))
+	for node := len(spec.Hosts); node < n; node++ {
+		if !seen[node] { // failures may have made several parts of the fabric
+			visit(node)
+		}
 	}
 	return ports
 }
@@ -177,7 +203,7 @@ func (b *bridge) arrive(now units.Time, n *node, port int, f *carried) {
 		b.e.net.Arrive(now, n.index, port, &f.p, f.ext)
 		return
 	}
-	for _, out := range b.tree[n.index] {
+	for _, out := range b.branches(now, n.index) {
 		if out == port {
 			continue
 		}

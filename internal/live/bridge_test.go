@@ -155,6 +155,31 @@ func TestLearning(t *testing.T) {
 	}
 }
 
+// The tree goes around links that are down: one frame to many every 2 ms, of which only that
+// at 10 ms finds no way between the leaves.
+func TestTreeFollowsFailures(t *testing.T) {
+	var out []sending
+	for at := units.Time(0); at <= 16*units.Millisecond; at += 2 * units.Millisecond {
+		out = append(out, sending{at, udpFrame(t, mac(2), broadcast, 0, 18)})
+	}
+	hosts := map[int]*realHost{2: {out: out}, 0: {}, 5: {}}
+	e, _ := withReal(t, nil, hosts, "workload=[{name: a, generator: incast, senders: 1, size: 10KB, to: host3, from: host4, at: 0s, class: 1}]",
+		"faults=[{at: 1ms, link: leaf0-spine0, down_for: 4ms}, {at: 6500us, link: leaf1-spine1, down_for: 5ms}, {at: 9ms, link: leaf0-spine0, down_for: 4ms}]")
+	if _, err := e.Run(context.Background()); err != nil {
+		t.Fatal(err)
+	}
+	if len(hosts[0].got) != len(out) || len(hosts[2].got) != 0 {
+		t.Errorf("on the same leaf %d of %d, back where they came from %d", len(hosts[0].got), len(out), len(hosts[2].got))
+	}
+	var sent []int64
+	for _, at := range hosts[5].at {
+		sent = append(sent, int64(at/(2*units.Millisecond)*2))
+	}
+	if want := []int64{0, 2, 4, 6, 8, 12, 14, 16}; !slices.Equal(sent, want) {
+		t.Errorf("the other leaf got those of %v ms, want %v", sent, want)
+	}
+}
+
 // Frames that senders allow to be marked are, with the right checksum; others are not.
 func TestMarksOfRealFrames(t *testing.T) {
 	const ect0 = 2
