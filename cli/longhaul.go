@@ -67,9 +67,9 @@ func (a *app) printLongHaul(name string, out *longAnswer) error {
 		w.line("%s\t%s\t%s\t%d\t%d\t%d\t%.1f\t%s", r.Rate, r.Cable, micro(r.Delay), int64(r.BDP), int64(r.PFC), int64(r.Needs), 100*r.Share, fits)
 	}
 	for _, r := range out.Links {
-		if !r.Fits {
+		if said := r.Why + r.Note; said != "" {
 			w.line("")
-			w.line("%s at %s: %s", r.Rate, r.Cable, r.Why)
+			w.line("%s at %s: %s", r.Rate, r.Cable, said)
 		}
 	}
 	return w.flush()

@@ -27,6 +27,18 @@ func (n *node) keepCauses() {
 	}
 }
 
+// passedOn remembers that a pause which a port sends is that of the peer of another.
+func (n *node) passedOn(p *port, from uint16, f *packet.Packet) {
+	if n.causes == nil || f.Kind() != packet.PFC {
+		return
+	}
+	_, pause, _ := f.PFC()
+	for m := pause; m != 0; m &= m - 1 {
+		c := uint8(bits.TrailingZeros8(m))
+		n.causes[p.queueID(c)] = heldBy{max(1, f.PauseDepth(c)), from, c}
+	}
+}
+
 // tap is a driver that shows what it transmits. A node that nobody watches so has none.
 type tap struct {
 	Driver

@@ -59,7 +59,6 @@ type port struct {
 
 	Stats PortStats
 	tally units.Bytes // what telemetry counts; see stamps
-	_     [24]byte
 }
 
 // The size of a port is an odd number of cache lines: those that are used most then
@@ -199,5 +198,6 @@ func (e *end) Report(now units.Time, event string, class int, number int64) {
 func (e *end) Kick(units.Time) { e.n.look(e.p) }
 
 func (e *end) Relay(_ units.Time, port int, f *packet.Packet, ext packet.Ext) {
+	e.n.passedOn(&e.n.ports[port], e.p.index, f)
 	e.n.push(&e.n.ports[port], f, ext)
 }

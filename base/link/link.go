@@ -19,13 +19,20 @@ type Port struct {
 	WireOverhead units.Bytes // preamble and gap, per frame
 	Cell         units.Bytes
 	PerPacket    units.Bytes // what a frame costs in the buffer beside its cells
+	PeerStore    *Store      // what frames that leave cost in the buffer of the other end; nil: as here
 	Pooled       bool        // headroom comes out of a pool of the switch
 	Lossless     uint8       // mask of lossless classes
 	PFC          PFC
 	Peer         *PFC   // how the other end speaks PFC; nil: alike
 	Host         bool   // a NIC port
 	Ports        uint16 // of the node that it belongs to; 0: not known
+	PeerPorts    uint16 // of the node at the other end; 0: not known
 	ToHost       bool   // a switch port, and the peer is a NIC
+	// Through is the rate of the other port, at a node of two; 0: not known.
+	Through units.Rate
+	// Beyond is the round trip of the cable behind the peer, with the time that the switch
+	// there takes to act, if the peer is a switch of two ports; else 0.
+	Beyond units.Time
 	// Excused is the time from which a dropped lossless frame breaks no promise:
 	// the scheme makes none, or the link has begun to lose what tells the peer to
 	// stop. 0: never.
@@ -59,6 +66,31 @@ func (p *Port) PeerPFC() *PFC {
 		return p.Peer
 	}
 	return &p.PFC
+}
+
+// Store is what frames cost in a buffer.
+type Store struct {
+	Cell      units.Bytes
+	PerPacket units.Bytes // beside its cells
+}
+
+// Cost is what one frame takes.
+func (s Store) Cost(b units.Bytes) units.Bytes {
+	if s.Cell > 1 {
+		b = (b + s.Cell - 1) / s.Cell * s.Cell
+	}
+	return b + s.PerPacket
+}
+
+// Store returns what frames cost that arrive here.
+func (p *Port) Store() Store { return Store{p.Cell, p.PerPacket} }
+
+// StoreOfPeer returns what frames cost that leave from here.
+func (p *Port) StoreOfPeer() Store {
+	if p.PeerStore != nil {
+		return *p.PeerStore
+	}
+	return p.Store()
 }
 
 // PFC is how a port speaks IEEE 802.1Qbb.

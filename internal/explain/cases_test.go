@@ -55,6 +55,41 @@ func TestCases(t *testing.T) {
 		check      func(t *testing.T, r *explain.Run, e *explain.Explanation)
 	}{
 		{
+			// Relays pass pauses on: what they pause did not begin with them.
+			name: "incast behind relays", text: `
+name: case
+topology:
+  name: two-dc
+  k: 4
+  host_link:   {rate: 100Gbps, delay: 1us}
+  fabric_link: {rate: 100Gbps, delay: 1us}
+  dci_link:    {rate: 100Gbps, delay: 1us}
+  long_link:   {rate: 400Gbps, delay: 50us}
+  relay_link:  {rate: 400Gbps, delay: 1us}
+classes: {control: {ids: [0], kind: control}, rdma: {ids: [3], kind: lossless}}
+switch:
+  buffer: {size: 10MB}
+  policy: {name: static, limit: 60KB}
+  overrides:
+    - {match: "relay*", buffer: {size: 40MB}, flow_control: {name: swing}}
+    - {match: "relay*.to-relay*", flow_control: {side: long}}
+hosts: {cc: {name: none}}
+workload:
+  - {name: answers, generator: incast, senders: 1, size: 2MB, from: "host0", to: host16, at: 20us, class: rdma}
+  - {name: more, generator: incast, senders: 1, size: 2MB, from: "host17", to: host16, at: 20us, class: rdma}
+run: {arrivals: 300us, stop: {when: all_flows_done, at_most: 20ms}}
+`,
+			kind: explain.KindIncast, where: "dc1-edge0.to-host16", says: []string{"2 flows from 2 hosts", "dc1-edge0.to-host16"},
+			check: func(t *testing.T, r *explain.Run, _ *explain.Explanation) {
+				if heldBy(t, r, 0, "dc1-edge0.to-host16") == 0 {
+					t.Error("the flow through the relays was not held because of dc1-edge0.to-host16")
+				}
+				if by := heldBy(t, r, 0, "relay0.to-dci0"); by > 0 {
+					t.Errorf("the flow was held for %s because of a relay", by)
+				}
+			},
+		},
+		{
 			name: "incast behind two switches", text: fabric + "workload:\n" + answers + bystanders,
 			kind: explain.KindIncast, where: "leaf0.to-host0", says: []string{"6 flows from 6 hosts", "leaf0.to-host0", "100Gbps"},
 			check: func(t *testing.T, r *explain.Run, e *explain.Explanation) {

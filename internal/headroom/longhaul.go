@@ -19,6 +19,8 @@ type LongHaul struct {
 	// is more than can be simulated.
 	Fits bool   `json:"fits"`
 	Why  string `json:"why,omitempty"`
+	// Note is what the scheme says of a port that it fits, but not well.
+	Note string `json:"note,omitempty"`
 }
 
 // Port describes the link with so many lossless classes, between two switches.
@@ -38,6 +40,9 @@ func LongHaulOf(l *Link, classes int, s flowctl.Scheme) LongHaul {
 		if err := c.Check(p); err != nil {
 			h.Fits, h.Why = false, err.Error()
 		}
+	}
+	if a, ok := s.(flowctl.Advisor); ok && h.Fits {
+		h.Note, _ = a.Advise(p)
 	}
 	return h
 }

@@ -95,7 +95,10 @@ func (l *Layout) PortSpec(here, port int) link.Port {
 		Rate: e.Rate, DelayIn: e.Back, DelayOut: e.Delay,
 		MTU: l.LargestFrom(e.To), MTUOut: l.LargestFrom(here), MinFrame: l.frames.smallest[l.sender(e.To)],
 		WireOverhead: l.Config.Switch.WireOverhead, Lossless: l.MaskOf(mmu.Lossless), Host: here < l.Graph.Hosts,
-		Ports: uint16(len(l.PortEnds()[here])),
+		Ports: uint16(len(l.PortEnds()[here])), PeerPorts: uint16(len(l.PortEnds()[e.To])),
+	}
+	if p.Ports == 2 {
+		p.Through = l.PortEnds()[here][1-port].Rate
 	}
 	node, at := here, port
 	if p.Host {
@@ -108,16 +111,33 @@ func (l *Layout) PortSpec(here, port int) link.Port {
 		p.Excused = 1
 	}
 	if p.Host {
+		p.PeerStore = &link.Store{Cell: s.Buffer.Cell, PerPacket: s.Buffer.PerPacket}
 		return p
 	}
+	p.PeerStore = &link.Store{Cell: p.Cell} // a host counts in the cells of its switch
+	p.Beyond = l.beyond(e)
 	p.ToHost = e.To < l.Graph.Hosts
 	p.MTU, p.MTUOut = max(p.MTU, s.MTU), max(p.MTUOut, s.MTU)
 	p.PerPacket, p.Pooled = s.Buffer.PerPacket, s.Buffer.HeadroomPool > 0
 	if e.To >= l.Graph.Hosts {
-		peer := pfcSpec(&l.PortAt(e.To, e.Port).PFC)
-		p.Peer = &peer
+		peer := l.PortAt(e.To, e.Port)
+		pfc := pfcSpec(&peer.PFC)
+		p.Peer = &pfc
+		p.PeerStore = &link.Store{Cell: peer.Buffer.Cell, PerPacket: peer.Buffer.PerPacket}
 	}
 	return p
+}
+
+// beyond is link.Port.Beyond of a port with this end.
+func (l *Layout) beyond(e *PortEnd) units.Time {
+	if e.To < l.Graph.Hosts || len(l.PortEnds()[e.To]) != 2 {
+		return 0
+	}
+	next := &l.PortEnds()[e.To][1-e.Port]
+	if next.To < l.Graph.Hosts {
+		return 0
+	}
+	return next.Delay + next.Back + l.PortAt(next.To, next.Port).PFC.Processing
 }
 
 func pfcSpec(p *scenario.PFC) link.PFC {

@@ -54,11 +54,15 @@ const quantum units.Bytes = packet.QuantumBits / 8
 
 // Check implements Checker.
 func (s *bifrost) Check(p *link.Port) error {
+	// While nothing is granted, a pause must last until the next one, which may be late.
+	longest := maxQuanta*quantum - max(p.MTU, p.MTUOut) - p.WireOverhead
 	switch {
 	case p.PFC.Indefinite:
 		return fmt.Errorf("pauses must run out by themselves; allowed: switch.pfc.hold: timed")
-	case s.full(p) >= maxQuanta*quantum:
-		return fmt.Errorf("slot is %s, longer than the %d quanta of a pause; allowed: less than %s", s.slot, maxQuanta, p.Rate.TxTime(maxQuanta*quantum))
+	case p.Tick > 1:
+		return fmt.Errorf("a pause stands for what passes meanwhile, and with compat.tick more does; allowed: compat.tick: 0s")
+	case s.full(p) >= longest:
+		return fmt.Errorf("slot is %s, longer than the %d quanta of a pause less a frame that the next one may wait for; allowed: less than %s", s.slot, maxQuanta, p.Rate.TxTime(longest))
 	}
 	return s.check(p)
 }
@@ -90,7 +94,7 @@ type bifrostReceiver struct {
 	holding bool        // the last frame asked for a pause
 	virtual units.Bytes // F of the forms printed and clamped
 	most    units.Bytes // its bound, DELTA + R_s T
-	came    units.Bytes // r, received in this slot
+	came    units.Bytes // r, received in this slot, as stored
 }
 
 // Charged implements Receiver.
@@ -146,7 +150,7 @@ func (r *bifrostReceiver) decideByRecurrence() {
 	}
 	r.granted = max(0, c)
 	r.quanta = quantaFor(r.full - r.granted)
-	r.virtual = min(r.most, r.virtual-r.came+c)
+	r.virtual = min(r.most, r.virtual-r.onWire(r.came)+c)
 	if r.form == formClamped {
 		r.virtual = max(0, r.virtual)
 	}

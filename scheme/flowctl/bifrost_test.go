@@ -161,6 +161,25 @@ func TestBifrostPrintedByHand(t *testing.T) {
 	}
 }
 
+// In cells of 128 B frames of 64 B count half: F is bytes on the wire, L and r are in cells.
+// H is 878,064 B of frames of 64 B, 13,720 of them.
+func TestBifrostPrintedInCells(t *testing.T) {
+	for _, form := range []string{"printed", "clamped"} {
+		b := newSlotBench(t, 0b010, "bifrost", nil)
+		b.spec.Cell = 128
+		s, err := newBifrost(&BifrostParams{Form: form, Slot: 10 * us, Buffer: SlotBuffer{Slots: 3}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		b.recv = s.Receiver(b)
+		b.arrive(1, 249_984) // 124,992 B on the wire in a slot
+		// 878,080 - 124,992 - 628,064 = 125,024: a full slot. F - 124,992 + 125,000 is above its bound.
+		b.slot(-1, 628_064, 125_000)
+		b.arrive(1, 249_984)
+		b.slot(1953, 503_104, 32) // 32 are left: 124,968 / 64 = 1952.6; F - 124,992 + 32
+	}
+}
+
 // A link that comes up again has a peer that sends as it likes: the first slot begins at
 // once and knows of no pause.
 func TestBifrostAfterReset(t *testing.T) {
@@ -189,13 +208,21 @@ func TestBifrostCheck(t *testing.T) {
 	}{
 		{"as it is", func(*BifrostParams, *link.Port) {}, ""},
 		{"slot of a cable", func(p *BifrostParams, _ *link.Port) { p.Slot = 20 * us }, "slot is 20us, but the cable takes 20us one way; allowed: more than 1us, less than 20us"},
+		{"short cable", func(_ *BifrostParams, s *link.Port) { s.DelayIn, s.DelayOut = us, us }, "the cable takes 1us one way, and a slot is shorter than that and longer than 1us; allowed: cables that take more than 1us one way"},
 		{"slot of two frames", func(p *BifrostParams, s *link.Port) { s.Rate, p.Slot = units.Gbps, 10*us }, "slot is 10us, in which 1250 bytes pass: less than two frames, so that no grant would ever open the gate; allowed: 24us or more"},
 		{"slot of a pause", func(p *BifrostParams, s *link.Port) {
 			s.Rate, s.DelayIn, s.DelayOut, p.Slot = 400*units.Gbps, 900*us, 900*us, 84*us
-		}, "slot is 84us, longer than the 65535 quanta of a pause; allowed: less than 83.8848us"},
+		}, "slot is 84us, longer than the 65535 quanta of a pause less a frame that the next one may wait for; allowed: less than 83.8548us"}, // 4,194,240 - 1500 B
+		{"slot that a late frame exceeds", func(p *BifrostParams, s *link.Port) {
+			s.Rate, s.DelayIn, s.DelayOut, p.Slot = 400*units.Gbps, 900*us, 900*us, 83_855*ns
+		}, "slot is 83.855us, longer than"},
+		{"just a pause", func(p *BifrostParams, s *link.Port) {
+			s.Rate, s.DelayIn, s.DelayOut, p.Slot = 400*units.Gbps, 900*us, 900*us, 83_854*ns
+		}, ""},
 		{"just enough", func(p *BifrostParams, _ *link.Port) { p.Buffer = SlotBuffer{Bytes: 628_064} }, ""},
 		{"a byte short", func(p *BifrostParams, _ *link.Port) { p.Buffer = SlotBuffer{Bytes: 628_063} }, "buffer is 628063 bytes; allowed: a bandwidth-delay product and a slot, 628064 bytes, or more (bdp+3 is 878064)"},
 		{"on and off", func(_ *BifrostParams, s *link.Port) { s.PFC.Indefinite = true }, "pauses must run out by themselves; allowed: switch.pfc.hold: timed"},
+		{"ticks", func(_ *BifrostParams, s *link.Port) { s.Tick = ns }, "a pause stands for what passes meanwhile, and with compat.tick more does; allowed: compat.tick: 0s"},
 		{"host", func(_ *BifrostParams, s *link.Port) { s.Host = true }, "it holds links between switches, and this is one of a host"},
 		{"2 GiB", func(_ *BifrostParams, s *link.Port) {
 			s.Rate, s.DelayIn, s.DelayOut = 400*units.Gbps, 25_000*us, 25_000*us

@@ -102,7 +102,7 @@ func (s *cbfc) Check(p *link.Port) error {
 	control := 2 * p.Queues() * (packet.PFCSize + p.WireOverhead)
 	switch lane := units.Bytes(s.lane(p)) * creditBlock; {
 	case s.params.Field == field12 && link.BDP(p) > limit:
-		reach := p.Rate.TxTime(limit-link.BDP(p)+p.Rate.In(p.RoundTrip())) / 2
+		reach := max(0, p.RoundTrip()-p.PeerPFC().Processing-p.Rate.TxTime(link.BDP(p)-limit)) / 2
 		return fmt.Errorf("field is 12bit, with which at most %d bytes can be on their way, but %d pass in a round trip; allowed: ideal, or a cable of %s one way",
 			int64(limit), int64(link.BDP(p)), reach)
 	case lane < p.Cells(2*p.MTU):
@@ -130,13 +130,9 @@ func (s *cbfc) Advise(p *link.Port) (what, better string) {
 	return fmt.Sprintf("credits for %d B, but %d B pass until one comes back: the link does not run at line rate", lane, need), "a larger buffer, or a shorter period"
 }
 
-// blocks is what a frame costs. Both ends round to cells first: receivers know no more.
-func blocks(p *link.Port, b units.Bytes) uint64 {
-	if p.Cell > 1 {
-		b = (b + p.Cell - 1) / p.Cell * p.Cell
-	}
-	return uint64((b + creditBlock - 1) / creditBlock)
-}
+// blocks is what so much of the receiver's buffer takes of credit. Both ends count what a
+// frame costs there, in whole cells and with the price of a packet: receivers know no more.
+func blocks(b units.Bytes) uint64 { return uint64((b + creditBlock - 1) / creditBlock) }
 
 // Receiver implements Scheme: credits are told at the start.
 func (s *cbfc) Receiver(p Port) Receiver {
@@ -152,7 +148,7 @@ func (s *cbfc) Receiver(p Port) Receiver {
 
 // Gate implements Scheme.
 func (s *cbfc) Gate(p Port) Gate {
-	g := &cbfcGate{port: p, period: s.params.Period}
+	g := &cbfcGate{port: p, period: s.params.Period, store: p.Spec().StoreOfPeer()}
 	g.mask, g.most = s.counter()
 	p.Meter(p.Spec().Lossless)
 	p.WakeAt(0, s.params.Period)
@@ -179,9 +175,17 @@ func (r *cbfcReceiver) limit(class uint8) uint64 {
 	return (r.came[class] + min(r.lane-r.held[class], r.most)) & r.mask
 }
 
+// blocks is what a frame costs that arrived. A host is told of its bytes, not of cells.
+func (r *cbfcReceiver) blocks(b units.Bytes) uint64 {
+	if spec := r.port.Spec(); spec.Host {
+		b = spec.Store().Cost(b)
+	}
+	return blocks(b)
+}
+
 // Place implements Receiver.
 func (r *cbfcReceiver) Place(_ units.Time, a *mmu.Arrival) mmu.Segment {
-	if r.held[a.Class]+blocks(r.port.Spec(), a.Bytes) <= r.lane {
+	if r.held[a.Class]+r.blocks(a.Bytes) <= r.lane {
 		return mmu.Headroom
 	}
 	return mmu.Drop
@@ -189,7 +193,7 @@ func (r *cbfcReceiver) Place(_ units.Time, a *mmu.Arrival) mmu.Segment {
 
 // Charged implements Receiver.
 func (r *cbfcReceiver) Charged(_ units.Time, a *mmu.Arrival, _ mmu.Segment) {
-	n := blocks(r.port.Spec(), a.Bytes)
+	n := r.blocks(a.Bytes)
 	r.came[a.Class] = (r.came[a.Class] + n) & r.mask
 	r.held[a.Class] += n
 }
@@ -197,7 +201,7 @@ func (r *cbfcReceiver) Charged(_ units.Time, a *mmu.Arrival, _ mmu.Segment) {
 // Released implements Receiver.
 func (r *cbfcReceiver) Released(now units.Time, a *mmu.Arrival) {
 	r.left[a.Class] = now
-	r.held[a.Class] -= blocks(r.port.Spec(), a.Bytes)
+	r.held[a.Class] -= r.blocks(a.Bytes)
 	if bit := uint8(1) << a.Class; r.due&bit == 0 && (r.limit(a.Class)-r.told[a.Class])&r.mask >= r.after {
 		r.due |= bit
 		r.port.Request(now)
@@ -247,7 +251,7 @@ func (r *cbfcReceiver) Resumes(_ units.Time, rest *Rest) bool {
 		in := rest.View.Ingress(r.port.Index(), rest.Class)
 		held = uint64((in.Total() + creditBlock - 1) / creditBlock)
 	}
-	return held+blocks(r.port.Spec(), rest.Next) <= r.lane
+	return held+blocks(r.port.Spec().Store().Cost(rest.Next)) <= r.lane
 }
 
 // Quiet implements Resuming.
@@ -256,6 +260,7 @@ func (r *cbfcReceiver) Quiet(class uint8) units.Time { return r.left[class] }
 type cbfcGate struct {
 	port   Port
 	period units.Time
+	store  link.Store // of the receiver
 	mask   uint64
 	most   uint64
 	due    uint8
@@ -298,12 +303,12 @@ func (g *cbfcGate) Reset(units.Time, bool) {
 // May implements Meter: counters wrap, so that a difference of more than half of their
 // range is below zero.
 func (g *cbfcGate) May(_ units.Time, class uint8, b units.Bytes) bool {
-	return (g.limit[class]-g.sent[class]-blocks(g.port.Spec(), b))&g.mask <= g.most
+	return (g.limit[class]-g.sent[class]-blocks(g.store.Cost(b)))&g.mask <= g.most
 }
 
 // Sent implements Meter.
 func (g *cbfcGate) Sent(_ units.Time, class uint8, b units.Bytes) {
-	g.sent[class] = (g.sent[class] + blocks(g.port.Spec(), b)) & g.mask
+	g.sent[class] = (g.sent[class] + blocks(g.store.Cost(b))) & g.mask
 }
 
 var cbfcGauges = []registry.Shown{

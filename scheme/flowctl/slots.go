@@ -118,6 +118,8 @@ func (s *slotRules) check(p *link.Port) error {
 	switch delay := min(p.DelayIn, p.DelayOut); {
 	case p.Host:
 		return fmt.Errorf("it holds links between switches, and this is one of a host; allowed: switch.overrides for the ports between switches, such as match: \"dci*.to-dci*\"")
+	case delay <= minSlot:
+		return fmt.Errorf("the cable takes %s one way, and a slot is shorter than that and longer than %s; allowed: cables that take more than %s one way", delay, minSlot, minSlot)
 	case s.slot >= delay:
 		return fmt.Errorf("slot is %s, but the cable takes %s one way; allowed: more than %s, less than %s", s.slot, delay, minSlot, delay)
 	case full < 2*(p.MTU+p.WireOverhead):
@@ -188,7 +190,10 @@ func (b *slotBooks) turn(now units.Time) {
 func (b *slotBooks) stored() units.Bytes { return b.port.View().PortIn(b.port.Index(), mmu.Headroom) }
 
 // room is H - L, in bytes on the wire.
-func (b *slotBooks) room() units.Bytes { return (b.limit - b.stored()) * b.frame / b.cost }
+func (b *slotBooks) room() units.Bytes { return b.onWire(b.limit - b.stored()) }
+
+// onWire is what so much of a buffer of cells surely was on the wire.
+func (b *slotBooks) onWire(stored units.Bytes) units.Bytes { return stored * b.frame / b.cost }
 
 // grant records what is granted for a slot; the oldest grant expires, whether it was
 // used or not.
@@ -218,7 +223,7 @@ func (b *slotBooks) Control(units.Time, *packet.Packet, packet.Ext) {}
 // when H has room for the least that is granted.
 func (b *slotBooks) Resumes(_ units.Time, rest *Rest) bool {
 	port := rest.View.IngressPort(b.port.Index(), b.port.Spec().Lossless)
-	return (b.limit-port.Total())*b.frame/b.cost >= rest.Next+b.port.Spec().MTU+b.port.Spec().WireOverhead
+	return b.onWire(b.limit-port.Total()) >= rest.Next+b.port.Spec().MTU+b.port.Spec().WireOverhead
 }
 
 // Quiet implements Resuming: every slot looks at the queues.

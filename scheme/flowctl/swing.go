@@ -54,6 +54,10 @@ func (s *swing) queue(p *link.Port) units.Bytes {
 	return p.Cells(link.BDP(p)) + units.MiB
 }
 
+// inFlight is what arrives on the long side from the moment on at which a pause is passed
+// on there: until the switch behind the other relay has stopped.
+func inFlight(p *link.Port) units.Bytes { return p.Cells(link.BDP(p) + p.Rate.In(p.Beyond)) }
+
 // relayPorts is the number of ports of a relay.
 const relayPorts = 2
 
@@ -64,8 +68,14 @@ func (s *swing) Check(p *link.Port) error {
 		return fmt.Errorf("a relay stands between switches, and this is the port of a host; allowed: swing at nodes of two ports, such as relay0 of two-dc with relay_link")
 	case p.Ports != relayPorts:
 		return fmt.Errorf("a relay has two ports, and this switch has %d; allowed: swing at nodes of two ports, such as relay0 of two-dc with relay_link", p.Ports)
-	case s.params.Side == sideLong && s.queue(p) < p.Cells(link.BDP(p)):
-		return fmt.Errorf("buffer is %d bytes; allowed: a bandwidth-delay product, %d bytes, or more", int64(s.queue(p)), int64(p.Cells(link.BDP(p))))
+	case s.params.Side == sideLong && p.PeerPorts != 0 && p.PeerPorts != relayPorts:
+		return fmt.Errorf("side is long, but the switch at the other end has %d ports and is no relay: its pauses would not be obeyed; allowed: short", p.PeerPorts)
+	case s.params.Side == sideShort && p.Through != 0 && p.Rate > p.Through:
+		// The relay would have to pause its switch by itself, and its RESUME would end a
+		// pause that was passed on.
+		return fmt.Errorf("the cable to the switch has %s and the long one %s; allowed: a cable to the switch that is not faster", p.Rate, p.Through)
+	case s.params.Side == sideLong && s.queue(p) < inFlight(p):
+		return fmt.Errorf("buffer is %d bytes; allowed: a bandwidth-delay product up to the switch behind the other relay, %d bytes, or more", int64(s.queue(p)), int64(inFlight(p)))
 	case all > mmu.MaxBuffer:
 		return fmt.Errorf("buffer is %d bytes for all classes of a port; allowed: at most %d", int64(all), int64(mmu.MaxBuffer))
 	}
@@ -93,6 +103,7 @@ type swingGate struct {
 	*PauseGate
 	obeys  bool
 	passes bool
+	passed uint8 // classes whose pause was passed on and not yet withdrawn
 }
 
 // Control implements Gate.
@@ -101,8 +112,30 @@ func (g *swingGate) Control(now units.Time, f *packet.Packet, ext packet.Ext) {
 		g.PauseGate.Control(now, f, ext)
 	}
 	if g.passes && f.Kind() == packet.PFC {
-		g.port.Relay(now, relayPorts-1-g.port.Index(), f, ext)
+		enable, pause, _ := f.PFC()
+		g.passed = g.passed&^enable | pause
+		g.pass(now, f, ext)
 	}
+}
+
+func (g *swingGate) pass(now units.Time, f *packet.Packet, ext packet.Ext) {
+	g.port.Relay(now, relayPorts-1-g.port.Index(), f, ext)
+}
+
+// Reset implements Gate: a cable that changed state has no pauses, and nobody else would
+// withdraw those that came by it and were passed on.
+func (g *swingGate) Reset(now units.Time, up bool) {
+	g.PauseGate.Reset(now, up)
+	if g.passed == 0 {
+		return
+	}
+	var f packet.Packet
+	f.SetPFC(g.passed, 0, 0)
+	if size := g.port.Spec().PFC.Size; size != 0 {
+		f.Size = size
+	}
+	g.passed = 0
+	g.pass(now, &f, nil)
 }
 
 type swingReceiver struct {

@@ -52,6 +52,26 @@ func TestSwingPassesOn(t *testing.T) {
 	}
 }
 
+// A cable that goes down withdraws what came by it and was passed on, once.
+func TestSwingWithdraws(t *testing.T) {
+	for _, side := range []string{"short", "long"} {
+		p, s := newRelay(t, side)
+		g := s.Gate(p)
+		g.Reset(0, false)
+		g.Reset(0, true)
+		if len(p.passed) != 0 {
+			t.Errorf("%s: %+v is passed on when nothing was paused", side, p.passed)
+		}
+		g.Control(0, pfc(0b110, 0b110, 100), nil)
+		g.Control(0, pfc(0b100, 0, 0), nil)
+		g.Reset(0, false)
+		g.Reset(0, true)
+		if p.blocked != 0 || len(p.passed) != 3 || p.passed[2] != *pfc(0b010, 0, 0) || p.to != 1 {
+			t.Errorf("%s: %03b is blocked, passed on are %+v, to port %d", side, p.blocked, p.passed, p.to)
+		}
+	}
+}
+
 // The switch is paused above 3000 B and goes on at 3000; the long side pauses nobody.
 func TestSwingThreshold(t *testing.T) {
 	for _, side := range []string{"short", "long"} {
@@ -94,7 +114,15 @@ func TestSwingCheck(t *testing.T) {
 		{func(*SwingParams, *link.Port) {}, ""},
 		{func(_ *SwingParams, p *link.Port) { p.Ports = 5 }, "a relay has two ports, and this switch has 5"},
 		{func(_ *SwingParams, p *link.Port) { p.Host = true }, "a relay stands between switches, and this is the port of a host"},
-		{func(s *SwingParams, _ *link.Port) { s.Side, s.Buffer = "long", 503_063 }, "buffer is 503063 bytes; allowed: a bandwidth-delay product, 503064 bytes, or more"},
+		{func(s *SwingParams, _ *link.Port) { s.Side, s.Buffer = "long", 503_063 }, "buffer is 503063 bytes; allowed: a bandwidth-delay product up to the switch behind the other relay, 503064 bytes, or more"},
+		// The other relay is 50 us from its switch: 2 x 50 us are 1,250,000 B more, and 1 MiB does not do.
+		{func(s *SwingParams, p *link.Port) { s.Side, p.Beyond = "long", 100*us }, "buffer is 1551640 bytes; allowed: a bandwidth-delay product up to the switch behind the other relay, 1753064 bytes, or more"},
+		{func(s *SwingParams, p *link.Port) { s.Side, p.Beyond, s.Buffer = "long", 100*us, 1_753_064 }, ""},
+		{func(s *SwingParams, p *link.Port) { s.Side, p.PeerPorts = "long", 5 }, "side is long, but the switch at the other end has 5 ports and is no relay"},
+		{func(s *SwingParams, p *link.Port) { s.Side, p.PeerPorts = "long", 2 }, ""},
+		{func(_ *SwingParams, p *link.Port) { p.Through = 40 * units.Gbps }, "the cable to the switch has 100Gbps and the long one 40Gbps; allowed: a cable to the switch that is not faster"},
+		{func(_ *SwingParams, p *link.Port) { p.Through = 100 * units.Gbps }, ""},
+		{func(s *SwingParams, p *link.Port) { s.Side, p.Through = "long", 40*units.Gbps }, ""},
 		{func(s *SwingParams, _ *link.Port) { s.Side, s.Buffer = "long", 1<<30 }, "buffer is 2147483648 bytes for all classes of a port; allowed: at most 2147483647"},
 	} {
 		params, port := defaultSwing().(*SwingParams), longPort(0b110).spec
