@@ -252,6 +252,7 @@ func (s *Switch) departHooked(now units.Time, p *port, slot uint32) bool {
 	f := &s.memory.packets[slot]
 	bit := uint8(1) << f.Class()
 	if b := p.pauses.budget[f.Class()]; p.pauses.open&p.pauses.gate&bit != 0 && b >= 0 && b < units.Bytes(f.Size) {
+		s.spent(now, p, bit) // nothing passes the head of a queue: the rest serves nobody
 		return false
 	}
 	if p.armedOut&bit == 0 {
@@ -284,15 +285,21 @@ func (s *Switch) departed(now units.Time, p *port, f *packet.Packet) {
 		p.Stats.Forced++
 		if p.pauses.budget[class] >= 0 {
 			if p.pauses.budget[class] -= units.Bytes(f.Size); p.pauses.budget[class] <= 0 {
-				p.pauses.open &^= bit
-				p.hookOut = p.armedOut | p.pauses.open
-				s.reblock(now, p)
+				s.spent(now, p, bit)
 			}
 		}
 	}
 	if p.armedOut&bit != 0 {
 		s.hook.Departed(now, int(p.index), f)
 	}
+}
+
+// spent closes a class whose budget is: it is held by its peer again, and the search for
+// deadlock has to see that.
+func (s *Switch) spent(now units.Time, p *port, bit uint8) {
+	p.pauses.open &^= bit
+	p.hookOut = p.armedOut | p.pauses.open
+	s.reblock(now, p)
 }
 
 // InsertHead implements deadlock.Switch.

@@ -293,6 +293,28 @@ func TestForcedSendStaysWithinBudget(t *testing.T) {
 	b.order(2, 1, 2, 3)
 }
 
+// 500 B are left of 2500 B after two frames of 1000 B, too little for the third: the queue is
+// held by its peer again, and the search for deadlock must not take it for the handler's.
+func TestShortBudgetIsHeld(t *testing.T) {
+	b := three(t)
+	held := func() int { return len(b.sw.HeldQueues(b.now, nil)) }
+	if held() != 1 {
+		t.Fatalf("%d queues are held by a pause, want 1", held())
+	}
+	b.h.s.SetGate(b.now, 2, class, deadlock.Open, 2500)
+	if held() != 0 {
+		t.Errorf("%d queues are held with a budget, want none", held())
+	}
+	b.data(0, 1, 9)
+	b.wait(10)
+	if held() != 1 {
+		t.Errorf("%d queues are held with a rest of 500 B, want 1", held())
+	}
+	b.pause(2, false)
+	b.end()
+	b.order(2, 1, 2, 3)
+}
+
 // An opened class does not pass frames straight through beyond its budget.
 func TestForcedSendStraightThrough(t *testing.T) {
 	b := newBench(t)

@@ -33,6 +33,7 @@ f.sid = ProtoField.uint16("xoff.ra.sid", "Switch where it began")
 f.qid = ProtoField.uint16("xoff.ra.qid", "Queue where it began")
 f.rand = ProtoField.uint32("xoff.ra.rand", "Random number, or credit")
 f.round = ProtoField.uint32("xoff.ra.round", "Round")
+f.asked = ProtoField.uint32("xoff.ra.asked", "Asked at, us")
 f.switch = ProtoField.uint16("xoff.ra.switch", "Switch")
 f.enters = ProtoField.uint16("xoff.ra.in", "enters by port")
 f.leaves = ProtoField.uint16("xoff.ra.out", "leaves by port")
@@ -57,7 +58,12 @@ local function header(b, tree)
   t:add(f.sid, b(4, 2))
   t:add(f.qid, b(6, 2))
   t:add(f.rand, b(8, 4))
-  t:add(f.round, b(12, 4))
+  if op == 4 then
+    t:add(f.asked, b(12, 3))
+    t:add(f.round, b(15, 1))
+  else
+    t:add(f.round, b(12, 4))
+  end
   for i = 0, n - 1 do
     local at = 16 + 8 * i
     t:add(f.switch, b(at, 2))

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/xoff-net/xoff/dataplane"
 )
@@ -281,12 +282,38 @@ func (c *checker) escape(t *Traffic, down []bool, cycles []Cycle) string {
 	if joined && c.report.fabric.apart(t, down) {
 		fix += ", use flow control that pauses single classes, such as pfc: none of them closes a loop of its own"
 	}
-	for i := range c.Switches {
-		if n := c.Switches[i].Deadlock; n != "none" {
-			return fix + ", or rely on the deadlock handler " + n
+	return fix + ", or " + c.handling(cycles)
+}
+
+// handling says what deadlock handlers make of cycles. Those of the switches of a loop find and
+// break it together; a watchdog needs nobody.
+func (c *checker) handling(cycles []Cycle) string {
+	in := make(map[string]bool)
+	for _, cycle := range cycles {
+		for _, h := range cycle.Hops {
+			in[h.Switch] = true
 		}
 	}
-	return fix + ", or let a deadlock handler break loops (switch.deadlock)"
+	var names []string
+	where := make(map[string][]string)
+	for i := range c.Switches {
+		s := &c.Switches[i]
+		if at := c.Graph.Names[s.Node]; in[at] {
+			names = append(names, s.Deadlock)
+			where[s.Deadlock] = append(where[s.Deadlock], at)
+		}
+	}
+	switch names = unique(names); {
+	case len(names) == 1 && names[0] != "none":
+		return "rely on the deadlock handler " + names[0]
+	case len(names) < 2:
+		return "let a deadlock handler break loops (switch.deadlock)"
+	}
+	for i, n := range names {
+		names[i] = n + " at " + brief(where[n])
+	}
+	return fmt.Sprintf("give all switches of a loop the same deadlock handler, since they break it together (switch.deadlock: %s)",
+		strings.Join(names, "; "))
 }
 
 // traffic returns who may send to whom, by classes.

@@ -315,6 +315,21 @@ workload:
 	}
 }
 
+// A handler is advised that all switches of a loop have: one without breaks none with the others.
+func TestHandlersOfALoop(t *testing.T) {
+	for _, c := range []struct{ text, want string }{
+		{"", "or let a deadlock handler break loops (switch.deadlock)"},
+		{"switch: {deadlock: {name: itsy}}\n", "or rely on the deadlock handler itsy"},
+		{"switch: {deadlock: {name: itsy}, overrides: [{match: switch2, deadlock: {name: none}}]}\n",
+			"or give all switches of a loop the same deadlock handler, since they break it together (switch.deadlock: itsy at switch0, switch1 and switch3; none at switch2)"},
+	} {
+		f := about(read(t, "name: ring\ntopology: {name: ring, switches: 4, hosts_per_switch: 1}\n"+c.text, Options{}), OfCycles)
+		if len(f) != 1 || !strings.HasSuffix(f[0].Fix, c.want) {
+			t.Errorf("%s: %+v", c.text, f)
+		}
+	}
+}
+
 // What the examples of the papers are known for.
 func TestExamples(t *testing.T) {
 	cyclic := map[string]bool{"deadlock": true, "dsh-fig16": true, "dsh-ring": true, "live-ring": true, "roundabout-mesh": true, "roundabout-ring": true, "roundabout-torus": true}

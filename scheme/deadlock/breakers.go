@@ -46,10 +46,10 @@ type breaker struct {
 func newBreaker(path bool) New {
 	return func(params any, s Switch) (Handler, error) {
 		p := params.(*BreakerParams)
-		switch {
-		case p.Period <= 0:
-			return nil, fmt.Errorf("period is %s; allowed: more than 0s", p.Period)
-		case p.Latency <= 0 || p.Latency > p.Period:
+		if err := timer("period", p.Period); err != nil {
+			return nil, err
+		}
+		if p.Latency <= 0 || p.Latency > p.Period {
 			return nil, fmt.Errorf("latency is %s; allowed: more than 0s, at most the period, %s", p.Latency, p.Period)
 		}
 		if path {
@@ -57,7 +57,7 @@ func newBreaker(path bool) New {
 				return nil, err
 			}
 		}
-		b := &breaker{credits: credits{s, make([]uint8, s.Ports())}, params: *p, path: path}
+		b := &breaker{credits: newCredits(s), params: *p, path: path}
 		queues := s.Ports() * mmu.Classes
 		b.since, b.found = make([]units.Time, queues), make([]bool, queues)
 		b.least = [2][]uint64{make([]uint64, queues), make([]uint64, queues)}
@@ -77,6 +77,7 @@ func (b *breaker) Blocked(now units.Time, port int, from, to uint8) {
 	for m := from ^ to; m != 0; m &= m - 1 {
 		b.since[port*mmu.Classes+bits.TrailingZeros8(m)] = now
 	}
+	b.blocked(now, port, to)
 	switch {
 	case from == 0 && to != 0:
 		b.held++

@@ -2,6 +2,7 @@ package deadlock
 
 import (
 	"fmt"
+	"math/bits"
 
 	"github.com/xoff-net/xoff/base/mmu"
 	"github.com/xoff-net/xoff/base/packet"
@@ -14,6 +15,11 @@ import (
 type credits struct {
 	s     Switch
 	armed []uint8 // by ingress port: classes with bytes set aside
+	open  []uint8 // by egress port: classes that a credit opened
+}
+
+func newCredits(s Switch) credits {
+	return credits{s: s, armed: make([]uint8, s.Ports()), open: make([]uint8, s.Ports())}
 }
 
 // whole refuses a buffer in parts: what is lent of the shared segment would come from one
@@ -48,10 +54,21 @@ func (c *credits) take(now units.Time, port int, ext packet.Ext) bool {
 		return false
 	}
 	class := uint8(ext[0]>>32) & 7
-	if c.s.View().Kind(class) == mmu.Lossless {
+	if c.s.View().Kind(class) == mmu.Lossless && c.s.BlockedClasses(port)>>class&1 != 0 {
 		c.s.SetGate(now, port, class, Open, units.Bytes(uint32(ext[0])))
+		c.open[port] |= 1 << class
 	}
 	return true
+}
+
+// blocked follows a change of what the peer of an egress holds: what a RESUME finds of a
+// credit is void. The peer has given back what it had set aside, and its next PAUSE holds.
+func (c *credits) blocked(now units.Time, port int, to uint8) {
+	for m := c.open[port] &^ to; m != 0; m &= m - 1 {
+		class := uint8(bits.TrailingZeros8(m))
+		c.open[port] &^= 1 << class
+		c.s.SetGate(now, port, class, Obey, 0)
+	}
 }
 
 // paused follows a change of what an ingress asks of its upstream: after a RESUME no

@@ -3,6 +3,7 @@
 package deadlock
 
 import (
+	"fmt"
 	"math/rand/v2"
 
 	"github.com/xoff-net/xoff/base/mmu"
@@ -143,6 +144,16 @@ type Switch interface {
 	Settle(now units.Time, port int, class uint8, part, keep units.Bytes)
 	SetOrder(port int, class uint8, o mmu.Order)
 	ResizeShared(b units.Bytes)
+}
+
+// timer refuses a time that no timer can have: none, or longer than any run. Sums of a few
+// of them are still times.
+func timer(name string, t units.Time) error {
+	const most = units.MaxTime / units.Second * units.Second
+	if t <= 0 || t > most {
+		return fmt.Errorf("%s is %s; allowed: more than 0s, at most %s", name, t, most)
+	}
+	return nil
 }
 
 // Pairs is a handler that reads View.Pair.

@@ -46,15 +46,16 @@ func newITSY(params any, s Switch) (Handler, error) {
 	switch {
 	case p.Resolve != "drop" && p.Resolve != "buffer" && p.Resolve != "nothing":
 		return nil, fmt.Errorf("resolve cannot be %q; allowed: drop, buffer, nothing", p.Resolve)
-	case p.Retry <= 0:
-		return nil, fmt.Errorf("retry is %s; allowed: more than 0s", p.Retry)
+	}
+	if err := timer("retry", p.Retry); err != nil {
+		return nil, err
 	}
 	if p.Resolve == "buffer" {
 		if err := whole(s, "resolve is buffer, and that"); err != nil {
 			return nil, err
 		}
 	}
-	return &itsy{credits: credits{s, make([]uint8, s.Ports())}, params: *p, queues: make([]itsyQueue, s.Ports()*mmu.Classes)}, nil
+	return &itsy{credits: newCredits(s), params: *p, queues: make([]itsyQueue, s.Ports()*mmu.Classes)}, nil
 }
 
 // NeedsPairs implements Pairs: which ingress waits for which egress.
@@ -138,6 +139,7 @@ func (h *itsy) Blocked(now units.Time, port int, from, to uint8) {
 			h.spread(now, port, class)
 		}
 	}
+	h.blocked(now, port, to)
 }
 
 // spread passes the tag that holds an egress queue on to the queues that wait for it.

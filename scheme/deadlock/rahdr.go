@@ -22,6 +22,7 @@ const (
 	raEnd                            // OpCheck: the round is over
 	raJoined                         // OpRoute: it came through several classes
 	raGo       = raBuilt             // OpCheck: frames that missed their exit go a hop on
+	raSlow     = 1                   // OpTable: the three bits above this one are a number, see slow
 )
 
 // NodeID is a switch in a loop, with the ports by which the loop enters and leaves it.
@@ -79,6 +80,9 @@ func decodeHeader(ext packet.Ext, nodes []NodeID) (h Header, rest packet.Ext, ok
 	h.Nodes = nodes
 	return h, ext[2+n:], true
 }
+
+// slow is how often the coordinator of a table doubled what it waits for an answer.
+func (h *Header) slow() uint8 { return h.Flags >> raSlow & maxSlow }
 
 // size is that of a frame of its own: Ethernet header, check sequence, and 8 B a word.
 func (h *Header) size() uint16 {

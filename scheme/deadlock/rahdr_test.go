@@ -4,7 +4,9 @@ import (
 	"reflect"
 	"testing"
 
+	"github.com/xoff-net/xoff/base/mmu"
 	"github.com/xoff-net/xoff/base/packet"
+	"github.com/xoff-net/xoff/base/units"
 )
 
 func TestHeaderByHand(t *testing.T) {
@@ -18,6 +20,9 @@ func TestHeaderByHand(t *testing.T) {
 	back, rest, ok := decodeHeader(append(got, 42), nil)
 	if !ok || !reflect.DeepEqual(back, h) || len(rest) != 1 || rest[0] != 42 {
 		t.Errorf("%+v, rest %x, %t", back, rest, ok)
+	}
+	if n := (&Header{Flags: raBuilt | 5<<raSlow}).slow(); n != 5 {
+		t.Errorf("a table that was doubled %d times, want 5", n)
 	}
 	if n := h.size(); n != 64 { // 18 + 8 x 3 = 42, the smallest frame has 64
 		t.Errorf("a frame of %d B, want 64", n)
@@ -56,4 +61,38 @@ func FuzzHeader(f *testing.F) {
 			t.Errorf("%x becomes %x", ext, got)
 		}
 	})
+}
+
+// What an upstream spends for a frame is what the downstream charges: 1,088 B in cells of
+// 208 B are 6 x 208 = 1,248 B, and 16 B beside them 1,264 B.
+func TestCreditCountsAsTheDownstream(t *testing.T) {
+	for _, c := range []struct {
+		cell, per units.Bytes
+		frame     uint16
+		want      uint64
+	}{{1, 0, 1088, 1088}, {208, 0, 1088, 1248}, {208, 16, 1088, 1264}, {1, 48, 1088, 1136}, {4096, 4096, 64, 8192}} {
+		n := unit(mmu.NewLedger(mmu.Spec{Ports: 1, Cell: c.cell, PerPacket: c.per}).View())
+		r := raRound{cell: units.Bytes(n.Switch), perFrame: units.Bytes(n.In)}
+		if got := r.costs(&packet.Packet{Size: c.frame}); got != c.want {
+			t.Errorf("cells of %d B, %d B per packet: %d B cost %d, want %d", c.cell, c.per, c.frame, got, c.want)
+		}
+	}
+}
+
+// 10 us round the loop are far below retry, 50 us; 40 us are not: 1.5 x 40 us = 60 us, so 100 us
+// follow. 900 us want 1,350 us: 1.6 ms. Beyond the timeout, 2 ms, it stays at 3.2 ms.
+func TestAnswersSayHowLongToWait(t *testing.T) {
+	h := roundabout{params: *defaultRoundabout().(*RoundaboutParams)}
+	for _, c := range []struct{ took, want units.Time }{
+		{10 * units.Microsecond, 50 * units.Microsecond}, {33 * units.Microsecond, 50 * units.Microsecond},
+		{40 * units.Microsecond, 100 * units.Microsecond}, {900 * units.Microsecond, 1600 * units.Microsecond},
+		{9 * units.Millisecond, 3200 * units.Microsecond},
+	} {
+		asked := (1<<24 - 5) * units.Microsecond // the stamp begins anew 5 us later
+		var q raQueue
+		h.answered(asked+c.took, &q, 7|stamp(asked)<<8)
+		if got := h.wait(q.slow); got != c.want {
+			t.Errorf("an answer after %s: waits %s, want %s", c.took, got, c.want)
+		}
+	}
 }

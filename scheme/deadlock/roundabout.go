@@ -1,6 +1,7 @@
 package deadlock
 
 import (
+	"cmp"
 	"fmt"
 	"math/bits"
 	"slices"
@@ -17,7 +18,7 @@ type RoundaboutParams struct {
 	Redundant units.Bytes `yaml:"redundant" doc:"what a switch grants of its buffer at the beginning of a round: its redundant headroom"`
 	Rounds    int         `yaml:"rounds" doc:"rounds for one deadlock at most; then it is left to others"`
 	Look      units.Time  `yaml:"look" doc:"how often queues that wait are looked at, besides at each pause and resume"`
-	Retry     units.Time  `yaml:"retry" doc:"after how long a coordinator that got no answer asks again"`
+	Retry     units.Time  `yaml:"retry" doc:"after how long a coordinator that got no answer asks again; doubled, up to seven times, where answers take longer"`
 	Mixed     units.Time  `yaml:"mixed" doc:"a queue that waits for several paused queues, none of which holds enough of it, is taken for stuck after so long"`
 	Timeout   units.Time  `yaml:"timeout" doc:"a round in which nothing moves for so long is given up"`
 }
@@ -45,6 +46,7 @@ type raQueue struct {
 	// since is when it began to count what it passes on, and passed how much that is.
 	since  units.Time
 	passed uint8
+	slow   uint8 // how often retry is doubled: its loop answers late
 }
 
 // roundabout is Roundabout at one switch. This file is detection, section III: it feeds
@@ -76,18 +78,13 @@ func newRoundabout(params any, s Switch) (Handler, error) {
 	switch {
 	case p.Form != formMended && p.Form != formPrinted:
 		return nil, fmt.Errorf("form cannot be %q; allowed: %s, %s", p.Form, formMended, formPrinted)
-	case p.Look <= 0:
-		return nil, fmt.Errorf("look is %s; allowed: more than 0s", p.Look)
-	case p.Retry <= 0:
-		return nil, fmt.Errorf("retry is %s; allowed: more than 0s", p.Retry)
-	case p.Mixed <= 0:
-		return nil, fmt.Errorf("mixed is %s; allowed: more than 0s", p.Mixed)
-	case p.Timeout <= 0:
-		return nil, fmt.Errorf("timeout is %s; allowed: more than 0s", p.Timeout)
 	case p.Rounds < 1:
 		return nil, fmt.Errorf("rounds is %d; allowed: 1 or more", p.Rounds)
 	case p.Redundant < 1 || p.Redundant > mmu.MaxBuffer:
 		return nil, fmt.Errorf("redundant is %s; allowed: 1B to %dB; less than a frame of the largest size may not be enough", p.Redundant, int64(mmu.MaxBuffer))
+	}
+	if err := cmp.Or(timer("look", p.Look), timer("retry", p.Retry), timer("mixed", p.Mixed), timer("timeout", p.Timeout)); err != nil {
+		return nil, err
 	}
 	if p.Resolve {
 		if err := whole(s, "resolve is true, and roundabout"); err != nil {

@@ -31,6 +31,7 @@ type raRound struct {
 	allowed   uint64 // by the downstream, in all
 	spent     uint64
 	cell      units.Bytes // of the downstream
+	perFrame  units.Bytes // what a frame costs there beside its cells
 	floor     units.Bytes // see roundabout.floor
 	owed      units.Bytes // freed, but nothing could be set aside for it yet
 	longest   units.Bytes // frame of the loop
@@ -70,7 +71,8 @@ func (h *roundabout) begin(now units.Time, nodes []NodeID) {
 	bit := uint8(1) << r.class
 	barrier := packet.Packet{Flow: r.serial, Seq: uint32(h.s.Node()), Hash: uint32(r.t.Sid)<<16 | uint32(r.t.Qid), Dst: packet.NoNode, Size: barrierSize, Meta: packet.MakeMeta(packet.Barrier, r.class)}
 	barrier.At = now
-	if !h.s.InsertHead(now, r.in, r.out, &barrier) {
+	took, ok := h.insert(now, &barrier)
+	if !ok {
 		r.on = false
 		h.letGo(now, r.in)
 		return
@@ -82,13 +84,27 @@ func (h *roundabout) begin(now units.Time, nodes []NodeID) {
 	h.s.SetGate(now, r.out, r.class, Open, -1)
 	h.s.Report(now, RoundBegun, r.in, int(r.class), int64(r.serial))
 	r.owed = h.params.Redundant
-	if own := min(r.owed, h.unused(r.in, r.class)); own > 0 && h.s.SetAside(own, mmu.Headroom) {
+	if own := min(r.owed, h.unused(r.in, r.class)-took); own > 0 && h.s.SetAside(own, mmu.Headroom) {
 		r.owed -= own
 		r.granted += uint64(own)
 	}
 	h.grant(now)
 	r.owed = 0 // what there is no room for now would be taken from replies later
 	h.s.WakeAt(h.timers.round, now+h.params.Timeout)
+}
+
+// insert puts the barrier at the head of the queue. Where the shared segment is full it is
+// stored in what is left of the headroom; it returns how much of that it took.
+func (h *roundabout) insert(now units.Time, barrier *packet.Packet) (units.Bytes, bool) {
+	r := &h.round
+	if h.s.InsertHead(now, r.in, r.out, barrier) {
+		return 0, true
+	}
+	need := h.s.View().Cells(barrierSize)
+	if h.unused(r.in, r.class) < need || !h.s.SetAside(need, mmu.Headroom) {
+		return 0, false
+	}
+	return need, h.s.InsertHead(now, r.in, r.out, barrier)
 }
 
 // unused is what an ingress queue has left of its headroom: all that can come has come.
@@ -128,7 +144,7 @@ func (h *roundabout) grant(now units.Time) {
 	}
 	if fresh := r.granted - r.told; fresh >= worthFrame || fresh > 0 && r.told-r.arrived < 2*worthFrame {
 		r.told = r.granted
-		h.send(now, r.in, &Header{Op: OpCredit, Class: r.class, T: Tuple{Rand: uint32(r.granted), Sid: r.t.Sid, Qid: r.t.Qid}, Round: r.serial, Nodes: []NodeID{{Switch: uint16(h.s.View().Cells(1))}}})
+		h.send(now, r.in, &Header{Op: OpCredit, Class: r.class, T: Tuple{Rand: uint32(r.granted), Sid: r.t.Sid, Qid: r.t.Qid}, Round: r.serial, Nodes: []NodeID{unit(h.s.View())}})
 	}
 }
 
@@ -145,7 +161,7 @@ func (h *roundabout) credit(now units.Time, port int, hdr *Header) {
 	if !r.same(hdr) || r.out != port || len(hdr.Nodes) != 1 {
 		return
 	}
-	r.cell = max(1, units.Bytes(hdr.Nodes[0].Switch))
+	r.cell, r.perFrame = max(1, units.Bytes(hdr.Nodes[0].Switch)), units.Bytes(hdr.Nodes[0].In)
 	// The field has 32 bits; credits of a round only grow.
 	r.allowed += uint64(hdr.T.Rand - uint32(r.allowed))
 	h.s.SetGate(now, r.out, r.class, Open, -1) // look again
@@ -153,7 +169,14 @@ func (h *roundabout) credit(now units.Time, port int, hdr *Header) {
 
 // costs is what a frame takes of the downstream's credit.
 func (r *raRound) costs(p *packet.Packet) uint64 {
-	return uint64((units.Bytes(p.Size) + r.cell - 1) / r.cell * r.cell)
+	return uint64((units.Bytes(p.Size)+r.cell-1)/r.cell*r.cell + r.perFrame)
+}
+
+// unit is what the upstream has to know to count as this switch does: the size of a cell,
+// and what a frame costs beside its cells.
+func unit(v mmu.View) NodeID {
+	perFrame := v.Cells(0)
+	return NodeID{Switch: uint16(v.Cells(1) - perFrame), In: uint16(perFrame)}
 }
 
 // Arriving implements Hook.

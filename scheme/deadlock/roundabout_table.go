@@ -57,8 +57,28 @@ func (h *roundabout) ask(now units.Time, in int, class uint8) {
 		h.lead = raLead{on: true, in: in, class: class, nodes: h.lead.nodes}
 		h.s.Report(now, Detected, in, int(class), 0)
 	}
-	h.send(now, in, &Header{Op: OpRoute, Class: class, T: e.Init, Round: uint32(e.Round), Nodes: []NodeID{{h.s.Node(), uint16(in), 0}}})
-	h.retryAt(now + h.params.Retry)
+	h.send(now, in, &Header{Op: OpRoute, Class: class, T: e.Init, Round: uint32(e.Round) | stamp(now)<<8, Nodes: []NodeID{{h.s.Node(), uint16(in), 0}}})
+	h.retryAt(now + h.wait(q.slow))
+}
+
+// stamp is what a question says of when it was asked: microseconds, of which a header has
+// room for 24 bits.
+func stamp(now units.Time) uint32 { return uint32(now/units.Microsecond) & (1<<24 - 1) }
+
+// wait is how long an answer, or a pass along the loop, may take.
+func (h *roundabout) wait(slow uint8) units.Time { return h.params.Retry << slow }
+
+// maxSlow is how often that is doubled at most: a table has three bits for it.
+const maxSlow = 7
+
+// answered follows the return of a question, in time or not: the next one waits half as
+// long again as this one took. A loop of long cables, or of many, would be asked for ever
+// otherwise. Beyond the timeout of a round nothing could be turned.
+func (h *roundabout) answered(now units.Time, q *raQueue, asked uint32) {
+	took := units.Time((stamp(now)-asked>>8)&(1<<24-1)) * units.Microsecond
+	for q.slow < maxSlow && h.wait(q.slow) < h.params.Timeout && 2*h.wait(q.slow) < 3*took {
+		q.slow++
+	}
 }
 
 func (h *roundabout) retryAt(at units.Time) {
@@ -83,8 +103,9 @@ func (h *roundabout) overdue(now units.Time) {
 		h.unlock(now)
 	}
 	if l := &h.lead; l.on && l.next <= now {
-		l.next = now + h.params.Retry
-		e := &h.at(l.in, l.class).e
+		q := h.at(l.in, l.class)
+		l.next = now + h.wait(q.slow)
+		e := &q.e
 		e.Confirmed = false
 		switch {
 		case h.round.on:
@@ -143,9 +164,13 @@ func (h *roundabout) question(now units.Time, out int, hdr *Header) {
 			if slices.ContainsFunc(hdr.Nodes[min(1, len(hdr.Nodes)):], func(n NodeID) bool { return n.Switch == h.s.Node() && int(n.In) == in }) {
 				continue // it goes round in a loop that its candidate is not part of
 			}
-			y := h.at(in, class).e.Question(hdr.T, uint8(hdr.Round), true)
+			q := h.at(in, class)
+			if q.e.Asking && hdr.T.Same(q.e.Init) {
+				h.answered(now, q, hdr.Round)
+			}
+			y := q.e.Question(hdr.T, uint8(hdr.Round), true)
 			switch {
-			case y.Relay && len(hdr.Nodes) < maxNodes && h.at(in, class).relays(now, h.params.Retry):
+			case y.Relay && len(hdr.Nodes) < maxNodes && q.relays(now, h.params.Retry):
 				up := *hdr
 				if up.Class = class; class != hdr.Class {
 					up.Flags |= raJoined
@@ -178,8 +203,9 @@ func (q *raQueue) relays(now, period units.Time) bool {
 
 // confirmed follows the return of the own question: the loop is known.
 func (h *roundabout) confirmed(now units.Time, in int, class uint8, out int, hdr *Header) {
-	l := &h.lead
+	l, q := &h.lead, h.at(in, class)
 	if !l.on || l.in != in || l.class != class || len(hdr.Nodes) == 0 {
+		q.e.Confirmed = false // another one had its turn; it must not refuse questions for ever
 		return
 	}
 	l.nodes = append(l.nodes[:0], hdr.Nodes...)
@@ -203,10 +229,10 @@ func (h *roundabout) confirmed(now units.Time, in int, class uint8, out int, hdr
 	}
 	h.serial++
 	l.serial = h.serial
-	e := &h.at(in, class).e
-	if h.locks(now, e.Init, l.serial, in, out, class) {
-		h.retryAt(now + h.params.Retry)
-		h.pass(now, &Header{Op: OpTable, Class: class, T: e.Init, Round: l.serial, Nodes: l.nodes}, len(l.nodes))
+	table := Header{Op: OpTable, Flags: q.slow << raSlow, Class: class, T: q.e.Init, Round: l.serial, Nodes: l.nodes}
+	if h.locks(now, &table, in, out) {
+		h.retryAt(now + h.wait(q.slow))
+		h.pass(now, &table, len(l.nodes))
 	}
 }
 
@@ -252,17 +278,17 @@ func (h *roundabout) askNext(now units.Time) {
 
 // locks takes the lock of the switch for a loop, if it can be had. From now on the upstream of
 // the loop stays paused: the round lends out the headroom that would take what it sends.
-func (h *roundabout) locks(now units.Time, t Tuple, serial uint32, in, out int, class uint8) bool {
-	l := &h.lock
-	if h.round.on || h.off[in]>>class&1 == 0 || l.on && (l.built || !t.Same(l.t) && !t.Before(l.t)) {
+func (h *roundabout) locks(now units.Time, hdr *Header, in, out int) bool {
+	l, t := &h.lock, hdr.T
+	if h.round.on || h.off[in]>>hdr.Class&1 == 0 || l.on && (l.built || !t.Same(l.t) && !t.Before(l.t)) {
 		return false
 	}
 	if l.on {
 		h.unlock(now)
 	}
-	h.s.HoldResume(now, in, 1<<class)
+	h.s.HoldResume(now, in, 1<<hdr.Class)
 	t.Hop = 0
-	*l = raLock{on: true, t: t, serial: serial, in: in, out: out, class: class, until: now + 4*h.params.Retry}
+	*l = raLock{on: true, t: t, serial: hdr.Round, in: in, out: out, class: hdr.Class, until: now + 4*h.wait(hdr.slow())}
 	h.armTable()
 	return true
 }
@@ -309,15 +335,15 @@ func (h *roundabout) table(now units.Time, port int, hdr *Header) {
 		h.begin(now, hdr.Nodes)
 	case at == 0 && mine:
 		l.built = true
-		l.until = now + 4*h.params.Retry
+		l.until = now + 4*h.wait(hdr.slow())
 		hdr.Flags |= raBuilt
-		h.retryAt(now + h.params.Retry)
+		h.retryAt(now + h.wait(hdr.slow()))
 		h.pass(now, hdr, len(hdr.Nodes))
 	case at == 0:
 	case built && mine:
 		l.built = true
 		h.pass(now, hdr, at)
-	case !built && h.stuckOn(now, in, hdr.Class, out, hdr.Class) && h.locks(now, hdr.T, hdr.Round, in, out, hdr.Class):
+	case !built && h.stuckOn(now, in, hdr.Class, out, hdr.Class) && h.locks(now, hdr, in, out):
 		h.pass(now, hdr, at)
 	}
 }

@@ -104,3 +104,28 @@ func TestRoundaboutRings(t *testing.T) {
 		}
 	}
 }
+
+// A question round eight switches with cables of 10 us takes 8 x 10 us and more, longer than
+// retry, 50 us. The answer to the first one comes after the second was asked, and says how
+// long to wait for the next.
+func TestRoundaboutLoopsSlowerThanRetry(t *testing.T) {
+	for _, c := range []struct {
+		n, hops int
+		delay   units.Time
+	}{{8, 7, 10 * units.Microsecond}, {5, 4, 8 * units.Microsecond}, {4, 3, 40 * units.Microsecond}} {
+		net := conformance.Ring(c.n, c.hops, 3*units.MB)
+		for i := range net.Graph.Links {
+			if l := &net.Graph.Links[i]; l.A >= c.n {
+				l.Delay = c.delay
+			}
+		}
+		net.Until, net.Linger = 200*units.Millisecond, 500*units.Microsecond
+		r, said := withHandler(net, "roundabout", nil)
+		if err := promises(r); err != nil {
+			t.Errorf("ring of %d, cables of %s: %v", c.n, c.delay, err)
+		}
+		if count(said, deadlock.RoundEnded) == 0 {
+			t.Errorf("ring of %d, cables of %s: no deadlock was resolved", c.n, c.delay)
+		}
+	}
+}
