@@ -40,6 +40,7 @@ type breaker struct {
 	found   []bool       // by egress queue: in this period
 	waiting []breakerProbe
 	timers  struct{ period, latency int }
+	looks   units.Time // when the period's end is seen; Never: nothing was paused then
 	held    int
 }
 
@@ -57,7 +58,7 @@ func newBreaker(path bool) New {
 				return nil, err
 			}
 		}
-		b := &breaker{credits: newCredits(s), params: *p, path: path}
+		b := &breaker{credits: newCredits(s), params: *p, path: path, looks: units.Never}
 		queues := s.Ports() * mmu.Classes
 		b.since, b.found = make([]units.Time, queues), make([]bool, queues)
 		b.least = [2][]uint64{make([]uint64, queues), make([]uint64, queues)}
@@ -80,16 +81,19 @@ func (b *breaker) Blocked(now units.Time, port int, from, to uint8) {
 	b.blocked(now, port, to)
 	switch {
 	case from == 0 && to != 0:
-		b.held++
-		b.next(now)
+		if b.held++; b.looks == units.Never {
+			b.lookAt(now - now%b.params.Period + b.params.Period + b.params.Latency)
+		}
 	case from != 0 && to == 0:
 		b.held--
 	}
 }
 
-// next plans the end of the period: at multiples of it, with the latency on top.
-func (b *breaker) next(now units.Time) {
-	b.s.WakeAt(b.timers.period, now-now%b.params.Period+b.params.Period+b.params.Latency)
+// lookAt plans the end of a period, which the control plane sees by its latency later. A look
+// that is planned stays, also if a pause begins within the latency before it.
+func (b *breaker) lookAt(at units.Time) {
+	b.looks = at
+	b.s.WakeAt(b.timers.period, at)
 }
 
 // stuck reports whether an egress queue was paused for the whole period that has ended.
@@ -117,9 +121,11 @@ func (b *breaker) Wake(now units.Time, timer int) {
 			}
 		}
 	}
-	if b.held > 0 {
-		b.next(now)
+	if b.held == 0 {
+		b.looks = units.Never
+		return
 	}
+	b.lookAt(b.looks + b.params.Period)
 }
 
 // id of an egress queue, unlike that of any other.
@@ -147,9 +153,12 @@ func (b *breaker) forward(now units.Time, out int, class uint8, words []uint64) 
 
 // holds returns the classes in which an ingress holds its upstream because of frames that
 // wait for an egress queue: that class, or all that are paused if the port is as a whole.
+// A host is in no loop, and takes neither probes nor credits.
 func (b *breaker) holds(in, out int, class uint8) uint8 {
 	paused := b.s.PausedClasses(in)
 	switch {
+	case b.s.ToHost(in):
+		return 0
 	case b.s.View().Pair(in, out, class).Packets == 0:
 		return 0
 	case b.s.WholePort(in):
@@ -221,7 +230,7 @@ func (b *breaker) resolve(now units.Time, out int, class uint8, ext []uint64) {
 	done := 0
 	if b.path {
 		for in := range b.armed {
-			if b.s.PausedClasses(in)>>class&1 != 0 {
+			if b.s.PausedClasses(in)>>class&1 != 0 && !b.s.ToHost(in) {
 				of := class
 				if len(ext) > 1 && in == int(uint16(ext[1]>>16)) {
 					of = uint8(ext[1]>>48) & 7 // by which the loop came

@@ -3,6 +3,7 @@ package deadlock_test
 import (
 	"testing"
 
+	"github.com/xoff-net/xoff/base/packet"
 	"github.com/xoff-net/xoff/base/probe"
 	"github.com/xoff-net/xoff/base/units"
 	"github.com/xoff-net/xoff/conformance"
@@ -61,5 +62,35 @@ func TestLoopBreakerReroutes(t *testing.T) {
 	r, said := withHandler(net, "loop-breaker", quickBreaker)
 	if len(r.Broken) != 0 || count(said, deadlock.RoundEnded) == 0 {
 		t.Errorf("%v, %d loops broken", r.Broken, count(said, deadlock.RoundEnded))
+	}
+}
+
+// toHosts counts what a handler sends to hosts.
+type toHosts struct {
+	deadlock.Switch
+	n *int
+}
+
+func (s toHosts) Send(now units.Time, port int, p *packet.Packet, ext packet.Ext) {
+	if s.ToHost(port) {
+		*s.n++
+	}
+	s.Switch.Send(now, port, p, ext)
+}
+
+// Hosts of a ring are paused, too, but no part of the loop: they get no probes, and no
+// credits, for which buffer would be set aside that they cannot use.
+func TestBreakersLeaveHostsAlone(t *testing.T) {
+	for _, name := range []string{"loop-breaker", "deadlock-breaker"} {
+		e, err := deadlock.Handlers.Get(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		net, n := conformance.Ring(3, 2, units.MB), 0
+		net.Until, net.PFC.Ordered = units.Millisecond, true
+		net.Deadlock = func(_ int, s deadlock.Switch) (deadlock.Handler, error) { return e.New(quickBreaker, toHosts{s, &n}) }
+		if r := net.Run(); len(r.Broken) != 0 || r.Totals.Control == 0 || n != 0 {
+			t.Errorf("%s: %v, %d of %d frames to hosts", name, r.Broken, n, r.Totals.Control)
+		}
 	}
 }

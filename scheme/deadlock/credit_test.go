@@ -8,17 +8,24 @@ import (
 	"github.com/xoff-net/xoff/base/units"
 )
 
-// gates is a switch of one port of which a handler sees pauses and sets gates.
+// gates is a switch of which a handler sees pauses, and sets gates and a timer.
 type gates struct {
 	Switch
 	view   mmu.View
 	paused uint8
 	gate   Gate
 	budget units.Bytes
+	wake   units.Time
 }
 
-func (g *gates) View() mmu.View           { return g.view }
-func (g *gates) Ports() int               { return 1 }
+func (g *gates) View() mmu.View { return g.view }
+func (g *gates) Ports() int     { return 2 }
+func (g *gates) NewTimer() int  { return 1 }
+func (g *gates) WakeAt(timer int, at units.Time) {
+	if timer == 0 {
+		g.wake = at
+	}
+}
 func (g *gates) BlockedClasses(int) uint8 { return g.paused }
 func (g *gates) SetGate(_ units.Time, _ int, _ uint8, gate Gate, b units.Bytes) {
 	g.gate, g.budget = gate, b
@@ -51,6 +58,28 @@ func TestCreditEndsWithItsPause(t *testing.T) {
 		step.do()
 		if g.gate != step.want {
 			t.Errorf("%s: gate %d, want %d", step.name, g.gate, step.want)
+		}
+	}
+}
+
+// With a period of 100 us and a latency of 10 us, the first period ends at 100 us and is looked
+// at at 110 us. A port that is paused at 105 us must not put that off to 210 us: where pauses
+// come and go, nobody would ever look. A latency of a whole period leaves none out.
+func TestBreakerLooksEachPeriod(t *testing.T) {
+	const us = units.Microsecond
+	for latency, want := range map[units.Time][3]units.Time{10 * us: {110 * us, 210 * us, 310 * us}, 100 * us: {200 * us, 300 * us, 400 * us}} {
+		g := &gates{view: mmu.NewLedger(mmu.Spec{Ports: 2}).View()}
+		h, err := newBreaker(false)(&BreakerParams{Period: 100 * us, Latency: latency}, g)
+		if err != nil {
+			t.Fatal(err)
+		}
+		h.Blocked(20*us, 0, 0, 1<<3)
+		h.Blocked(105*us, 1, 0, 1<<3)
+		for _, at := range want {
+			if g.wake != at {
+				t.Errorf("latency %s: looks at %s, want %s", latency, g.wake, at)
+			}
+			h.Wake(at, 0)
 		}
 	}
 }
