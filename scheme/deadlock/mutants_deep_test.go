@@ -30,7 +30,7 @@ func TestDeepMistakesInRoundaboutAreCaught(t *testing.T) {
 		{"there is one round", "roundabout_round.go", "!open && l.rounds >= h.params.Rounds", "!open", loops},
 		{"what missed its exit stays where it began", "roundabout_round.go", "r.home && !r.moving || r.stopped", "r.home", mesh},
 		{"lent headroom is not handed on", "roundabout_round.go", "own, h.floor()+h.params.Redundant", "own, 1<<40", mesh},
-		{"what is locked is resumed", "roundabout_table.go", "\th.s.HoldResume(now, in, 1<<class)\n", "", mesh},
+		{"what is locked is resumed", "roundabout_table.go", "\th.s.HoldResume(now, in, 1<<hdr.Class)\n", "", mesh},
 		{"a round may be left without a frame of credit", "roundabout_round.go", "r.granted-r.arrived < uint64(r.longest)", "false", tests("TestRoundaboutGoesOnWithLittleRoom")},
 		{"rounds last for ever", "roundabout_round.go", "now-r.moved < patience", "r.on", tests("TestRoundaboutGivenUp")},
 	} {
