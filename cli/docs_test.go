@@ -99,7 +99,7 @@ func consoles(t *testing.T, page string, run func(command string) string) {
 // those of the example, commands work, and what they print is what the page shows.
 func TestDocsTutorial(t *testing.T) {
 	if testing.Short() {
-		t.Skip("builds a program")
+		t.Skip("builds a program without the race detector, and is not about goroutines")
 	}
 	root, err := filepath.Abs("..")
 	if err != nil {

@@ -35,8 +35,7 @@ func (c *checker) lateMarks() {
 		classes uint8
 		others  int
 	}
-	var order []kind
-	groups := make(map[kind][]*surveyedPort)
+	var found alike[kind]
 	for i := range c.Switches {
 		s := &c.Switches[i]
 		known := make(map[units.Bytes]Late) // by threshold of marks
@@ -58,15 +57,11 @@ func (c *checker) lateMarks() {
 			if late.From == 1 || late.From == 2 {
 				continue
 			}
-			at := kind{late, marked, len(s.Ports) - 1}
-			if groups[at] == nil {
-				order = append(order, at)
-			}
-			groups[at] = append(groups[at], p)
+			found.add(kind{late, marked, len(s.Ports) - 1}, p)
 		}
 	}
-	for _, k := range order {
-		ports, of := groups[k], k.late
+	for k, ports := range found.all() {
+		of := k.late
 		what := fmt.Sprintf("%s: frames of %s are marked above %d B, but PFC pauses first: a queue that all other %d ports feed has at most %d B by then",
 			c.ports(ports), classes(idsOf(k.classes)), of.Marks, k.others, of.Reach)
 		if of.From > 0 {

@@ -93,8 +93,7 @@ func (c *checker) neverTaken() {
 		frame   units.Bytes
 		shared  units.Bytes
 	}
-	var order []kind
-	groups := make(map[kind][]*surveyedPort)
+	var found alike[kind]
 	for i := range c.Switches {
 		s := &c.Switches[i]
 		f := c.empty(s)
@@ -110,17 +109,12 @@ func (c *checker) neverTaken() {
 					k.classes |= 1 << class
 				}
 			}
-			if k.classes == 0 {
-				continue
+			if k.classes != 0 {
+				found.add(k, p)
 			}
-			if groups[k] == nil {
-				order = append(order, k)
-			}
-			groups[k] = append(groups[k], p)
 		}
 	}
-	for _, k := range order {
-		ports := groups[k]
+	for k, ports := range found.all() {
 		c.add(Finding{
 			Level: Problem, Kind: OfBuffer, Where: c.where(ports), Classes: numbers(idsOf(k.classes)),
 			What: fmt.Sprintf("%s: a frame of %d B is not taken by an empty queue of lossy %s, with %d B to share: all that long are dropped", c.ports(ports), k.frame, classes(idsOf(k.classes)), k.shared),

@@ -189,8 +189,7 @@ func (c *checker) headroom() {
 		keys    string // that would mend it
 		pattern string
 	}
-	var order []kind
-	groups := make(map[kind][]*surveyedPort)
+	var found alike[kind]
 	look := func(p *surveyedPort) {
 		sized, ok := p.Scheme.(flowctl.Sized)
 		if !ok || p.Spec.Lossless == 0 {
@@ -200,10 +199,7 @@ func (c *checker) headroom() {
 		if k.gap.Short <= 0 {
 			return
 		}
-		if groups[k] == nil {
-			order = append(order, k)
-		}
-		groups[k] = append(groups[k], p)
+		found.add(k, p)
 	}
 	for i := range c.Switches {
 		for k := range c.Switches[i].Ports {
@@ -213,8 +209,7 @@ func (c *checker) headroom() {
 	for i := range c.Slow {
 		look(&c.Slow[i])
 	}
-	for _, k := range order {
-		ports := groups[k]
+	for k, ports := range found.all() {
 		lossless := idsOf(ports[0].Spec.Lossless)
 		c.add(Finding{
 			Level: Problem, Kind: OfHeadroom, Where: c.where(ports), Classes: numbers(lossless),
@@ -229,8 +224,7 @@ func (c *checker) headroom() {
 // advice passes on what flow control has to say about its ports.
 func (c *checker) advice() {
 	type kind struct{ what, better string }
-	var order []kind
-	groups := make(map[kind][]*surveyedPort)
+	var found alike[kind]
 	for i := range c.Switches {
 		for n := range c.Switches[i].Ports {
 			p := &c.Switches[i].Ports[n]
@@ -242,15 +236,10 @@ func (c *checker) advice() {
 			if what == "" {
 				continue
 			}
-			k := kind{what, better}
-			if groups[k] == nil {
-				order = append(order, k)
-			}
-			groups[k] = append(groups[k], p)
+			found.add(kind{what, better}, p)
 		}
 	}
-	for _, k := range order {
-		ports := groups[k]
+	for k, ports := range found.all() {
 		c.add(Finding{
 			Level: Note, Kind: OfHeadroom, Where: c.where(ports), Classes: numbers(idsOf(ports[0].Spec.Lossless)),
 			What: fmt.Sprintf("%s: %s", c.ports(ports), k.what), Fix: k.better,

@@ -2,6 +2,7 @@ package check
 
 import (
 	"fmt"
+	"iter"
 	"slices"
 	"strings"
 
@@ -173,4 +174,30 @@ func (c *checker) where(ports []*surveyedPort) []string {
 		names = append(names, c.port(p))
 	}
 	return names
+}
+
+// alike is ports of which the same is to be said, in the order in which that was found.
+type alike[K comparable] struct {
+	order []K
+	ports map[K][]*surveyedPort
+}
+
+func (a *alike[K]) add(what K, p *surveyedPort) {
+	if a.ports == nil {
+		a.ports = make(map[K][]*surveyedPort)
+	}
+	if a.ports[what] == nil {
+		a.order = append(a.order, what)
+	}
+	a.ports[what] = append(a.ports[what], p)
+}
+
+func (a *alike[K]) all() iter.Seq2[K, []*surveyedPort] {
+	return func(yield func(K, []*surveyedPort) bool) {
+		for _, what := range a.order {
+			if !yield(what, a.ports[what]) {
+				return
+			}
+		}
+	}
 }

@@ -1,7 +1,6 @@
 package build
 
 import (
-	"context"
 	"errors"
 	"flag"
 	"fmt"
@@ -19,7 +18,6 @@ import (
 	"github.com/xoff-net/xoff/scheme/flowctl"
 	"github.com/xoff-net/xoff/scheme/mark"
 	"github.com/xoff-net/xoff/scheme/sched"
-	"github.com/xoff-net/xoff/sim"
 	"github.com/xoff-net/xoff/topo"
 )
 
@@ -501,17 +499,7 @@ func TestMarshalSameRun(t *testing.T) {
 
 // runOf returns when each flow of a short run was done.
 func runOf(t *testing.T, c *scenario.Config) []units.Time {
-	built, err := New(c, Options{Invariants: true})
-	if err != nil {
-		t.Fatal(err)
-	}
-	engine, err := sim.NewFast(built.Spec, sim.Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	if _, err := engine.Run(context.Background()); err != nil {
-		t.Fatal(err)
-	}
+	built, _ := runAll(t, c)
 	var done []units.Time
 	for i := range built.Flows.Send {
 		at := built.Flows.Send[i].Acked
