@@ -1,0 +1,88 @@
+package examples_test
+
+import (
+	"bytes"
+	"context"
+	"crypto/sha256"
+	"flag"
+	"fmt"
+	"io"
+	"os"
+	"strings"
+	"testing"
+
+	"github.com/xoff-net/xoff/base/units"
+	"github.com/xoff-net/xoff/examples"
+	"github.com/xoff-net/xoff/run"
+	"github.com/xoff-net/xoff/scenario"
+)
+
+var rewrite = flag.Bool("rewrite", false, "write testdata/hashes.txt")
+
+const hashFile = "testdata/hashes.txt"
+
+// cut is when an example ends in TestHashes; the last flow of websearch starts at 600 us.
+func cut(name string) units.Time {
+	if name == "websearch" {
+		return 700 * units.Microsecond
+	}
+	return 200 * units.Microsecond
+}
+
+// TestHashes runs the first 200 us of every example and compares hashes of the scenario as
+// it is written, of the flow table and of the summary with testdata/hashes.txt. A change
+// that is not meant to change results must leave all of them alone.
+func TestHashes(t *testing.T) {
+	var got strings.Builder
+	fmt.Fprintln(&got, "# example, scenario, flows.csv and summary.json of its first 200 us (go test ./examples -run Hashes -rewrite)")
+	for _, e := range examples.All() {
+		fmt.Fprintln(&got, e.Name, strings.Join(hashes(t, e), " "))
+	}
+	if *rewrite {
+		if err := os.WriteFile(hashFile, []byte(got.String()), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	want, err := os.ReadFile(hashFile)
+	if err != nil {
+		t.Fatal(err)
+	}
+	was := strings.Split(string(want), "\n")
+	for i, line := range strings.Split(got.String(), "\n") {
+		if i >= len(was) || line != was[i] {
+			t.Errorf("line %d of %s: got %s", i+1, hashFile, line)
+		}
+	}
+}
+
+func hashes(t *testing.T, e examples.Example) []string {
+	t.Helper()
+	cfg, err := scenario.Parse(e.Name, []byte(e.Text))
+	if err != nil {
+		t.Fatal(err)
+	}
+	canonical, err := cfg.Canonical()
+	if err != nil {
+		t.Fatal(err)
+	}
+	cfg.Expect = nil
+	r := &cfg.Run
+	r.Arrivals = min(r.Arrivals, cut(e.Name))
+	r.Measure.From, r.Measure.To = 0, 0
+	r.Stop.When, r.Stop.AtMost = "time", min(r.Stop.AtMost, cut(e.Name))
+	done, err := run.Scenario(context.Background(), cfg, run.Options{})
+	if err != nil {
+		t.Fatalf("%s: %v", e.Name, err)
+	}
+	var flows, summary bytes.Buffer
+	if err := done.Outcome.Tables()[0].Write(io.Discard, &flows); err != nil {
+		t.Fatal(err)
+	}
+	if err := done.Summary.Write(&summary); err != nil {
+		t.Fatal(err)
+	}
+	return []string{short(canonical), short(flows.Bytes()), short(summary.Bytes())}
+}
+
+// short returns the first 12 hexadecimal digits of a hash.
+func short(data []byte) string { return fmt.Sprintf("%x", sha256.Sum256(data))[:12] }
