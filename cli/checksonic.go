@@ -12,7 +12,7 @@ import (
 	"github.com/xoff-net/xoff/internal/check"
 	"github.com/xoff-net/xoff/internal/sonic/convert"
 	"github.com/xoff-net/xoff/internal/sonic/rules"
-	"github.com/xoff-net/xoff/scenario/build"
+	"github.com/xoff-net/xoff/scenario"
 )
 
 // sonicReport is what a check of switches prints.
@@ -56,12 +56,15 @@ func loops(ctx context.Context, p *plant, workers int) (*fabricReport, error) {
 		r.Skipped = err.Error()
 		return r, nil
 	}
-	cfg, err := build.Parse("the scenario", text)
+	cfg, err := scenario.Parse("the scenario", text)
 	if err != nil {
 		r.Skipped = err.Error()
 		return r, nil
 	}
 	survey, err := check.NewSurvey(cfg)
+	if err == nil {
+		err = survey.Fits()
+	}
 	if err != nil {
 		r.Skipped = err.Error()
 		return r, nil

@@ -8,7 +8,6 @@ import (
 
 	"github.com/xoff-net/xoff/metrics"
 	"github.com/xoff-net/xoff/scenario"
-	"github.com/xoff-net/xoff/scenario/build"
 	"github.com/xoff-net/xoff/workload"
 )
 
@@ -25,7 +24,7 @@ func (a *app) demoCommand() *cobra.Command {
 			if err := f.check(); err != nil {
 				return err
 			}
-			cfg, err := build.Parse("demo.yaml", demoScenario, f.settings()...)
+			cfg, err := scenario.Parse("demo.yaml", demoScenario, f.settings()...)
 			if err != nil {
 				return wrap(exitInput, err)
 			}

@@ -149,7 +149,7 @@ func (l *liveFlags) read(path string, set []string) (*scenario.Config, error) {
 		name = path
 	}
 	l.system.text = text
-	return build.Parse(name, text, set...)
+	return scenario.Parse(name, text, set...)
 }
 
 // here marks the nodes that are to run in this process; nil: all.
@@ -246,6 +246,10 @@ func (d liveDriver) Judge(s *metrics.Summary, found run.Verdict) run.Verdict {
 
 // live runs a scenario with the real clock.
 func (a *app) live(cmd *cobra.Command, cfg *scenario.Config, f *runFlags, l *liveFlags) error {
+	plan, err := build.NewPlan(cfg)
+	if err != nil {
+		return wrap(exitInput, err)
+	}
 	var driver liveDriver
 	s := a.simulation(cfg, f)
 	s.folder += "-live"
@@ -253,26 +257,26 @@ func (a *app) live(cmd *cobra.Command, cfg *scenario.Config, f *runFlags, l *liv
 		s.folder += "-" + strings.NewReplacer("*", "", "?", "", "[", "", "]", "", "/", "").Replace(strings.Join(l.nodes, "-"))
 	}
 	if system := l.system.used(l.wire); system || len(l.nodes) > 0 {
-		plan, err := build.New(cfg, build.Options{})
+		built, err := plan.Build(build.Options{})
 		if err != nil {
-			return wrap(exitInput, cfg.Locate(err))
+			return wrap(exitInput, err)
 		}
 		if s.options.Here, err = l.here(plan.Graph); err != nil {
 			return err
 		}
 		if system {
-			if err := l.system.resolve(plan, l.interfaces(), len(l.nodes) > 0); err != nil {
+			if err := l.system.resolve(built, l.interfaces(), len(l.nodes) > 0); err != nil {
 				return err
 			}
 			switch packet := l.wire == wirePacket; {
-			case len(l.system.needs(plan, packet)) == 0: // all real hosts are elsewhere
+			case len(l.system.needs(built, packet)) == 0: // all real hosts are elsewhere
 			case l.system.sockets == "":
 				wanted := a.folderFor(s.folder)
 				folder := run.FreeFolder(wanted, cfg, f.force)
 				a.tellMoved(wanted, folder)
-				return a.parent(cmd, plan, l, folder)
+				return a.parent(cmd, built, l, folder)
 			default:
-				if err := l.system.open(plan, packet); err != nil {
+				if err := l.system.open(built, packet); err != nil {
 					return err
 				}
 			}
@@ -302,7 +306,7 @@ func (a *app) live(cmd *cobra.Command, cfg *scenario.Config, f *runFlags, l *liv
 		}
 		return a.printRun(done, f.bySize, driver.Report())
 	}
-	done, err := a.perform(cmd, cfg, f, s)
+	done, err := a.perform(cmd, plan, f, s)
 	if done == nil || !l.beside || cmd.Context().Err() != nil {
 		return err
 	}

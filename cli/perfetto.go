@@ -15,6 +15,7 @@ import (
 	"github.com/xoff-net/xoff/internal/perfetto"
 	"github.com/xoff-net/xoff/metrics"
 	"github.com/xoff-net/xoff/run"
+	"github.com/xoff-net/xoff/scenario"
 	"github.com/xoff-net/xoff/scenario/build"
 )
 
@@ -120,7 +121,7 @@ func (a *app) exportPerfetto(cmd *cobra.Command, folder, file string) error {
 	if err != nil {
 		return failf(exitInput, "%s holds no results of a run: %w; allowed: a folder that `xoff run` wrote", folder, err)
 	}
-	cfg, err := build.ReadFile(filepath.Join(folder, run.ResolvedFile))
+	cfg, err := scenario.ReadFile(filepath.Join(folder, run.ResolvedFile))
 	if err != nil {
 		return wrap(exitInput, err)
 	}

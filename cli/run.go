@@ -147,7 +147,7 @@ func (a *app) runCommand() *cobra.Command {
 				}
 				return a.runSeeds(cmd, args[0], seeds, f)
 			}
-			cfg, err := build.ReadFile(args[0], f.settings()...)
+			cfg, err := scenario.ReadFile(args[0], f.settings()...)
 			if err != nil {
 				return wrap(exitInput, err)
 			}
@@ -194,11 +194,15 @@ func (a *app) simulate(cmd *cobra.Command, cfg *scenario.Config, f *runFlags) (*
 	if cmd.Flags().Changed("seed") {
 		cfg.Seed = a.seed
 	}
-	return a.perform(cmd, cfg, f, a.simulation(cfg, f))
+	plan, err := build.NewPlan(cfg)
+	if err != nil {
+		return nil, wrap(exitInput, err)
+	}
+	return a.perform(cmd, plan, f, a.simulation(cfg, f))
 }
 
 // perform runs a scenario on a stage, with all that watches it.
-func (a *app) perform(cmd *cobra.Command, cfg *scenario.Config, f *runFlags, s *stage) (*run.Result, error) {
+func (a *app) perform(cmd *cobra.Command, plan build.Plan, f *runFlags, s *stage) (*run.Result, error) {
 	if err := a.startRuns(); err != nil {
 		return nil, err
 	}
@@ -229,11 +233,11 @@ func (a *app) perform(cmd *cobra.Command, cfg *scenario.Config, f *runFlags, s *
 	if f.explain {
 		o.Watchers = append(o.Watchers, explaining{explain.New()})
 	}
-	built, err := build.New(cfg, o.BuildOptions())
+	built, err := plan.Build(o.BuildOptions())
 	if err != nil {
-		return nil, wrap(exitInput, cfg.Locate(err))
+		return nil, wrap(exitInput, err)
 	}
-	a.warn(cfg)
+	a.warn(plan)
 	done, err := a.execute(cmd, built, f, s)
 	if done != nil {
 		a.tellCapture(pcap)
@@ -242,8 +246,8 @@ func (a *app) perform(cmd *cobra.Command, cfg *scenario.Config, f *runFlags, s *
 }
 
 // warn prints what a check finds that a run would suffer from.
-func (a *app) warn(cfg *scenario.Config) {
-	for _, f := range check.Warnings(cfg) {
+func (a *app) warn(plan build.Plan) {
+	for _, f := range check.Warnings(plan) {
 		at := ""
 		if f.At != "" {
 			at = f.At + ": "

@@ -10,6 +10,7 @@ import (
 	"github.com/xoff-net/xoff/base/registry"
 	"github.com/xoff-net/xoff/internal/chips"
 	"github.com/xoff-net/xoff/internal/sonic/convert"
+	"github.com/xoff-net/xoff/scenario"
 	"github.com/xoff-net/xoff/scenario/build"
 )
 
@@ -75,7 +76,10 @@ func (a *app) imported(paths []string, f *sonicFlags) (text []byte, left []strin
 	if text, left, err = convert.Scenario(name, p.switches, p.wires); err != nil {
 		return nil, nil, err
 	}
-	_, err = build.Parse("the scenario", text)
+	cfg, err := scenario.Parse("the scenario", text)
+	if err == nil {
+		_, err = build.NewPlan(cfg)
+	}
 	return text, left, err
 }
 
@@ -116,7 +120,11 @@ func (a *app) exportSonic(path string, f *sonicFlags) error {
 	if a.folder == "" {
 		return failf(exitInput, "there is no place to write to; allowed: -o FOLDER")
 	}
-	cfg, err := build.ReadFile(path)
+	cfg, err := scenario.ReadFile(path)
+	if err != nil {
+		return wrap(exitInput, err)
+	}
+	plan, err := build.NewPlan(cfg)
 	if err != nil {
 		return wrap(exitInput, err)
 	}
@@ -124,7 +132,7 @@ func (a *app) exportSonic(path string, f *sonicFlags) error {
 	if err != nil {
 		return wrap(exitInput, err)
 	}
-	files, left, err := convert.Configurations(cfg, func(name string) (*chips.Chip, error) {
+	files, left, err := convert.Configurations(plan.Layout, func(name string) (*chips.Chip, error) {
 		if c := choices.of(name); c != nil {
 			return c, nil
 		}

@@ -146,7 +146,7 @@ func TestDeepEstimatesOfTables(t *testing.T) {
 		t.Run(control, func(t *testing.T) {
 			deep.Turn(t)
 			out = &comparison{phi: phi}
-			cfg, err := build.ReadFile("dsh-leaf-spine.yaml")
+			cfg, err := scenario.ReadFile("dsh-leaf-spine.yaml")
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -10,7 +10,6 @@ import (
 	"github.com/xoff-net/xoff/examples"
 	"github.com/xoff-net/xoff/run"
 	"github.com/xoff-net/xoff/scenario"
-	"github.com/xoff-net/xoff/scenario/build"
 )
 
 // Where nothing deadlocks, Roundabout changes nothing: flows.parquet is the same, byte for
@@ -24,7 +23,7 @@ func TestRoundaboutLeavesOthersAlone(t *testing.T) {
 				t.Fatal(err)
 			}
 			sets := []string{"switch.pfc.coalesce=false", "switch.deadlock.name=" + handler}
-			cfg, err := build.Parse(name+".yaml", []byte(e.Text), sets...)
+			cfg, err := scenario.Parse(name+".yaml", []byte(e.Text), sets...)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -58,7 +57,7 @@ func TestHandlersOnJoinedClasses(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		cfg, err := build.Parse("dsh-ring.yaml", []byte(e.Text), "switch.pfc.coalesce=false", "switch.deadlock="+c.handler,
+		cfg, err := scenario.Parse("dsh-ring.yaml", []byte(e.Text), "switch.pfc.coalesce=false", "switch.deadlock="+c.handler,
 			"output.csv=true", "probes=[{name: events}]")
 		if err != nil {
 			t.Fatal(err)

@@ -6,7 +6,7 @@ import (
 	"path/filepath"
 	"testing"
 
-	"github.com/xoff-net/xoff/scenario/build"
+	"github.com/xoff-net/xoff/scenario"
 )
 
 const lone = `name: lone
@@ -47,7 +47,7 @@ func TestFoldersOfOtherScenarios(t *testing.T) {
 		{"seed=1", "swept", false, "swept-2"},
 		{"seed=1", "foreign", false, "foreign-3"},
 	} {
-		cfg, err := build.Parse("lone.yaml", []byte(lone), c.set)
+		cfg, err := scenario.Parse("lone.yaml", []byte(lone), c.set)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -9,6 +9,7 @@ import (
 
 	"github.com/xoff-net/xoff/base/units"
 	"github.com/xoff-net/xoff/internal/deep"
+	"github.com/xoff-net/xoff/scenario"
 	"github.com/xoff-net/xoff/scenario/build"
 	"github.com/xoff-net/xoff/sim"
 )
@@ -126,7 +127,7 @@ func checkLoop(t *testing.T, index, every int) (found bool) {
 // that had closed by then, with the same dates as at the end, and no others.
 func searchOften(t *testing.T, text string, want []sim.Deadlock, every int) {
 	t.Helper()
-	cfg, err := build.Parse("test.yaml", []byte(text), "run.stop={when: time, at_most: 500us}")
+	cfg, err := scenario.Parse("test.yaml", []byte(text), "run.stop={when: time, at_most: 500us}")
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -77,7 +77,7 @@ type truthOptions struct {
 
 func truthOf(t testing.TB, text string, o truthOptions) *truthRun {
 	t.Helper()
-	cfg, err := build.Parse("test.yaml", []byte(text), o.set...)
+	cfg, err := scenario.Parse("test.yaml", []byte(text), o.set...)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -313,7 +313,7 @@ func TestDeadlocksAgree(t *testing.T) {
 				if name == "dsh-fig16" {
 					o.set = append(o.set, "run.stop.at_most=370us", "run.arrivals=370us")
 				}
-				cfg, err := build.ReadFile("../examples/"+name+".yaml", o.set...)
+				cfg, err := scenario.ReadFile("../examples/"+name+".yaml", o.set...)
 				if err != nil {
 					t.Fatal(err)
 				}

@@ -11,6 +11,7 @@ import (
 	"github.com/xoff-net/xoff/base/probe"
 	"github.com/xoff-net/xoff/base/units"
 	"github.com/xoff-net/xoff/dataplane"
+	"github.com/xoff-net/xoff/scenario"
 	"github.com/xoff-net/xoff/scenario/build"
 	"github.com/xoff-net/xoff/sim"
 )
@@ -238,7 +239,7 @@ const exactIncast = 25_000 + 3*1048 + 64
 func buildLate(t *testing.T, flowControl string, headroom units.Bytes) *build.Built {
 	t.Helper()
 	size := 8*2*headroom + 500*units.KB // of eight ports, two classes
-	cfg, err := build.Parse("late.yaml", fmt.Appendf(nil, lateIncast, int64(size), flowControl, int64(headroom)))
+	cfg, err := scenario.Parse("late.yaml", fmt.Appendf(nil, lateIncast, int64(size), flowControl, int64(headroom)))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -297,7 +298,7 @@ func TestLatePause(t *testing.T) {
 				// the blocked host until its PAUSE was processed.
 				first := 1500*ns + c.processing
 				for start := first; start < first+250*ns; start += 8 * ns {
-					cfg, err := build.Parse("late.yaml", fmt.Appendf(nil, lateBlocked, int64(headroom), c.processing, start))
+					cfg, err := scenario.Parse("late.yaml", fmt.Appendf(nil, lateBlocked, int64(headroom), c.processing, start))
 					if err != nil {
 						t.Fatal(err)
 					}

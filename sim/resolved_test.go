@@ -24,7 +24,7 @@ func TestResolved(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		back, err := build.Parse("resolved.yaml", text)
+		back, err := scenario.Parse("resolved.yaml", text)
 		if err != nil {
 			t.Fatalf("%v in\n%s", err, text)
 		}

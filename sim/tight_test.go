@@ -99,16 +99,21 @@ func TestShortPauseIsRefused(t *testing.T) {
 		cfg := flows(star(2, units.Microsecond), workload.FlowSpec{From: "host0", To: "host1", Size: 1000})
 		cfg.Hosts.Ack.Size, cfg.Switch.WireOverhead = c.ack, c.overhead
 		cfg.Switch.PFC.Quanta = c.least
-		if err := build.Validate(cfg); err != nil {
+		if err := validated(cfg); err != nil {
 			t.Errorf("%d quanta: %v", c.least, err)
 		}
 		cfg.Switch.PFC.Quanta--
-		if err := build.Validate(cfg); err == nil || !strings.Contains(err.Error(), fmt.Sprintf("allowed: %d to 65535", c.least)) {
+		if err := validated(cfg); err == nil || !strings.Contains(err.Error(), fmt.Sprintf("allowed: %d to 65535", c.least)) {
 			t.Errorf("%d quanta: %v", c.least-1, err)
 		}
 		cfg.Switch.PFC.Hold = "indefinite"
-		if err := build.Validate(cfg); err != nil {
+		if err := validated(cfg); err != nil {
 			t.Errorf("without an end: %v", err)
 		}
 	}
+}
+
+func validated(cfg *scenario.Config) error {
+	_, err := build.NewPlan(cfg)
+	return err
 }

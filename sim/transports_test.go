@@ -9,6 +9,7 @@ import (
 	"github.com/xoff-net/xoff/base/packet"
 	"github.com/xoff-net/xoff/base/probe"
 	"github.com/xoff-net/xoff/base/units"
+	"github.com/xoff-net/xoff/scenario"
 	"github.com/xoff-net/xoff/scenario/build"
 	"github.com/xoff-net/xoff/sim"
 )
@@ -35,7 +36,7 @@ func carried(t *testing.T, senders int, hosts, more string, size units.Bytes) (*
 	for i := range senders {
 		text += fmt.Sprintf("      - {from: host%d, to: host%d, size: %dB}\n", i, senders, int64(size))
 	}
-	cfg, err := build.Parse("carried.yaml", []byte(text))
+	cfg, err := scenario.Parse("carried.yaml", []byte(text))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/xoff-net/xoff/base/units"
+	"github.com/xoff-net/xoff/scenario"
 	"github.com/xoff-net/xoff/scenario/build"
 	"github.com/xoff-net/xoff/sim"
 )
@@ -37,7 +38,7 @@ func TestPacketsAllocateNothing(t *testing.T) {
 	for _, cc := range []string{"name: dcqcn", "name: hpcc", "name: powertcp", "name: powertcp, preset: hpcc-sim", "name: dctcp"} {
 		for _, reliability := range []string{"go-back-n", "sack", "irn"} {
 			t.Run(cc+"/"+reliability, func(t *testing.T) {
-				cfg, err := build.Parse("steady", fmt.Appendf(nil, steady, cc, reliability))
+				cfg, err := scenario.Parse("steady", fmt.Appendf(nil, steady, cc, reliability))
 				if err != nil {
 					t.Fatal(err)
 				}

@@ -15,6 +15,7 @@ import (
 	"github.com/xoff-net/xoff/dataplane"
 	"github.com/xoff-net/xoff/internal/capture"
 	"github.com/xoff-net/xoff/run"
+	"github.com/xoff-net/xoff/scenario"
 	"github.com/xoff-net/xoff/scenario/build"
 )
 
@@ -171,7 +172,7 @@ func (w *watching) seen() []frameSeen { return w.lists[w.built.Graph.Node(w.node
 // captured runs a scenario with a capture at ports, and a witness at a node.
 func captured(t *testing.T, text string, spec capture.Spec, node string, o run.Options) (*tapped, *watching) {
 	t.Helper()
-	cfg, err := build.Parse("a.yaml", []byte(text))
+	cfg, err := scenario.Parse("a.yaml", []byte(text))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -10,7 +10,7 @@ import (
 	"github.com/xoff-net/xoff/base/units"
 	"github.com/xoff-net/xoff/internal/capture"
 	"github.com/xoff-net/xoff/run"
-	"github.com/xoff-net/xoff/scenario/build"
+	"github.com/xoff-net/xoff/scenario"
 )
 
 // runSet captures ports of a scenario with settings, from a file of the examples or a text:
@@ -24,7 +24,7 @@ func runSet(t *testing.T, file, text, ports string, set []string) *bytes.Buffer 
 		}
 		text = string(data)
 	}
-	cfg, err := build.Parse("a.yaml", []byte(text), append(set, "run.stop.at_most=5ms")...)
+	cfg, err := scenario.Parse("a.yaml", []byte(text), append(set, "run.stop.at_most=5ms")...)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -9,21 +9,13 @@ import (
 	"github.com/xoff-net/xoff/internal/layout"
 	"github.com/xoff-net/xoff/internal/strict"
 	"github.com/xoff-net/xoff/scenario"
+	"github.com/xoff-net/xoff/scenario/build"
 	"github.com/xoff-net/xoff/scheme/flowctl"
 )
 
 // Warnings returns the findings about faults that a run is worth warning of, too. A
 // scenario without faults costs nothing.
-func Warnings(cfg *scenario.Config) []Finding {
-	if len(cfg.Faults) == 0 {
-		return nil
-	}
-	l, err := layout.New(cfg)
-	if err != nil {
-		return nil // reported by who builds the run
-	}
-	return lostResumes(l)
-}
+func Warnings(p build.Plan) []Finding { return lostResumes(p.Layout) }
 
 // place says where a key of a scenario was written.
 func place(cfg *scenario.Config, path string) string {

@@ -16,7 +16,10 @@ func (c *checker) refused() {
 	if slices.ContainsFunc(c.report.Findings, twice) || len(c.Config.Workload) == 0 {
 		return
 	}
-	err := build.Refuses(c.Config)
+	err := c.Fits()
+	if err == nil {
+		err = build.Plan{Layout: c.l}.Refuses()
+	}
 	if err == nil {
 		return
 	}

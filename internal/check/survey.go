@@ -96,12 +96,9 @@ type outage struct {
 
 // NewSurvey checks a scenario and describes its fabric.
 func NewSurvey(cfg *scenario.Config) (*Survey, error) {
-	if err := validate.Fabric(cfg); err != nil {
-		return nil, err
-	}
-	l, err := layout.New(cfg)
+	l, err := validate.Fabric(cfg)
 	if err != nil {
-		return nil, cfg.Locate(err)
+		return nil, err
 	}
 	s := &Survey{Config: cfg, Graph: l.Graph, Kinds: l.Kinds, l: l}
 	for node := l.Graph.Hosts; node < l.Graph.Nodes(); node++ {
@@ -136,6 +133,9 @@ func NewSurvey(cfg *scenario.Config) (*Survey, error) {
 	s.Outages = outages(l)
 	return s, s.uses()
 }
+
+// Fits reports buffers whose segments exceed their size: such a scenario does not run.
+func (s *Survey) Fits() error { return validate.Fits(s.l) }
 
 // port describes a port; that of a host does as the switch at its other end.
 func (s *Survey) port(node, port int) surveyedPort {

@@ -7,7 +7,6 @@ import (
 	"github.com/xoff-net/xoff/base/registry"
 	"github.com/xoff-net/xoff/base/units"
 	"github.com/xoff-net/xoff/scenario"
-	"github.com/xoff-net/xoff/scenario/build"
 	"github.com/xoff-net/xoff/scheme/flowctl"
 )
 
@@ -53,10 +52,10 @@ faults:
 
 // A survey describes the fabric as built, even one whose buffers are too small.
 func TestSurvey(t *testing.T) {
-	if _, err := build.Parse("a.yaml", []byte(surveyed)); err == nil {
+	s := surveyOf(t, surveyed)
+	if s.Fits() == nil {
 		t.Fatal("the buffer is large enough; the test shows nothing")
 	}
-	s := surveyOf(t, surveyed)
 	if len(s.Switches) != 4 || len(s.Switches[0].Ports) != 4 {
 		t.Fatalf("%d switches", len(s.Switches))
 	}

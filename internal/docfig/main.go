@@ -14,7 +14,7 @@ import (
 	"github.com/xoff-net/xoff/internal/plot"
 	"github.com/xoff-net/xoff/metrics"
 	"github.com/xoff-net/xoff/run"
-	"github.com/xoff-net/xoff/scenario/build"
+	"github.com/xoff-net/xoff/scenario"
 )
 
 var pictures = []struct {
@@ -102,7 +102,7 @@ func (s *studio) example(name string, set ...string) (string, error) {
 }
 
 func (s *studio) run(name string, text []byte, set []string) (string, error) {
-	cfg, err := build.Parse(name, text, set...)
+	cfg, err := scenario.Parse(name, text, set...)
 	if err != nil {
 		return "", err
 	}

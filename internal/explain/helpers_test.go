@@ -9,6 +9,7 @@ import (
 
 	"github.com/xoff-net/xoff/internal/explain"
 	"github.com/xoff-net/xoff/run"
+	"github.com/xoff-net/xoff/scenario"
 	"github.com/xoff-net/xoff/scenario/build"
 )
 
@@ -24,7 +25,7 @@ func (w watcher) Bind(b *build.Built) error {
 // play runs a scenario, recorded, and returns the folder of its results.
 func play(t *testing.T, text string, o run.Options, set ...string) (string, *run.Result) {
 	t.Helper()
-	cfg, err := build.Parse("a.yaml", []byte(text), set...)
+	cfg, err := scenario.Parse("a.yaml", []byte(text), set...)
 	if err != nil {
 		t.Fatal(err)
 	}

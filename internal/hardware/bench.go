@@ -7,7 +7,6 @@ import (
 	"github.com/xoff-net/xoff/base/packet"
 	"github.com/xoff-net/xoff/base/units"
 	"github.com/xoff-net/xoff/dataplane"
-	"github.com/xoff-net/xoff/internal/layout"
 )
 
 // bench is a simulated switch with one port that does not send, and a tester that sends
@@ -29,11 +28,7 @@ type bench struct {
 const pace = 100 * units.Nanosecond
 
 func newBench(s *setup, checks *dataplane.Checks) (*bench, error) {
-	cfg, err := s.config()
-	if err != nil {
-		return nil, err
-	}
-	l, err := layout.New(cfg)
+	l, err := s.layout()
 	if err != nil {
 		return nil, err
 	}

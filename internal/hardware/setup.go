@@ -7,6 +7,7 @@ import (
 	"github.com/xoff-net/xoff/base/link"
 	"github.com/xoff-net/xoff/base/units"
 	"github.com/xoff-net/xoff/internal/chips"
+	"github.com/xoff-net/xoff/internal/layout"
 	"github.com/xoff-net/xoff/internal/validate"
 	"github.com/xoff-net/xoff/scenario"
 	"github.com/xoff-net/xoff/scheme/buffer"
@@ -102,8 +103,8 @@ func (s *setup) layOut(r *Row, chip *chips.Chip) {
 	}
 }
 
-// config is the scenario of a setup: one switch.
-func (s *setup) config() (*scenario.Config, error) {
+// layout lays out the scenario of a setup: one switch.
+func (s *setup) layout() (*layout.Layout, error) {
 	c := scenario.Default()
 	c.Name = "hardware"
 	c.Topology = scenario.Fabric("one-switch", &topo.OneSwitchParams{Hosts: s.ports, HostLink: topo.Cable{Rate: 100 * units.Gbps, Delay: units.Microsecond}})
@@ -130,10 +131,7 @@ func (s *setup) config() (*scenario.Config, error) {
 	}}
 	c.Switch.PFC.Hold = "indefinite"
 	c.Resolve()
-	if err := validate.Scenario(c); err != nil {
-		return nil, err
-	}
-	return c, nil
+	return validate.Scenario(c)
 }
 
 // cells is what frames take of the buffer, in cells; where bytes are counted, in frames.

@@ -33,14 +33,11 @@ type Layout struct {
 	islands []int // of each node: the island it is on
 }
 
-// New lays out a scenario whose classes exist.
-func New(cfg *scenario.Config) (*Layout, error) {
-	g, err := Graph(cfg)
-	if err != nil {
-		return nil, err
-	}
+// New lays out a scenario whose classes exist on its Graph.
+func New(cfg *scenario.Config, g *topo.Graph) (*Layout, error) {
 	l := &Layout{Config: cfg, Graph: g}
 	l.Kinds, l.Masks = Classes(cfg)
+	var err error
 	if l.Settings, err = newSettings(cfg, g); err != nil {
 		return nil, err
 	}

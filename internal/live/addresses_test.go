@@ -5,6 +5,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/xoff-net/xoff/scenario"
 	"github.com/xoff-net/xoff/scenario/build"
 	"github.com/xoff-net/xoff/sim"
 )
@@ -67,7 +68,7 @@ func TestGenerated(t *testing.T) {
 // A process that has some of the nodes waits for the flows of its own hosts, and goes on to
 // the end.
 func TestUnfinishedHere(t *testing.T) {
-	cfg, err := build.Parse("live.yaml", []byte(incast))
+	cfg, err := scenario.Parse("live.yaml", []byte(incast))
 	if err != nil {
 		t.Fatal(err)
 	}

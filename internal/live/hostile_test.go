@@ -9,6 +9,7 @@ import (
 	"github.com/xoff-net/xoff/base/packet"
 	"github.com/xoff-net/xoff/base/units"
 	"github.com/xoff-net/xoff/dataplane"
+	"github.com/xoff-net/xoff/scenario"
 	"github.com/xoff-net/xoff/scenario/build"
 	"github.com/xoff-net/xoff/sim"
 )
@@ -29,7 +30,7 @@ type under struct {
 
 func newUnder(t testing.TB, text string, set ...string) *under {
 	t.Helper()
-	cfg, err := build.Parse("live.yaml", []byte(text), set...)
+	cfg, err := scenario.Parse("live.yaml", []byte(text), set...)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -146,7 +147,7 @@ func TestHostilePeer(t *testing.T) {
 // a run sent are what it begins with.
 func FuzzReceive(f *testing.F) {
 	for _, s := range everyScheme() {
-		cfg, err := build.Parse("live.yaml", []byte(schemes), s.set...)
+		cfg, err := scenario.Parse("live.yaml", []byte(schemes), s.set...)
 		if err != nil {
 			f.Fatal(err)
 		}

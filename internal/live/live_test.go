@@ -9,6 +9,7 @@ import (
 
 	"github.com/xoff-net/xoff/base/packet"
 	"github.com/xoff-net/xoff/base/units"
+	"github.com/xoff-net/xoff/scenario"
 	"github.com/xoff-net/xoff/scenario/build"
 )
 
@@ -162,7 +163,7 @@ run: {arrivals: 100ms, stop: {when: all_flows_done, at_most: 10s}}
 
 func built(t testing.TB, text string, set ...string) *build.Built {
 	t.Helper()
-	cfg, err := build.Parse("live.yaml", []byte(text), set...)
+	cfg, err := scenario.Parse("live.yaml", []byte(text), set...)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -12,6 +12,7 @@ import (
 	"github.com/xoff-net/xoff/base/units"
 	"github.com/xoff-net/xoff/internal/openmetrics"
 	"github.com/xoff-net/xoff/run"
+	"github.com/xoff-net/xoff/scenario"
 	"github.com/xoff-net/xoff/scenario/build"
 )
 
@@ -105,7 +106,7 @@ func TestParserIsStrict(t *testing.T) {
 	}
 }
 
-const scenario = `
+const storm = `
 name: "quo\"te"
 seed: 7
 topology: {name: leaf-spine, leaves: 2, spines: 1, hosts_per_leaf: 3}
@@ -129,7 +130,7 @@ func text(t *testing.T, m *openmetrics.Run) string {
 // looking changes nothing.
 func TestRun(t *testing.T) {
 	play := func(progress func(*build.Built, run.Progress)) *run.Result {
-		cfg, err := build.Parse("a.yaml", []byte(scenario))
+		cfg, err := scenario.Parse("a.yaml", []byte(storm))
 		if err != nil {
 			t.Fatal(err)
 		}

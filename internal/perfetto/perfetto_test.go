@@ -14,6 +14,7 @@ import (
 	"github.com/xoff-net/xoff/internal/perfetto"
 	"github.com/xoff-net/xoff/metrics"
 	"github.com/xoff-net/xoff/run"
+	"github.com/xoff-net/xoff/scenario"
 	"github.com/xoff-net/xoff/scenario/build"
 	"github.com/xoff-net/xoff/sim"
 )
@@ -57,7 +58,7 @@ func (d *drawn) Close(o *metrics.Outcome) error {
 
 func draw(t *testing.T, text string, o run.Options) (*drawn, *run.Result) {
 	t.Helper()
-	cfg, err := build.Parse("a.yaml", []byte(text))
+	cfg, err := scenario.Parse("a.yaml", []byte(text))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -404,7 +405,7 @@ func TestSameBytes(t *testing.T) {
 			t.Errorf("%+v: %d bytes, want the same %d", o, got.out.Len(), want.out.Len())
 		}
 	}
-	cfg, err := build.Parse("a.yaml", []byte(storm))
+	cfg, err := scenario.Parse("a.yaml", []byte(storm))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -420,7 +421,7 @@ func TestSameBytes(t *testing.T) {
 
 // A million events take less than 200 MB of memory, whatever is written.
 func TestMemory(t *testing.T) {
-	cfg, err := build.Parse("a.yaml", []byte(storm))
+	cfg, err := scenario.Parse("a.yaml", []byte(storm))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -465,7 +466,7 @@ type failing struct{}
 func (failing) Write([]byte) (int, error) { return 0, io.ErrShortWrite }
 
 func TestWriteError(t *testing.T) {
-	cfg, err := build.Parse("a.yaml", []byte(storm))
+	cfg, err := scenario.Parse("a.yaml", []byte(storm))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -16,7 +16,7 @@ import (
 
 	"github.com/xoff-net/xoff/internal/sweep"
 	"github.com/xoff-net/xoff/run"
-	"github.com/xoff-net/xoff/scenario/build"
+	"github.com/xoff-net/xoff/scenario"
 )
 
 // A slot is a process that computes one point at a time: when a point kills it, its
@@ -87,7 +87,7 @@ func (t *task) compute(ctx context.Context, say func(*answer)) *answer {
 		a.Unable = err.Error()
 		return a
 	}
-	cfg, err := build.ParseApart(path, text, t.Inputs)
+	cfg, err := scenario.ParseApart(path, text, t.Inputs)
 	if err != nil {
 		a.Failed = "refused: " + err.Error()
 		return a

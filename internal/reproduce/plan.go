@@ -13,7 +13,6 @@ import (
 	"github.com/xoff-net/xoff/internal/sweep"
 	"github.com/xoff-net/xoff/metrics"
 	"github.com/xoff-net/xoff/scenario"
-	"github.com/xoff-net/xoff/scenario/build"
 )
 
 // Plan is what must run so that experiments can be judged at one scale. Points that
@@ -118,7 +117,10 @@ func (e *Experiment) points(scale string, known map[string]*sweep.Point) ([]want
 					return nil, err
 				}
 				cfg.Seed = seed
-				known[key] = &sweep.Point{Seed: seed, Config: cfg, Cost: e.Scale(scale).Seconds, Label: fmt.Sprintf("%s: %s, seed %d", e.ID, at, seed)}
+				known[key] = &sweep.Point{
+					Seed: seed, Config: cfg, Cost: e.Scale(scale).Seconds, Label: fmt.Sprintf("%s: %s, seed %d", e.ID, at, seed),
+					Blame: func(err error) error { return e.blame(err, scale, at) },
+				}
 			}
 			all = append(all, wanted{Place: at, point: known[key]})
 		}
@@ -128,7 +130,7 @@ func (e *Experiment) points(scale string, known map[string]*sweep.Point) ([]want
 
 // config is the scenario of a place.
 func (e *Experiment) config(scale string, at Place) (*scenario.Config, error) {
-	cfg, err := build.Parse(e.base, []byte(e.scenario), e.settings(scale, at)...)
+	cfg, err := scenario.Parse(e.base, []byte(e.scenario), e.settings(scale, at)...)
 	if err != nil {
 		return nil, e.blame(err, scale, at)
 	}
@@ -218,7 +220,7 @@ func (e *Experiment) checkMeasures(r *sweep.Runner, points []wanted, known []str
 	if !e.Simulated() {
 		return nil
 	}
-	built, err := r.Build(points[0].point.Config)
+	built, err := r.BuildPoint(points[0].point)
 	if err != nil {
 		return err
 	}

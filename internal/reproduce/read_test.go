@@ -11,7 +11,6 @@ import (
 	"testing/fstest"
 
 	"github.com/xoff-net/xoff/internal/sweep"
-	"github.com/xoff-net/xoff/scenario"
 	"github.com/xoff-net/xoff/scenario/build"
 )
 
@@ -100,8 +99,8 @@ func testBuilt(t *testing.T, scale string) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	r := &sweep.Runner{Workers: 2, Build: func(c *scenario.Config) (*build.Built, error) {
-		return build.New(c, build.Options{})
+	r := &sweep.Runner{Workers: 2, Build: func(p build.Plan) (*build.Built, error) {
+		return p.Build(build.Options{})
 	}}
 	if err := plan.Prepare(t.Context(), r, ""); err != nil {
 		t.Fatal(err)

@@ -35,7 +35,7 @@ func ReadGrid(path string) (*Grid, error) {
 
 // Base returns the scenario without any of the varied values.
 func (g *Grid) Base() (*scenario.Config, error) {
-	return build.Parse(g.Name, g.Data, g.Set...)
+	return scenario.Parse(g.Name, g.Data, g.Set...)
 }
 
 // hash identifies the scenario without any of the varied values.
@@ -63,6 +63,9 @@ type Point struct {
 
 	Folder string // name below the folder of points
 	Key    Key
+	// Blame, if there is one, makes an error of building the point name the input that caused it.
+	Blame  func(error) error
+	plan   *build.Plan // until the point runs; nil for most points of a large sweep
 	expect []build.Expectation
 	frames float64 // see frames
 }
@@ -80,7 +83,7 @@ func (g *Grid) Size() int {
 }
 
 // Points reads the scenario of every point, the last axis changing fastest, then
-// the seed. It finds every mistake in a value before anything runs.
+// the seed.
 func (g *Grid) Points() ([]*Point, error) {
 	for i, a := range g.Axes {
 		for _, b := range g.Axes[:i] {
@@ -130,7 +133,7 @@ func (g *Grid) point(values []string, seed uint64) (*Point, error) {
 	for i, v := range values {
 		set = append(set, g.Axes[i].Key+"="+v)
 	}
-	cfg, err := build.Parse(g.Name, g.Data, set...)
+	cfg, err := scenario.Parse(g.Name, g.Data, set...)
 	if err != nil {
 		return nil, g.blame(err, values)
 	}
@@ -138,6 +141,7 @@ func (g *Grid) point(values []string, seed uint64) (*Point, error) {
 		cfg.Seed = seed
 	}
 	p := &Point{Values: append([]string(nil), values...), Seed: cfg.Seed, Config: cfg}
+	p.Blame = func(err error) error { return g.blame(err, p.Values) }
 	p.Label = strings.Join(append(g.pairs(values), fmt.Sprintf("seed=%d", cfg.Seed)), ", ")
 	return p, nil
 }

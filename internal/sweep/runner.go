@@ -7,6 +7,7 @@ import (
 	"math"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/xoff-net/xoff/metrics"
@@ -33,13 +34,15 @@ type Runner struct {
 	Workers int
 	Timed   bool // keep how long points took; folders of the same points then differ
 	// Build makes a point ready to run; its errors are mistakes in the input.
-	Build func(*scenario.Config) (*build.Built, error)
+	Build func(build.Plan) (*build.Built, error)
 	// Run simulates a point and writes its results. An error other than a
 	// run.WriteError or the context's means that this point has no results.
 	Run func(context.Context, *Job) (run.Verdict, error)
 	// Progress is told about every change, by one goroutine at a time; it may be
 	// nil.
 	Progress func(Progress)
+
+	kept atomic.Int32 // points that were given a plan to keep
 }
 
 func (p *Point) cost() float64 {
@@ -107,8 +110,13 @@ func (r *Runner) Ready(ctx context.Context, points []*Point, options string) ([]
 		return nil, err
 	}
 	for i, err := range errs {
-		if err != nil {
-			return nil, fmt.Errorf("%w (at %s)", err, points[i].Label)
+		var in *scenario.InputError
+		switch p := points[i]; {
+		case err == nil:
+		case p.Blame != nil && errors.As(err, &in):
+			return nil, p.Blame(err)
+		default:
+			return nil, fmt.Errorf("%w (at %s)", err, p.Label)
 		}
 	}
 	return union(names), nil
@@ -116,14 +124,42 @@ func (r *Runner) Ready(ctx context.Context, points []*Point, options string) ([]
 
 // prepare returns the metrics that the point will have.
 func (r *Runner) prepare(p *Point, program, options string) ([]string, error) {
-	built, err := r.Build(p.Config)
+	built, err := r.BuildPoint(p)
 	if err != nil {
-		return nil, p.Config.Locate(err)
+		return nil, err
 	}
 	p.expect, p.frames = built.Expect, frames(built)
 	hash, err := hashScenario(built)
 	p.Key = Key{Scenario: hash, Executable: program, Options: options}
 	return built.MetricNames(), err
+}
+
+// keptPlans bounds how many points of a sweep keep their plan until they run: a plan of a
+// large fabric takes some megabytes.
+const keptPlans = 16
+
+// BuildPoint builds a point to look at it. The first points keep their plan for the run.
+func (r *Runner) BuildPoint(p *Point) (*build.Built, error) {
+	plan, err := p.lay()
+	if err != nil {
+		return nil, err
+	}
+	if p.plan == nil && r.kept.Add(1) <= keptPlans {
+		p.plan = &plan
+	}
+	built, err := r.Build(plan)
+	if err != nil {
+		return nil, p.Config.Locate(err)
+	}
+	return built, nil
+}
+
+// lay lays out the point, unless its plan was kept.
+func (p *Point) lay() (build.Plan, error) {
+	if p.plan != nil {
+		return *p.plan, nil
+	}
+	return build.NewPlan(p.Config)
 }
 
 // frames is about how many frames a run sends, in kilobytes of its flows: what most of

@@ -15,7 +15,6 @@ import (
 	"github.com/xoff-net/xoff/internal/disk"
 	"github.com/xoff-net/xoff/metrics"
 	"github.com/xoff-net/xoff/run"
-	"github.com/xoff-net/xoff/scenario"
 	"github.com/xoff-net/xoff/scenario/build"
 )
 
@@ -24,8 +23,8 @@ workload:
   - {name: a, generator: flows, class: rdma, flows: [{from: host0, to: host1, size: 1KB, start: 0s}]}
 `
 
-func buildPoint(cfg *scenario.Config) (*build.Built, error) {
-	return build.New(cfg, build.Options{})
+func buildPoint(p build.Plan) (*build.Built, error) {
+	return p.Build(build.Options{})
 }
 
 func tinyGrid(seeds ...uint64) *Grid {
@@ -413,5 +412,29 @@ func TestFilesOfTheScenarioCount(t *testing.T) {
 	net("hosts: [a, b]\nswitches: [s]\nlinks: [{ends: [a, s]}, {ends: [b, s], delay: 2us}]\n")
 	if n := ran(); n != 2 {
 		t.Errorf("after a change %d points ran, want 2", n)
+	}
+}
+
+// A point of a small sweep is laid out once: its run has the plan that it was checked with.
+func TestPointIsLaidOutOnce(t *testing.T) {
+	points, err := tinyGrid(1).Points()
+	if err != nil {
+		t.Fatal(err)
+	}
+	r := &Runner{Workers: 1, Store: Store{Folder: t.TempDir()}}
+	r.Simulate(run.Options{Engine: run.Fast, WindowDivisor: 1})
+	if _, err := r.Ready(t.Context(), points[:1], ""); err != nil {
+		t.Fatal(err)
+	}
+	checked, err := points[0].lay()
+	if err != nil {
+		t.Fatal(err)
+	}
+	again, err := points[0].lay()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if checked.Layout != again.Layout {
+		t.Error("the point is laid out again")
 	}
 }

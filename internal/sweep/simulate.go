@@ -7,20 +7,28 @@ import (
 	"time"
 
 	"github.com/xoff-net/xoff/run"
-	"github.com/xoff-net/xoff/scenario"
 	"github.com/xoff-net/xoff/scenario/build"
 )
 
 // Simulate makes a runner run its points with these options.
 func (r *Runner) Simulate(o run.Options) {
-	r.Build = func(cfg *scenario.Config) (*build.Built, error) {
-		try, err := run.New(cfg, o) // an engine, too, to find what is wrong
+	r.Build = func(plan build.Plan) (*build.Built, error) {
+		try, err := start(plan, o) // with an engine, which finds other mistakes
 		if err != nil {
 			return nil, err
 		}
 		return try.Built, nil
 	}
 	r.Run = func(ctx context.Context, job *Job) (run.Verdict, error) { return Simulate(ctx, job, o) }
+}
+
+// start makes a plan ready to run.
+func start(plan build.Plan, o run.Options) (*run.Run, error) {
+	built, err := plan.Build(o.BuildOptions())
+	if err != nil {
+		return nil, err
+	}
+	return run.Prepare(built, o)
 }
 
 // Settings are the options of a run that another machine must know.
@@ -59,7 +67,12 @@ func Simulate(ctx context.Context, job *Job, o run.Options) (run.Verdict, error)
 			job.Report(p.Share(), p.Hops())
 		}
 	}
-	r, err := run.New(job.Point.Config, o)
+	plan, err := job.Point.lay()
+	if err != nil {
+		return run.Verdict{}, err
+	}
+	job.Point.plan = nil
+	r, err := start(plan, o)
 	if err != nil {
 		return run.Verdict{}, err
 	}

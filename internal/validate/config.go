@@ -28,47 +28,55 @@ const (
 	maxFlaps    = 1000
 )
 
-// Scenario checks a scenario. Errors say where the key was written.
-func Scenario(c *scenario.Config) error { return c.Locate(check(c, true)) }
+// Scenario validates a scenario and returns its layout. Errors say where the key was
+// written.
+func Scenario(c *scenario.Config) (*layout.Layout, error) { return located(c, true) }
 
-// Fabric is Scenario, but what is set aside of buffers may be more than there is.
-func Fabric(c *scenario.Config) error { return c.Locate(check(c, false)) }
+// Fabric is Scenario without Fits: the segments of a buffer may exceed its size.
+func Fabric(c *scenario.Config) (*layout.Layout, error) { return located(c, false) }
 
-func check(cfg *scenario.Config, fits bool) error {
+// Fits reports buffers whose segments exceed their size.
+func Fits(l *layout.Layout) error { return l.Config.Locate(fabric{l}.checkBuffers()) }
+
+func located(c *scenario.Config, fits bool) (*layout.Layout, error) {
+	l, err := check(c, fits)
+	if err != nil {
+		return nil, c.Locate(err)
+	}
+	return l, nil
+}
+
+func check(cfg *scenario.Config, fits bool) (*layout.Layout, error) {
 	c := checker{cfg}
-	if err := strict.First(c.checkName(), c.checkTopology(), c.checkClasses()); err != nil {
-		return err
+	g, bad := layout.Graph(cfg)
+	if err := strict.First(c.checkName(), bad, c.checkClasses()); err != nil {
+		return nil, err
 	}
 	err := strict.First(c.checkSwitch(), c.checkScheduler(), c.checkECN(), c.checkHosts(), c.checkTransports(), c.checkRun(),
 		c.checkOutput(), c.checkCompat())
 	if err != nil {
-		return err
+		return nil, err
 	}
-	l, err := layout.New(cfg)
+	l, err := layout.New(cfg, g)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	f := fabric{l}
 	if err := f.checkSettings(); err != nil {
-		return err
+		return nil, err
 	}
 	err = strict.First(
 		f.checkSchemes(), f.checkPFC(), f.checkFlow(), f.checkChips(), f.checkDivided(), strict.When(fits, f.checkBuffers()), f.checkDeadlock(), f.checkLinks(),
 		f.checkRouting(), f.checkReceive(),
 	)
 	if err != nil {
-		return err
+		return nil, err
 	}
-	return strict.First(f.checkFaults(), f.checkWorkloads(), f.checkProbes())
+	return l, strict.First(f.checkFaults(), f.checkWorkloads(), f.checkProbes())
 }
 
 // checker checks what needs no fabric.
 type checker struct{ *scenario.Config }
-
-func (c checker) checkTopology() error {
-	_, err := layout.Graph(c.Config)
-	return err
-}
 
 // maxTick is more than any simulator rounds times by.
 const maxTick = units.Microsecond

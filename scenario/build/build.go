@@ -20,6 +20,7 @@ import (
 
 // Built is a scenario ready to run.
 type Built struct {
+	Plan      Plan
 	Config    *scenario.Config
 	Graph     *topo.Graph
 	Spec      *sim.Spec
@@ -33,7 +34,6 @@ type Built struct {
 	Probes    []*metrics.Series
 	Expect    []Expectation // what the run must show
 
-	layout  *layout.Layout
 	first   []int32  // of each flow: by whose start it counts; nil: by its own
 	awaited []int32  // flows that the stop rule waits for
 	endless []string // workloads whose flows are meant to outlast the run
@@ -49,35 +49,16 @@ type Options struct {
 	Here []bool
 }
 
-// ReadFile reads a scenario file and validates it; see scenario.ReadFile.
-func ReadFile(path string, set ...string) (*scenario.Config, error) {
-	return valid(scenario.ReadFile(path, set...))
-}
+// Plan is a valid scenario that is laid out: every switch, host, port and cable with its
+// settings, but no flows. Checks and runs of the same scenario share one.
+type Plan struct{ *layout.Layout }
 
-// Parse reads a scenario and validates it; see scenario.Parse.
-func Parse(name string, data []byte, set ...string) (*scenario.Config, error) {
-	return valid(scenario.Parse(name, data, set...))
+// NewPlan validates a scenario beyond what decoding can (ranges, names that refer to each
+// other, what fits into what) and lays it out. The scenario must not change afterwards.
+func NewPlan(cfg *scenario.Config) (Plan, error) {
+	l, err := validate.Scenario(cfg)
+	return Plan{l}, err
 }
-
-// ParseApart reads a scenario of another machine and validates it; see
-// scenario.ParseApart.
-func ParseApart(name string, data []byte, beside []string) (*scenario.Config, error) {
-	return valid(scenario.ParseApart(name, data, beside))
-}
-
-func valid(c *scenario.Config, err error) (*scenario.Config, error) {
-	if err == nil {
-		err = Validate(c)
-	}
-	if err != nil {
-		return nil, err
-	}
-	return c, nil
-}
-
-// Validate checks a scenario beyond what decoding can: ranges, names that refer to
-// each other, what fits into what.
-func Validate(c *scenario.Config) error { return validate.Scenario(c) }
 
 // builder wires one scenario. Errors name the scenario key they come from.
 type builder struct {
@@ -88,9 +69,18 @@ type builder struct {
 	watching []probe.Fan // by node; nil when nothing watches
 }
 
-// New makes a run of a scenario that Validate accepts.
+// New validates a scenario, lays it out and builds it.
 func New(cfg *scenario.Config, opts Options) (*Built, error) {
-	b, err := prepare(cfg, opts)
+	p, err := NewPlan(cfg)
+	if err != nil {
+		return nil, err
+	}
+	return p.Build(opts)
+}
+
+// Build makes the switches, hosts and flows of a run.
+func (p Plan) Build(opts Options) (*Built, error) {
+	b, err := p.prepare(opts)
 	if err != nil {
 		return nil, err
 	}
@@ -102,10 +92,10 @@ func New(cfg *scenario.Config, opts Options) (*Built, error) {
 	return b.out, nil
 }
 
-// Refuses returns the error of New, or of the engine, for a scenario that cannot run,
-// without what takes New long.
-func Refuses(cfg *scenario.Config) error {
-	b, err := prepare(cfg, Options{})
+// Refuses returns the error of Build, or of the engine, for a scenario that cannot run,
+// without the ideal completion times, which take long.
+func (p Plan) Refuses() error {
+	b, err := p.prepare(Options{})
 	if err == nil {
 		_, err = sim.NewFast(b.out.Spec, sim.Options{})
 	}
@@ -113,17 +103,10 @@ func Refuses(cfg *scenario.Config) error {
 }
 
 // prepare makes all but what depends on ideal completion times.
-func prepare(cfg *scenario.Config, opts Options) (*builder, error) {
-	if err := Validate(cfg); err != nil {
-		return nil, err
-	}
-	l, err := layout.New(cfg)
-	if err != nil {
-		return nil, cfg.Locate(err)
-	}
-	b := &builder{Layout: l, opts: opts, out: &Built{Config: cfg, Graph: l.Graph, layout: l}}
+func (p Plan) prepare(opts Options) (*builder, error) {
+	b := &builder{Layout: p.Layout, opts: opts, out: &Built{Plan: p, Config: p.Config, Graph: p.Graph}}
 	if err := b.build(); err != nil {
-		return nil, cfg.Locate(err)
+		return nil, p.Config.Locate(err)
 	}
 	return b, nil
 }

@@ -174,7 +174,7 @@ func TestShortestFrameSizesCells(t *testing.T) {
 	} {
 		cfg := scenario.Default()
 		cfg.Hosts.Ack.Class, cfg.Hosts.Ack.Size = c.class, c.ack
-		l, err := layout.New(cfg)
+		l, err := lay(cfg)
 		if err != nil {
 			t.Fatal(err)
 		}

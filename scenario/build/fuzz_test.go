@@ -79,7 +79,7 @@ func FuzzParse(f *testing.F) {
 
 // small reports whether a scenario builds in no time.
 func small(c *scenario.Config) bool {
-	l, err := layout.New(c)
+	l, err := lay(c)
 	if err != nil {
 		return false
 	}

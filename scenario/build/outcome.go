@@ -27,7 +27,7 @@ func (b *Built) Outcome(end units.Time, totals sim.Totals, fabric sim.Fabric, pa
 // payloads returns the payload of full packets, by transport.
 func (b *Built) payloads() []units.Bytes {
 	var list []units.Bytes
-	for _, h := range b.layout.Transports() {
+	for _, h := range b.Plan.Transports() {
 		list = append(list, h.Payload)
 	}
 	return list
@@ -44,7 +44,7 @@ func (b *Built) measured(i int, end units.Time) bool {
 // FlowControls returns the names of the schemes that ports run.
 func (b *Built) FlowControls() []string {
 	var names []string
-	for _, s := range slices.Concat(b.layout.OfSwitches, b.layout.OfPorts) {
+	for _, s := range slices.Concat(b.Plan.OfSwitches, b.Plan.OfPorts) {
 		if !slices.Contains(names, s.FlowControl.Name) {
 			names = append(names, s.FlowControl.Name)
 		}
@@ -85,7 +85,7 @@ func (b *Built) WriteTrace(w io.Writer) error {
 func (b *Built) carried() map[string]string {
 	var by map[string]string
 	for i := range b.Flows.Flow {
-		if name := b.layout.Transports()[b.Flows.Flow[i].Transport].Name; name != "" {
+		if name := b.Plan.Transports()[b.Flows.Flow[i].Transport].Name; name != "" {
 			if by == nil {
 				by = make(map[string]string)
 			}

@@ -8,7 +8,6 @@ import (
 
 	"github.com/xoff-net/xoff/base/link"
 	"github.com/xoff-net/xoff/base/units"
-	"github.com/xoff-net/xoff/internal/layout"
 	"github.com/xoff-net/xoff/scenario"
 	"github.com/xoff-net/xoff/scheme/route"
 )
@@ -284,7 +283,7 @@ routing:
 	}
 	check := func(c *scenario.Config, want map[string]string) {
 		t.Helper()
-		l, err := layout.New(c)
+		l, err := lay(c)
 		if err != nil {
 			t.Fatal(err)
 		}

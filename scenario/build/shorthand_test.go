@@ -2,9 +2,10 @@ package build
 
 import (
 	"errors"
-	"github.com/xoff-net/xoff/scheme/sched"
 	"strings"
 	"testing"
+
+	"github.com/xoff-net/xoff/scheme/sched"
 
 	"github.com/xoff-net/xoff/base/link"
 	"github.com/xoff-net/xoff/base/units"

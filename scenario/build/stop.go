@@ -66,7 +66,7 @@ func (b *Built) counts(i int) (counts, known bool) {
 		i = int(b.first[i])
 	}
 	began, ok := b.Flows.Began(i)
-	return ok && b.layout.Measured(began), ok
+	return ok && b.Plan.Measured(began), ok
 }
 
 // outlast marks the flows that are meant to outlast the run and cannot be done in time,
@@ -157,7 +157,7 @@ func (b *Built) open(i int, all bool, now units.Time) bool {
 	if now >= b.Flows.Until(i) {
 		return false
 	}
-	return all || counts || !known && now < b.layout.MeasuredUntil()
+	return all || counts || !known && now < b.Plan.MeasuredUntil()
 }
 
 // Unfinished counts the flows that the stop rule waited for and that were not done when

@@ -8,6 +8,7 @@ import (
 
 	"github.com/xoff-net/xoff/base/probe"
 	"github.com/xoff-net/xoff/base/units"
+	"github.com/xoff-net/xoff/scenario"
 	"github.com/xoff-net/xoff/scenario/build"
 	"github.com/xoff-net/xoff/scheme/cc"
 	"github.com/xoff-net/xoff/sim"
@@ -94,7 +95,7 @@ workload:
 	for i := range s.flows {
 		text += fmt.Sprintf("      - {from: host%d, to: host%d, size: %dB, start: %s}\n", i, s.flows, int64(forever), units.Time(i)*s.apart)
 	}
-	cfg, err := build.Parse("bottleneck.yaml", []byte(text))
+	cfg, err := scenario.Parse("bottleneck.yaml", []byte(text))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -7,7 +7,6 @@ import (
 	"github.com/xoff-net/xoff/base/link"
 	"github.com/xoff-net/xoff/base/units"
 	"github.com/xoff-net/xoff/internal/layout"
-	"github.com/xoff-net/xoff/scenario"
 	"github.com/xoff-net/xoff/scheme/buffer"
 	"github.com/xoff-net/xoff/scheme/deadlock"
 	"github.com/xoff-net/xoff/scheme/flowctl"
@@ -15,13 +14,10 @@ import (
 	"github.com/xoff-net/xoff/scheme/sched"
 )
 
-// fromScenario reads the fabric of a scenario. What SONiC has no words for is an
-// error, what it need not know is left out.
-func fromScenario(cfg *scenario.Config) (*fabric, error) {
-	l, err := layout.New(cfg)
-	if err != nil {
-		return nil, err
-	}
+// fromLayout reads the fabric of a scenario. A setting that SONiC cannot express is an
+// error; a setting that it need not know is left out.
+func fromLayout(l *layout.Layout) (*fabric, error) {
+	cfg := l.Config
 	f := &fabric{name: cfg.Name}
 	for _, c := range cfg.Classes {
 		for _, id := range c.IDs {

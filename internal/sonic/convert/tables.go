@@ -9,7 +9,7 @@ import (
 
 	"github.com/xoff-net/xoff/base/units"
 	"github.com/xoff-net/xoff/internal/chips"
-	"github.com/xoff-net/xoff/scenario"
+	"github.com/xoff-net/xoff/internal/layout"
 )
 
 // File is the configuration of a switch.
@@ -20,8 +20,8 @@ type File struct {
 
 // Configurations makes configurations of the switches of a scenario. Chip says
 // which chip a switch has; left is what has no counterpart.
-func Configurations(cfg *scenario.Config, chip func(name string) (*chips.Chip, error)) (files []File, left []string, err error) {
-	f, err := fromScenario(cfg)
+func Configurations(l *layout.Layout, chip func(name string) (*chips.Chip, error)) (files []File, left []string, err error) {
+	f, err := fromLayout(l)
 	if err != nil {
 		return nil, nil, err
 	}
