@@ -55,44 +55,53 @@ func TestDocsSee(t *testing.T) {
 	consoles(t, page, func(command string) string { return string(print(strings.Fields(command)[1:]...)) })
 }
 
-// consoles compares the blocks of a page that begin with ```console and a line
-// `$ command` with what the command prints.
+// consoles compares the blocks of a page that begin with ```console with what their
+// commands print. A line that begins with `$ ` is a command; a backslash at its end
+// continues it on the next line.
 func consoles(t *testing.T, page string, run func(command string) string) {
 	t.Helper()
 	data, err := os.ReadFile(page)
 	if err != nil {
 		t.Fatal(err)
 	}
-	var out strings.Builder
-	rest, blocks := string(data), 0
-	for {
-		const begin, end = "```console\n$ ", "```\n"
-		before, after, found := strings.Cut(rest, begin)
-		out.WriteString(before)
-		if !found {
-			break
-		}
+	command := regexp.MustCompile(`(?m)^\$ ((?:.*\\\n)*.*)\n`)
+	blocks := 0
+	text := regexp.MustCompile("(?ms)^```console\n(.*?)^```$").ReplaceAllStringFunc(string(data), func(block string) string {
 		blocks++
-		block, tail, closed := strings.Cut(after, end)
-		if !closed {
-			t.Fatalf("%s: a block has no end", page)
+		var out strings.Builder
+		out.WriteString("```console\n")
+		for _, m := range command.FindAllStringSubmatch(block, -1) {
+			out.WriteString("$ " + m[1] + "\n" + run(m[1]))
 		}
-		command, _, _ := strings.Cut(block, "\n")
-		out.WriteString(begin + command + "\n" + run(command) + end)
-		rest = tail
-	}
+		return out.String() + "```"
+	})
 	if blocks == 0 {
 		t.Errorf("%s shows no command", page)
 	}
 	switch {
-	case out.String() == string(data):
+	case text == string(data):
 	case *rewrite:
-		if err := os.WriteFile(page, []byte(out.String()), 0o644); err != nil {
+		if err := os.WriteFile(page, []byte(text), 0o644); err != nil {
 			t.Fatal(err)
 		}
 	default:
-		t.Errorf("%s is not what commands print; run make docs", page)
+		t.Errorf("%s differs from what its commands print; run make docs", page)
 	}
+}
+
+// shell runs a command of a page with bash and returns what it prints. A pipe has the
+// exit code of its last part, as for the reader, and must print something.
+func shell(t *testing.T, dir, command string) string {
+	t.Helper()
+	cmd := exec.Command("bash", "-c", "set -e\n"+command)
+	cmd.Dir, cmd.Env = dir, append(os.Environ(), "GOFLAGS=-mod=readonly", "NO_COLOR=1")
+	var errs bytes.Buffer
+	cmd.Stderr = &errs
+	out, err := cmd.Output()
+	if err != nil || strings.Contains(command, " | ") && len(out) == 0 {
+		t.Fatalf("%s: %v\n%s%s", command, err, out, errs.String())
+	}
+	return string(out)
 }
 
 // TestDocsTutorial follows docs/extend.md in an empty folder, block by block: files are
@@ -124,15 +133,6 @@ func TestDocsTutorial(t *testing.T) {
 		}
 		return string(text)
 	}
-	shell := func(dir, command string) string {
-		cmd := exec.Command("bash", "-c", "set -e -o pipefail\n"+command)
-		cmd.Dir, cmd.Env = dir, append(os.Environ(), "GOFLAGS=-mod=readonly", "NO_COLOR=1")
-		out, err := cmd.CombinedOutput()
-		if err != nil {
-			t.Fatalf("%s: %v\n%s", command, err, out)
-		}
-		return string(out)
-	}
 	files, commands := 0, 0
 	for _, block := range regexp.MustCompile("(?ms)^```(go|yaml|sh) ?(\\S*)\n(.*?)^```$").FindAllStringSubmatch(string(data), -1) {
 		name, text := block[2], block[3]
@@ -144,7 +144,7 @@ func TestDocsTutorial(t *testing.T) {
 			}
 			write(name, text)
 		case strings.Contains(text, "mkdir own-scheme"):
-			shell(above, text)
+			shell(t, above, text)
 		default:
 			commands += strings.Count(text, "\n")
 			if rest, ok := strings.CutPrefix(text, "go mod tidy\n"); ok { // what it would write, without a network
@@ -153,13 +153,13 @@ func TestDocsTutorial(t *testing.T) {
 				write("go.sum", read("go.sum"))
 				text = rest
 			}
-			shell(work, text)
+			shell(t, work, text)
 		}
 	}
 	if files != 6 || commands != 6 {
 		t.Errorf("the page has %d files and %d commands", files, commands)
 	}
-	consoles(t, page, func(command string) string { return shell(work, command) })
+	consoles(t, page, func(command string) string { return shell(t, work, command) })
 }
 
 // TestDocsLinks follows every relative link of every page.
