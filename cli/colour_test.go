@@ -2,12 +2,13 @@ package cli
 
 import (
 	"bytes"
-	"os"
 	"path/filepath"
 	"regexp"
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/rogpeppe/go-internal/txtar"
 )
 
 var (
@@ -19,41 +20,45 @@ var (
 // TestVerdictColours checks what is green, red and yellow, and that nothing but colour is
 // different from output without.
 func TestVerdictColours(t *testing.T) {
-	fabric, err := filepath.Abs("../docs/sonic")
-	if err != nil {
-		t.Fatal(err)
+	files := t.TempDir()
+	for _, script := range []string{"check", "deadlock", "lossless", "sonic"} {
+		archive, err := txtar.ParseFile("testdata/script/" + script + ".txtar")
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := txtar.Write(archive, filepath.Join(files, script)); err != nil {
+			t.Fatal(err)
+		}
 	}
-	t.Chdir(t.TempDir())
-	const base = "name: a\ntopology: {name: star, hosts: 5}\n" +
-		"workload: [{generator: incast, senders: 4, size: 100KB, to: host0, at: 1us}]\nrun: {arrivals: 10us}\n" +
-		"expect: {drops.lossless: 0}\n"
-	if err := os.WriteFile("a.yaml", []byte(base), 0o644); err != nil {
-		t.Fatal(err)
-	}
-	short := []string{"--set", "run.arrivals=20us", "--report=false", "-o", "results"}
+	t.Chdir(files)
 	const red, green, yellow = "31 ", "32 ", "33 "
+	exact := "--flow-control pfc:headroom=exact --set switch.buffer.size=2MB"
 	for _, c := range []struct {
-		name string
-		args []string
-		want []string // on both outputs, in order
+		command string
+		want    []string // on both outputs, in order
 	}{
-		{"check", []string{"check", "a.yaml", "--failures", "0"}, []string{green + "no problems"}},
-		{"check problem", []string{"check", "a.yaml", "--flow-control", "pfc:headroom=1KB", "--failures", "0"}, []string{red + "1 problem", red + "PROBLEM"}},
-		{"check switch", []string{"check", filepath.Join(fabric, "leaf.json")}, []string{red + "NOT LOSSLESS"}},
-		{"run", []string{"run", "a.yaml", "--invariants", "count", "--report=false", "-o", "results"},
-			[]string{green + "none of lossless classes", green + "all held", green + "1 of 1 hold"}},
-		{"run drops", []string{"run", "a.yaml", "--flow-control", "pfc:headroom=1KB", "--report=false", "-o", "results2"},
-			[]string{red + "OF LOSSLESS CLASSES", yellow + "warning"}},
-		{"demo", append([]string{"demo"}, short...), []string{green + "none of lossless classes", green + "not one frame was dropped"}},
-		{"live", []string{"live", "a.yaml", "--clock", "manual", "--report=false", "-o", "live"}, []string{green + "none of lossless classes", green + "1 of 1 hold"}},
-		{"headroom", []string{"headroom", "--flow-control", "bifrost", "--rate", "400Gbps", "--cable", "600km"}, []string{green + "yes"}},
+		{"check lossless/tight.yaml " + exact, []string{green + "no problems"}},
+		{"check lossless/tight.yaml", []string{red + "1 problem", red + "PROBLEM"}},
+		{"check sonic/sound.json --lookup sonic/rows.ini", []string{green + "lossless"}},
+		{"check sonic/long.json --lookup sonic/rows.ini", []string{red + "NOT LOSSLESS", red + "ERROR"}},
+		{"run lossless/tight.yaml --report=false --invariants count -o out-exact " + exact, []string{
+			green + "none of lossless classes", green + "all held",
+		}},
+		{"run lossless/tight.yaml --report=false -o out-tight", []string{red + "4,134 OF LOSSLESS CLASSES"}},
+		{"run deadlock/loop.yaml --report=false -o out-loop", []string{
+			red + "3 measured flows did not finish", red + "since 3.51us, to the end of the run", green + "none of lossless classes",
+		}},
+		{"run check/damaged.yaml --report=false -o out-damaged", []string{green + "none of lossless classes", yellow + "warning"}},
+		{"demo --set run.arrivals=20us --report=false", []string{green + "none of lossless classes", green + "not one frame was dropped"}},
+		{"live lossless/tight.yaml --clock manual --report=false -o out-live " + exact, []string{green + "none of lossless classes"}},
+		{"headroom --flow-control bifrost --rate 400Gbps --cable 600km", []string{green + "yes"}},
 	} {
-		t.Run(c.name, func(t *testing.T) {
+		t.Run(c.command, func(t *testing.T) {
 			output := func(no, force string) string {
 				t.Setenv("NO_COLOR", no)
 				t.Setenv("FORCE_COLOR", force)
 				var out, errs bytes.Buffer
-				Run(c.args, &out, &errs)
+				Run(strings.Fields(c.command), &out, &errs)
 				return wall.ReplaceAllString(out.String()+errs.String(), "hops")
 			}
 			plain, coloured := output("", ""), output("", "1")

@@ -308,11 +308,11 @@ func (w *sheet) deadlock(d *metrics.Deadlock) {
 		}
 		return
 	case d.Found == 1 && d.Standing == 1:
-		w.line("deadlock\t%s", color.RedString("since %s, to the end of the run: %d queues are stuck, %d hosts cannot send",
-			human(*d.Onset), d.Queues, d.Hosts))
+		since := color.RedString("since %s, to the end of the run", human(*d.Onset))
+		w.line("deadlock\t%s: %d queues are stuck, %d hosts cannot send", since, d.Queues, d.Hosts)
 	default:
-		w.line("deadlock\t%s", color.RedString("%d, the first at %s, %s in all; up to %d queues were stuck, %d hosts could not send; at the end: %s",
-			d.Found, human(*d.Onset), human(d.Stuck), d.Queues, d.Hosts, map[int]string{0: "none", 1: "one"}[d.Standing]))
+		w.line("deadlock\t%s, the first at %s, %s in all; up to %d queues were stuck, %d hosts could not send; at the end: %s",
+			color.RedString("%d", d.Found), human(*d.Onset), human(d.Stuck), d.Queues, d.Hosts, map[int]string{0: "none", 1: "one"}[d.Standing])
 	}
 	w.line("\t%s -> back to the first", strings.Join(d.Loop, " -> "))
 }
