@@ -32,6 +32,7 @@ func TestVerdictColours(t *testing.T) {
 	}
 	t.Chdir(files)
 	const red, green, yellow = "31 ", "32 ", "33 "
+	const none = "none of lossless classes"
 	exact := "--flow-control pfc:headroom=exact --set switch.buffer.size=2MB"
 	for _, c := range []struct {
 		command string
@@ -42,15 +43,15 @@ func TestVerdictColours(t *testing.T) {
 		{"check sonic/sound.json --lookup sonic/rows.ini", []string{green + "lossless"}},
 		{"check sonic/long.json --lookup sonic/rows.ini", []string{red + "NOT LOSSLESS", red + "ERROR"}},
 		{"run lossless/tight.yaml --report=false --invariants count -o out-exact " + exact, []string{
-			green + "none of lossless classes", green + "all held",
+			green + none, green + "all held",
 		}},
 		{"run lossless/tight.yaml --report=false -o out-tight", []string{red + "4,134 OF LOSSLESS CLASSES"}},
 		{"run deadlock/loop.yaml --report=false -o out-loop", []string{
-			red + "3 measured flows did not finish", red + "since 3.51us, to the end of the run", green + "none of lossless classes",
+			red + "3 measured flows did not finish", red + "since 3.51us, to the end of the run", green + none,
 		}},
-		{"run check/damaged.yaml --report=false -o out-damaged", []string{green + "none of lossless classes", yellow + "warning"}},
-		{"demo --set run.arrivals=20us --report=false", []string{green + "none of lossless classes", green + "not one frame was dropped"}},
-		{"live lossless/tight.yaml --clock manual --report=false -o out-live " + exact, []string{green + "none of lossless classes"}},
+		{"run check/damaged.yaml --report=false -o out-damaged", []string{green + none, yellow + "warning"}},
+		{"demo --set run.arrivals=20us --report=false", []string{green + none, green + "not one frame was dropped"}},
+		{"live lossless/tight.yaml --clock manual --report=false -o out-live " + exact, []string{green + none}},
 		{"headroom --flow-control bifrost --rate 400Gbps --cable 600km", []string{green + "yes"}},
 	} {
 		t.Run(c.command, func(t *testing.T) {

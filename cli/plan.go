@@ -61,7 +61,7 @@ job, with --k8s the manifest of an Indexed Job.
 	flags.BoolVar(&f.slurm, "slurm", false, "write array.sbatch, merge.sbatch, and submit.sh, which submits both")
 	flags.BoolVar(&f.kubernetes, "k8s", false, "write job.yaml and merge.yaml")
 	flags.IntVar(&f.tasks, "tasks", 0, "`N` tasks (default: by --task-time)")
-	flags.DurationVar(&f.taskTime, "task-time", 10*time.Minute, "`TIME` that a task takes, about")
+	flags.DurationVar(&f.taskTime, "task-time", 10*time.Minute, "target `TIME` of a task")
 	flags.IntVar(&f.cpus, "cpus", 1, "`N` cores of a task")
 	flags.IntVar(&f.pilot, "pilot", 3, "`N` points that run now, to see how long they take; 0: none, and no limits of time and memory")
 	flags.StringVar(&f.image, "image", "", "with --k8s: container `IMAGE`, with this xoff in its path")

@@ -24,7 +24,11 @@ func (a *app) jsonFlag(cmd *cobra.Command) {
 
 // quietFlag adds --quiet.
 func (a *app) quietFlag(cmd *cobra.Command) {
-	cmd.Flags().BoolVar(&a.quiet, "quiet", false, "print no text but errors; --json still prints")
+	usage := "print no text but errors"
+	if cmd.Flags().Lookup("json") != nil {
+		usage += "; --json still prints"
+	}
+	cmd.Flags().BoolVar(&a.quiet, "quiet", false, usage)
 }
 
 // seedFlag adds --seed.
@@ -77,7 +81,8 @@ func checkValues(cmd *cobra.Command) error {
 		for _, v := range values {
 			if err == nil && flagLike.MatchString(v) {
 				name, _ := pflag.UnquoteUsage(f)
-				err = failf(exitInput, "--%s needs a value: found %s, which is a flag (expected %s%s)", f.Name, v, name, dashFile(name, v))
+				err = failf(exitInput, "--%s needs a value: found %s, which is a flag (expected %s%s)",
+					f.Name, v, name, dashFile(name, v))
 			}
 		}
 	})
