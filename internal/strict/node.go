@@ -187,7 +187,7 @@ func syntaxError(src *Source, data []byte, err error) error {
 		if at := bytes.IndexByte(lines[max(1, min(p.Line, len(lines)))-1], '\t'); at >= 0 {
 			p.Column = at + 1
 		}
-		return p.Error(errors.New("tab character in the indentation: YAML does not permit tabs there (expected spaces)"))
+		return p.Error(errors.New("tab character in the indentation; allowed: spaces, since YAML does not permit tabs there"))
 	}
 	return p.Error(fmt.Errorf("%s; allowed: YAML", message))
 }
