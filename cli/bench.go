@@ -62,14 +62,16 @@ simulated time, or with another program, in interleaved pairs:
 		},
 	}
 	f := cmd.Flags()
-	f.IntVar(&c.Workers, "workers", c.Workers, "goroutines that simulate")
-	f.IntVar(&c.Hosts, "hosts", c.Hosts, "number of hosts, a multiple of 16")
-	f.StringVar(&delay, "link-delay", c.LinkDelay.String(), "delay of every link")
-	f.IntVar(&us, "us", int(c.Measured/units.Microsecond), "simulated microseconds that are measured")
-	f.StringVar(&warmUp, "warm-up", c.WarmUp.String(), "simulated time before that")
-	f.IntVar(&reps, "reps", 3, "measurements, of which the best counts; with --against: pairs, 9 unless given")
-	f.StringVar(&against, "against", "", "what to compare with: SETTING=VALUE,... or cmd:COMMAND")
+	f.IntVar(&c.Workers, "workers", c.Workers, "`N` goroutines that simulate")
+	f.IntVar(&c.Hosts, "hosts", c.Hosts, "`N` hosts, a multiple of 16")
+	f.StringVar(&delay, "link-delay", c.LinkDelay.String(), "delay `TIME` of every link")
+	f.IntVar(&us, "us", int(c.Measured/units.Microsecond), "`N` simulated microseconds are measured")
+	f.StringVar(&warmUp, "warm-up", c.WarmUp.String(), "simulated `TIME` before the measurement")
+	f.IntVar(&reps, "reps", 3, "`N` measurements, of which the best counts; with --against: pairs, 9 unless given")
+	f.StringVar(&against, "against", "", "compare with `SETTING=VALUE`, several with commas, or with cmd:COMMAND")
 	registerSchemes(cmd, &c.CC, &c.Policy, &c.FlowControl)
+	a.printFlags(cmd)
+	a.seedFlag(cmd)
 	return cmd
 }
 

@@ -83,16 +83,17 @@ configuration does not have.
 	}
 	f.sonic.register(cmd)
 	f.registerChanges(cmd)
-	cmd.Flags().IntVar(&f.failures, "failures", 1, "links between switches that may fail at the same time; 0: none")
+	cmd.Flags().IntVar(&f.failures, "failures", 1, "`N` links between switches may fail at the same time; 0: none")
 	cmd.Flags().BoolVar(&f.flows, "flows", false, "only pairs of hosts, and their classes, of which the scenario has flows")
-	cmd.Flags().StringVar(&f.against, "against", "", "scenario, or configuration of switches, as it was before: print only what is better or worse now; --set and the like change FILE alone")
-	cmd.Flags().StringVar(&f.dot, "dot", "", "write the buffer dependencies to a file for Graphviz, cycles in red; - prints them instead of findings")
+	cmd.Flags().StringVar(&f.against, "against", "", "`PATH` of the earlier scenario or switch configuration: print only what is better or worse now; --set and the like change FILE alone")
+	cmd.Flags().StringVar(&f.dot, "dot", "", "write the buffer dependencies to `FILE` for Graphviz, cycles in red; - prints them instead of findings")
+	a.simulationFlags(cmd)
 	return cmd
 }
 
 // ofScenario names a flag that was given and means nothing for switches.
 func (f *checkFlags) ofScenario(cmd *cobra.Command) string {
-	names := []string{"set", "failures", "flows", "dot"}
+	names := []string{"set", "seed", "failures", "flows", "dot"}
 	for _, s := range scenario.Shorthands {
 		names = append(names, s.Flag)
 	}

@@ -213,7 +213,7 @@ func (w *sheet) together(r *sonicReport) {
 	}
 	verdict := color.GreenString("lossless")
 	if len(bad) > 0 {
-		verdict = color.RedString("NOT LOSSLESS: %s", strings.Join(bad, ", "))
+		verdict = color.RedString("NOT LOSSLESS") + ": " + strings.Join(bad, ", ")
 	}
 	w.line("%s: %s; %s, %s, %s (notes with --json)", fmt.Sprintf("%d switches", len(r.Switches)), verdict,
 		plural(r.Errors, "error"), plural(r.Warnings, "warning"), plural(r.Notes, "note"))
@@ -225,7 +225,7 @@ func (w *sheet) fabric(r *fabricReport, wrapped bool) {
 	case r.Skipped != "":
 		w.text("", "loops of buffers are not judged: "+r.Skipped, wrapped)
 	case len(r.Findings) == 0:
-		w.line("no buffers wait for each other in a loop, whatever single link fails")
+		w.line("%s, whatever single link fails", color.GreenString("no buffers wait for each other in a loop"))
 	}
 	for i := range r.Findings {
 		w.finding("", &r.Findings[i], wrapped)
@@ -236,7 +236,7 @@ func (w *sheet) fabric(r *fabricReport, wrapped bool) {
 func (w *sheet) verdict(s *rules.Report) {
 	verdict := color.GreenString("lossless")
 	if n := s.Count(rules.Error); n > 0 {
-		verdict = color.RedString("NOT LOSSLESS, %s", plural(n, "error"))
+		verdict = color.RedString("NOT LOSSLESS") + ", " + plural(n, "error")
 	}
 	w.line("%s (%s, %s buffers): %s, %s, %s", color.New(color.Bold).Sprint(s.Switch), s.Chip, s.Model, verdict,
 		plural(s.Count(rules.Warning), "warning"), plural(s.Count(rules.Note), "note"))

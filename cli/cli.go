@@ -10,7 +10,6 @@ import (
 	"io"
 	"os"
 	"os/signal"
-	"runtime"
 	"syscall"
 
 	"github.com/fatih/color"
@@ -49,7 +48,7 @@ func failf(code int, format string, args ...any) error {
 	return &failure{code, fmt.Errorf(format, args...)}
 }
 
-// app is one invocation: where it writes, and the flags of every command.
+// app is one invocation: where it writes, and the flags that several commands have.
 type app struct {
 	out, err io.Writer
 
@@ -106,14 +105,14 @@ func (a *app) root() *cobra.Command {
 		SilenceErrors: true,
 		SilenceUsage:  true,
 		Args:          noSuchCommand,
-		RunE:          func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			if cmd.Flags().NFlag() > 0 {
+				return failf(exitInput, "--json and --quiet are flags of commands; allowed: xoff COMMAND --json")
+			}
+			return cmd.Help()
+		},
 	}
-	f := root.PersistentFlags()
-	f.StringVarP(&a.folder, "output", "o", "", "folder for results (default results/NAME-seedSEED)")
-	f.BoolVar(&a.json, "json", false, "print JSON to standard output instead of text")
-	f.BoolVar(&a.quiet, "quiet", false, "print no text but errors; what --json prints stays")
-	f.Uint64Var(&a.seed, "seed", 0, "seed of the run (default: that of the scenario)")
-	f.IntVar(&a.workers, "workers", runtime.NumCPU(), "goroutines that simulate; results never depend on it")
+	flagsBeforeCommand(root)
 	root.AddCommand(
 		a.runCommand(), a.demoCommand(), a.liveCommand(), a.sweepCommand(), a.compareCommand(), a.reportCommand(), a.explainCommand(), a.exportCommand(), a.reproduceCommand(), a.workerCommand(),
 		a.checkCommand(), a.importCommand(), a.headroomCommand(), a.fidelityCommand(), a.benchCommand(),

@@ -47,6 +47,8 @@ perhaps by chance; = is equal to the first. The same with figures is in report.h
 		},
 	}
 	f.register(cmd)
+	a.outputFlag(cmd, "`FOLDER` for results and the report (default results/NAME-compare, or results/comparison for folders)")
+	a.simulationFlags(cmd)
 	return cmd
 }
 

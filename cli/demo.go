@@ -4,6 +4,7 @@ import (
 	_ "embed"
 	"text/tabwriter"
 
+	"github.com/fatih/color"
 	"github.com/spf13/cobra"
 
 	"github.com/xoff-net/xoff/metrics"
@@ -40,6 +41,8 @@ func (a *app) demoCommand() *cobra.Command {
 	}
 	f.register(cmd)
 	f.registerShow(cmd)
+	a.outputFlag(cmd, "`FOLDER` for results (default xoff-demo)")
+	a.simulationFlags(cmd)
 	return cmd
 }
 
@@ -56,9 +59,10 @@ func (a *app) explain(s *metrics.Summary, cfg *scenario.Config) error {
 		w.line("  pauses in all. A paused switch fills up in turn and pauses its own neighbours.")
 	}
 	if s.Drops.Lossless == 0 {
-		w.line("  So not one frame was dropped.")
+		w.line("  So %s.", color.GreenString("not one frame was dropped"))
 	} else {
-		w.line("  %s frames were dropped all the same, and hosts sent %s packets again.", count(s.Drops.Lossless), count(s.Transport.Retransmissions))
+		w.line("  %s all the same, and hosts sent %s packets again.",
+			color.RedString("%s frames were dropped", count(s.Drops.Lossless)), count(s.Transport.Retransmissions))
 	}
 	if b, i := s.Workloads[0].Slowdown, s.Workloads[1].Slowdown; b != nil && i != nil {
 		w.line("  The price is waiting: half of the incast flows took more than %.1f times as long as alone in", i.P50)

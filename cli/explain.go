@@ -39,7 +39,7 @@ func recorded(err error) error {
 
 func (a *app) explainCommand() *cobra.Command {
 	var ports, at string
-	flow := -1
+	var flow int
 	cmd := &cobra.Command{
 		Use:   "explain RUN",
 		Short: "Say why a run went as it did",
@@ -60,9 +60,10 @@ func (a *app) explainCommand() *cobra.Command {
 			return a.tellWhy(args[0], o, flow, cmd.Flags().Changed("flow"))
 		},
 	}
-	cmd.Flags().StringVar(&ports, "port", "", "only what concerns ports: NODE.to-NODE or NODE.portN, several with commas, * for any text")
-	cmd.Flags().StringVar(&at, "at", "", "only what stood at a simulated time, such as 1.2ms")
-	cmd.Flags().IntVar(&flow, "flow", -1, "where the time of this flow went; its id is that in flows.parquet")
+	cmd.Flags().StringVar(&ports, "port", "", "only what concerns ports that match `PATTERN`: NODE.to-NODE or NODE.portN, several with commas, * for any text")
+	cmd.Flags().StringVar(&at, "at", "", "only what was paused at a simulated `TIME`, such as 1.2ms")
+	cmd.Flags().IntVar(&flow, "flow", 0, "show where the time of flow `ID` went; ids are in flows.parquet")
+	a.printFlags(cmd)
 	return cmd
 }
 

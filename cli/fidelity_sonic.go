@@ -29,7 +29,9 @@ Exit code 1 says that a demand is not met; see docs/fidelity-sonic.md.`,
 		Args: cobra.MaximumNArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error { return a.fidelitySONiC(cmd, args, render) },
 	}
-	cmd.Flags().StringVar(&render, "render", "", "write the page about the agreement to this file")
+	cmd.Flags().StringVar(&render, "render", "", "write the page about the agreement to `FILE`")
+	a.printFlags(cmd)
+	a.workersFlag(cmd)
 	return cmd
 }
 

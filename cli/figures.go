@@ -21,7 +21,7 @@ type figureFiles struct{ formats []string }
 var drawings = map[string]func(plot.Drawing, io.Writer) error{"svg": plot.Drawing.SVG, "png": plot.Drawing.PNG}
 
 func (f *figureFiles) register(cmd *cobra.Command) {
-	cmd.Flags().StringSliceVar(&f.formats, "figures", nil, "write every figure into a file of its own, too: svg, png or svg,png")
+	cmd.Flags().StringSliceVar(&f.formats, "figures", nil, "write every figure to a file of its own, too; `FORMATS`: svg, png or svg,png")
 }
 
 func (f *figureFiles) check() error {

@@ -26,8 +26,8 @@ type hpccFlags struct {
 }
 
 func (h *hpccFlags) register(cmd *cobra.Command) {
-	cmd.Flags().StringVar(&h.config, "hpcc", "", "run a configuration file of the HPCC simulator, with the topology and flows that it names, instead of a scenario; needs --cc")
-	cmd.Flags().StringVar(&h.compat, "compat", "", "with --hpcc: ns3 repeats the quirks of that simulator, too (docs/fidelity.md)")
+	cmd.Flags().StringVar(&h.config, "hpcc", "", "run configuration `FILE` of the HPCC simulator, with the topology and flows that it names, instead of a scenario; needs --cc")
+	cmd.Flags().StringVar(&h.compat, "compat", "", "with --hpcc: repeat the quirks of `SIMULATOR`, too; only ns3 (docs/fidelity.md)")
 }
 
 // check rejects what does not go together.
@@ -74,7 +74,7 @@ func (a *app) runHPCC(cmd *cobra.Command, f *runFlags, h *hpccFlags) error {
 		return wrap(exitInput, err)
 	}
 	if len(in.Settings.Ignored) > 0 && !a.quiet {
-		fmt.Fprintf(a.err, "warning: %s: without effect on results, ignored: %s\n", h.config, strings.Join(in.Settings.Ignored, ", "))
+		fmt.Fprintf(a.err, "%s: %s: without effect on results, ignored: %s\n", a.warning(), h.config, strings.Join(in.Settings.Ignored, ", "))
 	}
 	cfg, err := in.Scenario(name, h.compat != "")
 	if err != nil {
@@ -113,8 +113,10 @@ the compact references that are built in.
 Exit code 1 says that a demand is not met; see docs/fidelity.md.`,
 		RunE: func(cmd *cobra.Command, args []string) error { return a.fidelity(cmd, args, f) },
 	}
-	cmd.Flags().StringVar(&f.engine, "engine", "", "oracle or fast; default: both")
-	cmd.Flags().StringVar(&f.render, "render", "", "write the page about the agreement to this file")
+	cmd.Flags().StringVar(&f.engine, "engine", "", "`ENGINE`: oracle or fast (default: both)")
+	cmd.Flags().StringVar(&f.render, "render", "", "write the page about the agreement to `FILE`")
+	a.printFlags(cmd)
+	a.workersFlag(cmd)
 	cmd.AddCommand(a.fidelitySONiCCommand())
 	return cmd
 }
@@ -181,7 +183,7 @@ func (a *app) onlyFolders(args []string) ([]string, error) {
 		case info.IsDir():
 			folders = append(folders, name)
 		case !a.quiet:
-			fmt.Fprintf(a.err, "warning: %s is not a folder: left out\n", name)
+			fmt.Fprintf(a.err, "%s: %s is not a folder: left out\n", a.warning(), name)
 		}
 	}
 	if len(args) > 0 && len(folders) == 0 {

@@ -47,6 +47,7 @@ func (a *app) initCommand() *cobra.Command {
 		},
 	}
 	cmd.Flags().BoolVar(&list, "list", false, "list the templates")
+	a.jsonFlag(cmd)
 	return cmd
 }
 

@@ -38,7 +38,7 @@ func allShown(list []registry.Shown) []listedNumber {
 }
 
 func (a *app) listCommand() *cobra.Command {
-	return &cobra.Command{
+	cmd := &cobra.Command{
 		Use:   "list [KIND [NAME]]",
 		Short: "List the schemes that scenarios can name",
 		Long: `Lists what scenarios can name, by kind: topologies, buffer policies, flow control
@@ -63,6 +63,8 @@ published, and what it promises (the conformance suites check that).
 			return wrap(exitFailure, a.printSchemes(found, len(args) == 2))
 		},
 	}
+	a.jsonFlag(cmd)
+	return cmd
 }
 
 // completeList returns the words that may follow.

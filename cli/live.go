@@ -88,17 +88,19 @@ machine keeps up: 10 Mbps to some Gbps. docs/live.md has more.`,
 	f.registerShow(cmd)
 	flags := cmd.Flags()
 	flags.BoolVar(&l.beside, "beside", false, "simulate the file, too, and compare")
-	flags.StringVar(&l.wire, "wire", wireMemory, "what carries frames: memory; frames (memory, as the bytes of real frames); "+
+	flags.StringVar(&l.wire, "wire", wireMemory, "`WIRE` that carries frames: memory; frames (memory, as the bytes of real frames); "+
 		"udp (sockets, also between processes); packet (interfaces of Linux, by --map or --setup)")
-	flags.StringArrayVar(&l.nodes, "node", nil, "run these nodes only: NAME or a pattern such as leaf* (repeatable); "+
+	flags.StringArrayVar(&l.nodes, "node", nil, "run these nodes only: `NAME` or a pattern such as leaf* (repeatable); "+
 		"the others run elsewhere, with --wire udp or packet")
-	flags.StringArrayVar(&l.mapped, "map", nil, "udp: file with the address of every port, as leaf0.to-host3: 127.0.0.1:5003 "+
-		"(default with --node: ports of the loopback interface from --port on); packet: interface of a port, as leaf0.to-host3=veth3 (repeatable)")
-	flags.IntVar(&l.port, "port", live.FirstPort, "first UDP port where there is no --map; the same for all processes of a run")
+	flags.StringArrayVar(&l.mapped, "map", nil, "udp: `FILE` with the address of every port, as leaf0.to-host3: 127.0.0.1:5003 "+
+		"(default with --node: ports of the loopback interface from --port on); packet: PORT=INTERFACE, as leaf0.to-host3=veth3 (repeatable)")
+	flags.IntVar(&l.port, "port", live.FirstPort, "first UDP `PORT` where there is no --map; the same for all processes of a run")
 	flags.BoolVar(&l.anywhere, "anywhere", false, "allow addresses beyond the loopback interface: frames are neither encrypted nor signed")
 	l.system.register(flags)
-	cmd.Flags().StringVar(&l.clock, "clock", realClock, "real, or manual (never late, as fast as it goes; for tests)")
+	cmd.Flags().StringVar(&l.clock, "clock", realClock, "`CLOCK`: real, or manual (never late, as fast as it goes; for tests)")
 	_ = cmd.Flags().MarkHidden("clock")
+	a.outputFlag(cmd, "`FOLDER` for results (default results/NAME-seedSEED-live)")
+	a.simulationFlags(cmd)
 	return cmd
 }
 

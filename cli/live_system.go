@@ -42,13 +42,13 @@ type systemFlags struct {
 const setupNetns = "netns"
 
 func (s *systemFlags) register(flags *pflag.FlagSet) {
-	flags.StringVar(&s.setup, "setup", "", "netns: make a namespace for each host and a veth pair for each cable, run on them, and remove them (root)")
-	flags.StringSliceVar(&s.outside, "outside", nil, "hosts that are real ones: host6=veth6, or host6 with --setup or for one that is behind another process")
-	flags.StringSliceVar(&s.classes, "class", nil, "class of real frames: dscp26=3, pcp4=3 "+
+	flags.StringVar(&s.setup, "setup", "", "make interfaces by `METHOD`: netns makes a namespace for each host and a veth pair for each cable, and removes them (root)")
+	flags.StringSliceVar(&s.outside, "outside", nil, "real hosts: `HOST=INTERFACE`, such as host6=veth6, or host6 with --setup or for one that is behind another process")
+	flags.StringSliceVar(&s.classes, "class", nil, "class of real frames: `MARK=CLASS`, such as dscp26=3 or pcp4=3 "+
 		"(default: class n for DSCP 8n to 8n+7 and PCP n if it is lossless or lossy, else the first lossy one)")
-	flags.StringVar(&s.prefix, "prefix", "xoff", "of the names of namespaces")
-	flags.StringVar(&s.user, "user", "", "UID:GID to run as when sockets are open (default for root: who called sudo, else 65534:65534)")
-	flags.StringVar(&s.sockets, "sockets", "", "")
+	flags.StringVar(&s.prefix, "prefix", "xoff", "`PREFIX` of the names of namespaces")
+	flags.StringVar(&s.user, "user", "", "run as `UID:GID` when sockets are open (default for root: who called sudo, else 65534:65534)")
+	flags.StringVar(&s.sockets, "sockets", "", "file descriptor `NUMBERS` of sockets that the parent process opened")
 	_ = flags.MarkHidden("sockets")
 }
 

@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"text/tabwriter"
 
+	"github.com/fatih/color"
+
 	"github.com/xoff-net/xoff/base/units"
 	"github.com/xoff-net/xoff/internal/headroom"
 	"github.com/xoff-net/xoff/internal/layout"
@@ -60,9 +62,9 @@ func (a *app) printLongHaul(name string, out *longAnswer) error {
 	w := &sheet{tab: tabwriter.NewWriter(a.out, 0, 0, 2, ' ', 0)}
 	w.line("rate\tcable\tdelay_us\tbdp\tpfc\t%s\tof_pfc_%%\tfits", name)
 	for _, r := range out.Links {
-		fits := "yes"
+		fits := color.GreenString("yes")
 		if !r.Fits {
-			fits = "no"
+			fits = color.RedString("no")
 		}
 		w.line("%s\t%s\t%s\t%d\t%d\t%d\t%.1f\t%s", r.Rate, r.Cable, micro(r.Delay), int64(r.BDP), int64(r.PFC), int64(r.Needs), 100*r.Share, fits)
 	}

@@ -15,7 +15,7 @@ import (
 )
 
 func (a *app) sweepMergeCommand() *cobra.Command {
-	return &cobra.Command{
+	cmd := &cobra.Command{
 		Use:   "merge FOLDER...",
 		Short: "Make one table of what the tasks of a sweep computed",
 		Long: `Makes of the points that tasks computed with --shard what xoff sweep leaves on one
@@ -33,6 +33,10 @@ Points of experiments (xoff reproduce --shard) are copied only: xoff reproduce j
 			return a.merge(cmd, folders)
 		},
 	}
+	a.outputFlag(cmd, "`FOLDER` for the merged results (default: the only one that is named)")
+	a.printFlags(cmd)
+	a.workersFlag(cmd)
+	return cmd
 }
 
 // merge joins what tasks left in folders.
@@ -143,7 +147,7 @@ func missingError(m *sweep.Missing, points, tasks int) error {
 }
 
 func (a *app) sweepStatusCommand() *cobra.Command {
-	return &cobra.Command{
+	cmd := &cobra.Command{
 		Use:   "status FOLDER",
 		Short: "Say how far the tasks of a sweep are",
 		Args: func(cmd *cobra.Command, args []string) error {
@@ -163,6 +167,8 @@ func (a *app) sweepStatusCommand() *cobra.Command {
 			return wrap(exitFailure, a.printStatus(s))
 		},
 	}
+	a.jsonFlag(cmd)
+	return cmd
 }
 
 func (a *app) printStatus(s *sweep.Status) error {

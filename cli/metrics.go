@@ -26,7 +26,7 @@ type counting struct {
 const countEvery = time.Second
 
 func registerCounting(cmd *cobra.Command, file *string) {
-	cmd.Flags().StringVar(file, "metrics", "", "file for counters in the text format of OpenMetrics, written every second and at the end")
+	cmd.Flags().StringVar(file, "metrics", "", "write counters in the OpenMetrics text format to `FILE`, every second and at the end")
 }
 
 // newCounting begins the file of --metrics; nil: none is wanted.

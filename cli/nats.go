@@ -29,10 +29,10 @@ type accessFlags struct {
 
 func (f *accessFlags) register(cmd *cobra.Command) {
 	flags := cmd.Flags()
-	flags.StringVar(&f.tokenFile, "nats-token", "", "file with the token of the server (default: "+remote.TokenVariable+" in the environment)")
-	flags.StringVar(&f.certificate, "nats-cert", "", "file with the certificate of this side; all connections are encrypted then")
-	flags.StringVar(&f.key, "nats-key", "", "file with the key of --nats-cert")
-	flags.StringVar(&f.authority, "nats-ca", "", "file with the certificate that signed those of the other side")
+	flags.StringVar(&f.tokenFile, "nats-token", "", "`FILE` with the token of the server (default: "+remote.TokenVariable+" in the environment)")
+	flags.StringVar(&f.certificate, "nats-cert", "", "`FILE` with the certificate of this side; all connections are encrypted then")
+	flags.StringVar(&f.key, "nats-key", "", "`FILE` with the key of --nats-cert")
+	flags.StringVar(&f.authority, "nats-ca", "", "`FILE` with the certificate that signed those of the other side")
 }
 
 func (f *accessFlags) read() (remote.Access, error) {
@@ -52,8 +52,8 @@ const embedded = "embedded"
 
 func (f *natsFlags) register(cmd *cobra.Command) {
 	flags := cmd.Flags()
-	flags.StringVar(&f.server, "nats", "", "have points computed by xoff worker on other machines, by this server of NATS: nats://HOST:PORT, or embedded[:ADDR], which is one inside this process")
-	flags.StringVar(&f.memory, "memory", "", "with --nats: memory that a point takes, such as 2GiB; workers with less refuse it (default: what points took that are done)")
+	flags.StringVar(&f.server, "nats", "", "have points computed by xoff worker on other machines, by this server of NATS: `URL` nats://HOST:PORT, or embedded[:ADDR], which is one inside this process")
+	flags.StringVar(&f.memory, "memory", "", "with --nats: memory `SIZE` that a point takes, such as 2GiB; workers with less refuse it (default: what points took that are done)")
 	f.accessFlags.register(cmd)
 }
 

@@ -23,10 +23,10 @@ type pcapFlags struct {
 
 func (f *pcapFlags) register(cmd *cobra.Command) {
 	flags := cmd.Flags()
-	flags.StringVar(&f.what, "pcap", "", "capture the frames of ports in "+captureFile+": port=NODE.to-NODE or port=NODE.portN, several with commas, * for any text")
-	flags.StringVar(&f.from, "pcap-from", "0s", "simulated time at which the capture begins")
-	flags.StringVar(&f.to, "pcap-to", "", "simulated time at which the capture ends (default: with the run)")
-	flags.StringVar(&f.limit, "pcap-limit", "100MB", "largest size of the capture; frames after that are left out")
+	flags.StringVar(&f.what, "pcap", "", "capture the frames of ports that match `PATTERN` in "+captureFile+": NODE.to-NODE or NODE.portN, several with commas, * for any text")
+	flags.StringVar(&f.from, "pcap-from", "0s", "simulated `TIME` at which the capture begins")
+	flags.StringVar(&f.to, "pcap-to", "", "simulated `TIME` at which the capture ends (default: with the run)")
+	flags.StringVar(&f.limit, "pcap-limit", "100MB", "largest `SIZE` of the capture; later frames are left out")
 }
 
 // capturing is the capture of a run.
@@ -45,9 +45,9 @@ func (a *app) newCapture(cmd *cobra.Command, f *pcapFlags) (*capturing, error) {
 		}
 		return nil, nil
 	}
-	ports, ok := strings.CutPrefix(f.what, "port=")
-	if !ok || ports == "" {
-		return nil, failf(exitInput, "--pcap: %q cannot be captured; allowed: port=NODE.portN, port=NODE.to-NODE, several with commas", f.what)
+	ports := strings.TrimPrefix(f.what, "port=") // as --trace has it
+	if ports == "" || strings.Contains(ports, "=") {
+		return nil, failf(exitInput, "--pcap: %q cannot be captured; allowed: NODE.portN, NODE.to-NODE, several with commas", f.what)
 	}
 	spec := capture.Spec{Ports: ports, To: units.Never}
 	var err error

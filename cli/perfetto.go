@@ -101,7 +101,9 @@ func (a *app) exportPerfettoCommand() *cobra.Command {
 			return a.exportPerfetto(cmd, args[0], file)
 		},
 	}
-	cmd.Flags().StringVar(&file, "file", "", "file for the timeline (default RUN/trace.perfetto)")
+	cmd.Flags().StringVar(&file, "file", "", "write the timeline to `FILE` (default RUN/trace.perfetto)")
+	a.printFlags(cmd)
+	a.workersFlag(cmd)
 	return cmd
 }
 

@@ -60,12 +60,14 @@ job, with --k8s the manifest of an Indexed Job.
 	flags := cmd.Flags()
 	flags.BoolVar(&f.slurm, "slurm", false, "write array.sbatch, merge.sbatch, and submit.sh, which submits both")
 	flags.BoolVar(&f.kubernetes, "k8s", false, "write job.yaml and merge.yaml")
-	flags.IntVar(&f.tasks, "tasks", 0, "so many tasks (default: by --task-time)")
-	flags.DurationVar(&f.taskTime, "task-time", 10*time.Minute, "about how long a task takes")
-	flags.IntVar(&f.cpus, "cpus", 1, "cores of a task")
-	flags.IntVar(&f.pilot, "pilot", 3, "points that run now, to see how long they take; 0: none, and no limits of time and memory")
-	flags.StringVar(&f.image, "image", "", "with --k8s: image of the container, with this xoff in its path")
-	flags.StringVar(&f.claim, "claim", "xoff", "with --k8s: claim of the volume that holds the folders of the plan and of the results")
+	flags.IntVar(&f.tasks, "tasks", 0, "`N` tasks (default: by --task-time)")
+	flags.DurationVar(&f.taskTime, "task-time", 10*time.Minute, "target `TIME` of a task")
+	flags.IntVar(&f.cpus, "cpus", 1, "`N` cores of a task")
+	flags.IntVar(&f.pilot, "pilot", 3, "`N` points that run now, to see how long they take; 0: none, and no limits of time and memory")
+	flags.StringVar(&f.image, "image", "", "with --k8s: container `IMAGE`, with this xoff in its path")
+	flags.StringVar(&f.claim, "claim", "xoff", "with --k8s: claim `NAME` of the volume that holds the folders of the plan and of the results")
+	a.outputFlag(cmd, "`FOLDER` for results (default results/NAME-sweep); the plan goes to FOLDER-plan")
+	a.simulationFlags(cmd)
 	return cmd
 }
 

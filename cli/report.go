@@ -154,7 +154,7 @@ func (w *sheet) flows(s *metrics.Summary, bySize bool) {
 	}
 	w.line("  (FCT: from the start of a flow to its last ACK; slowdown: FCT over that in an empty network)")
 	if s.Flows.Unfinished > 0 {
-		w.line("%s", color.RedString("  %d measured flows did not finish", s.Flows.Unfinished))
+		w.line("  %s", color.RedString("%d measured flows did not finish", s.Flows.Unfinished))
 	}
 	w.line("")
 }
@@ -169,25 +169,25 @@ func (w *sheet) part(name string, p *metrics.Part) {
 		human(f.Mean), human(f.P50), human(f.P99), human(f.Max), s.Mean, s.P50, s.P95, s.P99, s.P999)
 }
 
-// drops are red when there are any.
+// drops counts dropped frames: of lossless classes in red or green, others in yellow.
 func drops(d *metrics.Drops) string {
-	lossless := "none of lossless classes"
+	lossless := color.GreenString("none of lossless classes")
 	if d.Lossless > 0 {
 		lossless = color.New(color.FgRed, color.Bold).Sprintf("%s OF LOSSLESS CLASSES", count(d.Lossless))
 	}
 	handler := ""
 	if d.Handler > 0 {
-		handler = fmt.Sprintf("%s by a deadlock handler, ", count(d.Handler))
+		handler = fmt.Sprintf(", %s by a deadlock handler", count(d.Handler))
 	}
 	expelled := ""
 	if d.Expelled > 0 {
 		expelled = fmt.Sprintf("%s taken back by the policy, ", count(d.Expelled))
 	}
-	text := fmt.Sprintf("%s lossy, %s%s by links, %s without a route, %s", count(d.Overflow), expelled, count(d.Link), count(d.NoRoute), handler)
+	text := fmt.Sprintf("%s lossy, %s%s by links, %s without a route%s", count(d.Overflow), expelled, count(d.Link), count(d.NoRoute), handler)
 	if d.Overflow+d.Expelled+d.Link+d.NoRoute+d.Handler > 0 {
-		text = color.RedString("%s", text)
+		text = color.YellowString("%s", text)
 	}
-	return text + lossless
+	return text + ", " + lossless
 }
 
 // depth says how far pauses spread.
@@ -210,7 +210,7 @@ func (w *sheet) network(b *build.Built, s *metrics.Summary) {
 	w.throughput(s)
 	w.line("buffer\tat most %s of %s in one switch, %s of it headroom", human(s.Buffer.Peak), bufferSizes(b, units.Bytes.Human), human(s.Buffer.PeakHeadroom))
 	if s.Invariants.Checked {
-		state := "all held"
+		state := color.GreenString("all held")
 		if s.Invariants.Broken > 0 {
 			state = color.RedString("broken %d times; first: %s", s.Invariants.Broken, s.Invariants.First)
 		}
@@ -285,7 +285,11 @@ func (w *sheet) expected(list []run.Expected) {
 			held++
 		}
 	}
-	w.line("expected\t%d of %d hold", held, len(list))
+	hold := color.GreenString("%d of %d hold", held, len(list))
+	if held < len(list) {
+		hold = color.RedString("%d of %d hold", held, len(list))
+	}
+	w.line("expected\t%s", hold)
 	for i := range list {
 		if !list[i].Holds {
 			w.line("\t%s", color.RedString("%s", &list[i]))
@@ -300,14 +304,15 @@ func (w *sheet) deadlock(d *metrics.Deadlock) {
 	switch {
 	case d.Found == 0:
 		if d.Watched {
-			w.line("deadlock\tnone")
+			w.line("deadlock\t%s", color.GreenString("none"))
 		}
 		return
 	case d.Found == 1 && d.Standing == 1:
-		w.line("deadlock\t%s", color.RedString("since %s, to the end of the run: %d queues are stuck, %d hosts cannot send", human(*d.Onset), d.Queues, d.Hosts))
+		since := color.RedString("since %s, to the end of the run", human(*d.Onset))
+		w.line("deadlock\t%s: %d queues are stuck, %d hosts cannot send", since, d.Queues, d.Hosts)
 	default:
-		w.line("deadlock\t%s", color.RedString("%d, the first at %s, %s in all; up to %d queues were stuck, %d hosts could not send; at the end: %s",
-			d.Found, human(*d.Onset), human(d.Stuck), d.Queues, d.Hosts, map[int]string{0: "none", 1: "one"}[d.Standing]))
+		w.line("deadlock\t%s, the first at %s, %s in all; up to %d queues were stuck, %d hosts could not send; at the end: %s",
+			color.RedString("%d", d.Found), human(*d.Onset), human(d.Stuck), d.Queues, d.Hosts, map[int]string{0: "none", 1: "one"}[d.Standing])
 	}
 	w.line("\t%s -> back to the first", strings.Join(d.Loop, " -> "))
 }

@@ -32,6 +32,8 @@ no other file. RUN is a folder of run or sweep; several are compared.
 		RunE: func(_ *cobra.Command, args []string) error { return a.report(args, f) },
 	}
 	f.register(cmd)
+	a.outputFlag(cmd, "`FOLDER` for the page (default: RUN, or results/comparison for several)")
+	a.printFlags(cmd)
 	return cmd
 }
 

@@ -69,9 +69,6 @@ worker on any number of machines computes the points (docs/cluster.md).`,
 			if f.scale != reproduce.Quick && f.scale != reproduce.Full {
 				return wrap(exitInput, registry.Unknown("scale", f.scale, []string{reproduce.Quick, reproduce.Full}))
 			}
-			if cmd.Flags().Changed("seed") {
-				return failf(exitInput, "--seed changes nothing: experiments say which seeds they need; allowed: without")
-			}
 			if err := f.figures.check(); err != nil {
 				return err
 			}
@@ -108,17 +105,20 @@ worker on any number of machines computes the points (docs/cluster.md).`,
 		},
 	}
 	flags := cmd.Flags()
-	flags.StringVar(&f.from, "from", "", "folder with experiments of your own, PAPER/FIGURE.yaml, instead of those of xoff")
+	flags.StringVar(&f.from, "from", "", "`FOLDER` with experiments of your own, PAPER/FIGURE.yaml, instead of the built-in ones")
 	flags.BoolVar(&f.list, "list", false, "list experiments with the time that they take")
-	flags.StringVar(&f.scale, "scale", reproduce.Quick, "quick (fewer hosts, shorter), or paper (as published)")
+	flags.StringVar(&f.scale, "scale", reproduce.Quick, "`SCALE`: quick (fewer hosts, shorter), or paper (as published)")
 	flags.BoolVar(&f.save, "save", false, "store the results in the folder of --data")
 	flags.BoolVar(&f.render, "render", false, "write the documents from stored results; nothing is run")
-	flags.StringVar(&f.data, "data", filepath.Join(reproductionFolder, "data"), "folder of stored results")
-	flags.IntVar(&f.verify, "verify", 0, "run so many points of the stored results again and compare their bytes")
+	flags.StringVar(&f.data, "data", filepath.Join(reproductionFolder, "data"), "`FOLDER` of stored results")
+	flags.IntVar(&f.verify, "verify", 0, "run `N` points of the stored results again and compare their bytes")
 	f.figures.register(cmd)
 	registerShard(cmd, &f.shard)
 	f.nats.register(cmd)
-	flags.StringVar(&f.pick, "pick", "", "text that chooses the points of --verify, such as the hash of a commit")
+	flags.StringVar(&f.pick, "pick", "", "`TEXT` that chooses the points of --verify, such as the hash of a commit")
+	a.outputFlag(cmd, "`FOLDER` for results (default results/reproduce), or for the documents of --render (default docs/reproduction)")
+	a.printFlags(cmd)
+	a.workersFlag(cmd)
 	return cmd
 }
 

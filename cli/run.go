@@ -41,8 +41,8 @@ type runFlags struct {
 
 func (f *runFlags) register(cmd *cobra.Command) {
 	flags := cmd.Flags()
-	flags.StringVar(&f.engine, "engine", string(run.Fast), "fast, or oracle (one global heap; slow, same results)")
-	flags.IntVar(&f.divisor, "window-divisor", 1, "shorten the windows of the fast engine; results never depend on it")
+	flags.StringVar(&f.engine, "engine", string(run.Fast), "simulation `ENGINE`: fast, or oracle (one global heap; slow, same results)")
+	flags.IntVar(&f.divisor, "window-divisor", 1, "shorten the windows of the fast engine to 1/`N`; results never depend on it")
 	_ = flags.MarkHidden("window-divisor")
 	f.registerAny(cmd)
 }
@@ -50,7 +50,7 @@ func (f *runFlags) register(cmd *cobra.Command) {
 // registerAny adds the flags of commands that run a scenario, whatever drives it.
 func (f *runFlags) registerAny(cmd *cobra.Command) {
 	flags := cmd.Flags()
-	flags.StringVar(&f.invariants, "invariants", string(run.Off), "check the simulation while it runs: off, count, or strict (stop at the first that breaks)")
+	flags.StringVar(&f.invariants, "invariants", string(run.Off), "check the simulation while it runs: `MODE` is off, count, or strict (stop at the first that breaks)")
 	flags.BoolVar(&f.csv, "csv", false, "write every table as text, too; as output.csv")
 	flags.BoolVar(&f.flowTrace, "flow-trace", false, "write flows.trace.csv, and scenario.replay.yaml, which runs the same flows again")
 	flags.BoolVar(&f.force, "force", false, "overwrite results of another scenario (default: a new folder, NAME-2 and so on)")
@@ -60,10 +60,10 @@ func (f *runFlags) registerAny(cmd *cobra.Command) {
 // registerChanges adds the flags that change a scenario.
 func (f *runFlags) registerChanges(cmd *cobra.Command) {
 	flags := cmd.Flags()
-	flags.StringArrayVar(&f.set, "set", nil, "override a key of the scenario: path=value, such as switch.policy.alpha=1/8 or workload.NAME.load.share=0.5 (repeatable)")
+	flags.StringArrayVar(&f.set, "set", nil, "override a key of the scenario: `KEY=VALUE`, such as switch.policy.alpha=1/8 or workload.NAME.load.share=0.5 (repeatable)")
 	f.schemes = make([]string, len(scenario.Shorthands))
 	for i, s := range scenario.Shorthands {
-		flags.StringVar(&f.schemes[i], s.Flag, "", fmt.Sprintf("%s to use instead: NAME or NAME:PARAMETER=VALUE,... (see xoff list %s)", s.Doc, s.Kind()))
+		flags.StringVar(&f.schemes[i], s.Flag, "", fmt.Sprintf("%s to use instead: `NAME` or NAME:PARAMETER=VALUE,... (see xoff list %s)", s.Doc, s.Kind()))
 	}
 }
 
@@ -73,16 +73,16 @@ func (f *runFlags) registerShow(cmd *cobra.Command) {
 	cmd.Flags().BoolVar(&f.report, "report", true, "write report.html, too; --report=false saves its time")
 	f.trace.register(cmd)
 	f.pcap.register(cmd)
-	cmd.Flags().BoolVar(&f.explain, "explain", false, "record what `xoff explain RUN` needs: what every frame waited for")
+	cmd.Flags().BoolVar(&f.explain, "explain", false, "record what xoff explain RUN needs: what every frame waited for")
 	registerCounting(cmd, &f.counted)
-	cmd.Flags().StringVar(&f.traced, "perfetto", "", "file for a timeline of the run, for ui.perfetto.dev")
+	cmd.Flags().StringVar(&f.traced, "perfetto", "", "write a timeline of the run, for ui.perfetto.dev, to `FILE`")
 }
 
 // registerSchemes adds the flags that replace schemes of a scenario.
 func registerSchemes(cmd *cobra.Command, cc, policy, flowControl *string) {
-	cmd.Flags().StringVar(cc, "cc", "", "congestion control to use instead (see xoff list cc)")
-	cmd.Flags().StringVar(policy, "policy", "", "buffer policy to use instead (see xoff list policy)")
-	cmd.Flags().StringVar(flowControl, "flow-control", "", "flow control to use instead (see xoff list flow_control)")
+	cmd.Flags().StringVar(cc, "cc", "", "congestion control `NAME` to use instead (see xoff list cc)")
+	cmd.Flags().StringVar(policy, "policy", "", "buffer policy `NAME` to use instead (see xoff list policy)")
+	cmd.Flags().StringVar(flowControl, "flow-control", "", "flow control `NAME` to use instead (see xoff list flow_control)")
 }
 
 // check rejects values that are not allowed.
@@ -159,6 +159,8 @@ func (a *app) runCommand() *cobra.Command {
 	f.registerShow(cmd)
 	h.register(cmd)
 	registerSeeds(cmd, &seeds)
+	a.outputFlag(cmd, resultsUsage)
+	a.simulationFlags(cmd)
 	return cmd
 }
 
@@ -252,7 +254,7 @@ func (a *app) warn(plan build.Plan) {
 		if f.At != "" {
 			at = f.At + ": "
 		}
-		fmt.Fprintf(a.err, "xoff: warning: %s%s; mend: %s\n", at, f.What, f.Fix)
+		fmt.Fprintf(a.err, "xoff: %s: %s%s; mend: %s\n", a.warning(), at, f.What, f.Fix)
 	}
 }
 

@@ -22,12 +22,12 @@ type shardFlags struct {
 }
 
 func registerShard(cmd *cobra.Command, shard *string) {
-	cmd.Flags().StringVar(shard, "shard", "", "compute one part of the points, as one of several tasks: I/N (0/8 to 7/8), task/N or task (the index is that of the array of Slurm, or of the Indexed Job)")
+	cmd.Flags().StringVar(shard, "shard", "", "compute one part of the points, as one of several tasks: `I/N` (0/8 to 7/8), task/N or task (the index is that of the array of Slurm, or of the Indexed Job)")
 }
 
 func (f *shardFlags) register(cmd *cobra.Command) {
 	registerShard(cmd, &f.shard)
-	cmd.Flags().StringVar(&f.plan, "plan", "", "file of `xoff sweep plan` that says what is run, instead of FILE and the flags that vary it")
+	cmd.Flags().StringVar(&f.plan, "plan", "", "take what is run from `PLAN`, a file of xoff sweep plan, instead of FILE and the flags that vary it")
 }
 
 // taskFlags are what may be said about a task of a plan: none of it shows in results.

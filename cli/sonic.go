@@ -20,10 +20,10 @@ type sonicFlags struct {
 
 func (f *sonicFlags) register(cmd *cobra.Command) {
 	s := cmd.Flags()
-	s.StringVar(&f.lookup, "lookup", "", "pg_profile_lookup.ini of the switches; default: the one beside each configuration")
-	s.StringVar(&f.chip, "chip", "", "of switches, if their SKU does not say: NAME, or PATTERN=NAME with commas (see docs/sonic.md)")
-	s.StringVar(&f.memory, "memory", "", "packet memory of the chip, if it is not known, such as 32MiB")
-	s.StringVar(&f.cables, "cables", "", "file with lines switch,port,switch,port[,length] instead of tables of neighbours")
+	s.StringVar(&f.lookup, "lookup", "", "pg_profile_lookup.ini `FILE` of the switches (default: the one beside each configuration)")
+	s.StringVar(&f.chip, "chip", "", "chip of switches whose SKU does not tell: `NAME`, or PATTERN=NAME with commas (see docs/sonic.md)")
+	s.StringVar(&f.memory, "memory", "", "packet memory `SIZE` of a chip for which it is not known, such as 32MiB")
+	s.StringVar(&f.cables, "cables", "", "`FILE` with lines switch,port,switch,port[,length] instead of tables of neighbours")
 }
 
 // given names the first of the flags that was given; empty: none.

@@ -32,6 +32,8 @@ See docs/sonic.md.`,
 		RunE: func(_ *cobra.Command, args []string) error { return a.importSonic(args[1:], f) },
 	}
 	f.register(cmd)
+	a.outputFlag(cmd, "`FILE` for the scenario (default: standard output)")
+	a.quietFlag(cmd)
 	return cmd
 }
 
@@ -54,7 +56,7 @@ func (a *app) importSonic(paths []string, f *sonicFlags) error {
 		return wrap(exitInput, err)
 	}
 	a.leftOut(left)
-	if a.folder == "" {
+	if a.folder == "" || a.folder == "-" {
 		_, err = a.out.Write(text)
 	} else {
 		err = os.WriteFile(a.folder, text, 0o644)
@@ -112,7 +114,9 @@ Importing them again gives the same scenario. See docs/sonic.md.`,
 		},
 		RunE: func(_ *cobra.Command, args []string) error { return a.exportSonic(args[0], f) },
 	}
-	cmd.Flags().StringVar(&f.chip, "chip", "", "of the switches: NAME, or PATTERN=NAME with commas (see docs/sonic.md)")
+	cmd.Flags().StringVar(&f.chip, "chip", "", "chip of the switches: `NAME`, or PATTERN=NAME with commas (see docs/sonic.md)")
+	a.outputFlag(cmd, "`FOLDER` for the configurations, with a folder for each switch")
+	a.quietFlag(cmd)
 	return cmd
 }
 

@@ -34,15 +34,15 @@ func (f *sweepFlags) register(cmd *cobra.Command) {
 	registerSeeds(cmd, &f.seeds)
 	registerMetrics(cmd, &f.metrics)
 	cmd.Flags().BoolVar(&f.run.report, "report", true, "write report.html, too; --report=false saves its time")
-	cmd.Flags().StringArrayVar(&f.vary, "vary", nil, "values of a key: KEY=a,b,c; a value may be {...}, [...] or a range such as 0.1..0.9/0.2 (repeatable: all combinations)")
+	cmd.Flags().StringArrayVar(&f.vary, "vary", nil, "values of a key: `KEY=A,B,C`; a value may be {...}, [...] or a range such as 0.1..0.9/0.2 (repeatable: all combinations)")
 }
 
 func registerSeeds(cmd *cobra.Command, seeds *string) {
-	cmd.Flags().StringVar(seeds, "seeds", "", "run with several seeds: how many (5: from --seed or that of the scenario on), or which (1,2,5)")
+	cmd.Flags().StringVar(seeds, "seeds", "", "run with several `SEEDS`: how many (5: from --seed or the scenario's seed on), or which (1,2,5)")
 }
 
 func registerMetrics(cmd *cobra.Command, metrics *string) {
-	cmd.Flags().StringVar(metrics, "metric", "", "columns of the table: names as printed, or paths in summary.json, joined by commas, such as fct.p99,pauses.pauses")
+	cmd.Flags().StringVar(metrics, "metric", "", "`COLUMNS` of the table: names as printed, or paths in summary.json, joined by commas, such as fct.p99,pauses.pauses")
 }
 
 // columns are the metrics that the flag names.
@@ -110,6 +110,8 @@ worker on any number of machines computes the points (docs/cluster.md).`,
 	registerCounting(cmd, &f.run.counted)
 	f.shardFlags.register(cmd)
 	f.nats.register(cmd)
+	a.outputFlag(cmd, "`FOLDER` for results (default results/NAME-sweep)")
+	a.simulationFlags(cmd)
 	cmd.AddCommand(a.sweepPlanCommand(), a.sweepStatusCommand(), a.sweepMergeCommand())
 	return cmd
 }

@@ -8,6 +8,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/fatih/color"
 	"github.com/mattn/go-isatty"
 )
 
@@ -26,6 +27,16 @@ func colored(w io.Writer, getenv func(string) string) bool {
 		return true
 	}
 	return getenv("TERM") != "dumb" && isTerminal(w)
+}
+
+// warning is the word for standard error, in yellow where that has colours.
+func (a *app) warning() string {
+	c := color.New(color.FgYellow)
+	c.DisableColor()
+	if colored(a.err, os.Getenv) {
+		c.EnableColor()
+	}
+	return c.Sprint("warning")
 }
 
 // How a meter shows itself.

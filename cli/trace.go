@@ -18,10 +18,10 @@ type traceFlags struct {
 
 func (f *traceFlags) register(cmd *cobra.Command) {
 	flags := cmd.Flags()
-	flags.StringVar(&f.what, "trace", "", "print the life of packets: flow=N, or port=NODE.portN, port=NODE.to-NODE")
-	flags.StringVar(&f.from, "trace-from", "0s", "simulated time at which the trace begins")
-	flags.StringVar(&f.to, "trace-to", "", "simulated time at which the trace ends (default: with the run)")
-	flags.StringVar(&f.file, "trace-file", "", "file for the trace (default: standard output)")
+	flags.StringVar(&f.what, "trace", "", "print the life of packets that match `PATTERN`: flow=N, port=NODE.portN or port=NODE.to-NODE")
+	flags.StringVar(&f.from, "trace-from", "0s", "simulated `TIME` at which the trace begins")
+	flags.StringVar(&f.to, "trace-to", "", "simulated `TIME` at which the trace ends (default: with the run)")
+	flags.StringVar(&f.file, "trace-file", "", "write the trace to `FILE` (default: standard output)")
 }
 
 // tracing is the trace of a run and the file it goes to.

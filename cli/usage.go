@@ -47,11 +47,28 @@ func (a *app) usage(root *cobra.Command) {
 			cmd.Args = cobra.ArbitraryArgs
 		}
 		complete(cmd)
+		checkValuesFirst(cmd)
 		for _, below := range cmd.Commands() {
 			if cmd.Name() == "sweep" || cmd.Name() == "export" {
 				complete(below)
 			}
+			checkValuesFirst(below)
 		}
+	}
+}
+
+// checkValuesFirst has the values of flags checked before the arguments of a command: a
+// flag that took another as its value leaves an argument too many.
+func checkValuesFirst(cmd *cobra.Command) {
+	args := cmd.Args
+	if args == nil {
+		args = cobra.ArbitraryArgs
+	}
+	cmd.Args = func(cmd *cobra.Command, list []string) error {
+		if err := checkValues(cmd); err != nil {
+			return err
+		}
+		return args(cmd, list)
 	}
 }
 
@@ -103,7 +120,7 @@ func flagError(cmd *cobra.Command, err error) error {
 	if !errors.As(err, &invalid) {
 		return err
 	}
-	allowed, ok := map[string]string{"int": "a whole number", "uint64": "a whole number, 0 or more", "bool": "true, false"}[invalid.GetFlag().Value.Type()]
+	allowed, ok := map[string]string{"int": "a whole number", "uint64": "a whole number, 0 or more", "bool": "true, false", "duration": "a time such as 90s or 10m"}[invalid.GetFlag().Value.Type()]
 	if !ok {
 		return err
 	}

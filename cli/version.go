@@ -75,7 +75,7 @@ func versionOf(release string, info *debug.BuildInfo) (name, revision string) {
 func (v version) line() string { return fmt.Sprintf("xoff %s %s %s/%s", v.Version, v.Go, v.OS, v.Arch) }
 
 func (a *app) versionCommand() *cobra.Command {
-	return &cobra.Command{
+	cmd := &cobra.Command{
 		Use:   "version",
 		Short: "Print the version",
 		Args:  cobra.NoArgs,
@@ -88,4 +88,6 @@ func (a *app) versionCommand() *cobra.Command {
 			return wrap(exitFailure, err)
 		},
 	}
+	a.jsonFlag(cmd)
+	return cmd
 }

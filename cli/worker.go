@@ -58,11 +58,14 @@ scenario from elsewhere reads no file of this machine (docs/cluster.md).
 	}
 	f.register(cmd)
 	flags := cmd.Flags()
-	flags.IntVar(&f.cpus, "cpus", 1, "cores of a point; so many of --workers are one point")
-	flags.StringVar(&f.memory, "memory", "", "memory that all points may take together, such as 16GiB (default: what is free now)")
-	flags.DurationVar(&f.idle, "idle", 0, "leave when there was nothing to do for so long (default: stay)")
+	flags.IntVar(&f.cpus, "cpus", 1, "`N` of the --workers compute each point")
+	flags.StringVar(&f.memory, "memory", "", "memory `SIZE` that all points may take together, such as 16GiB (default: what is free now)")
+	flags.DurationVar(&f.idle, "idle", 0, "leave after `TIME` without work (default: stay)")
 	flags.BoolVar(&f.slot, "slot", false, "compute points that come by standard input")
 	_ = flags.MarkHidden("slot")
+	a.outputFlag(cmd, "`FOLDER` for temporary files (default: the system's)")
+	a.quietFlag(cmd)
+	a.workersFlag(cmd)
 	return cmd
 }
 

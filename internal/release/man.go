@@ -39,8 +39,7 @@ func manPage(cmd *cobra.Command, version string) string {
 		long = cmd.Short + "."
 	}
 	b.WriteString(paragraphs(long))
-	options(&b, "OPTIONS", cmd.NonInheritedFlags())
-	options(&b, "OPTIONS OF ALL COMMANDS", cmd.InheritedFlags())
+	options(&b, cmd.Flags())
 	if !cmd.HasParent() {
 		b.WriteString(exitStatus)
 	}
@@ -91,11 +90,11 @@ func paragraphs(text string) string {
 // ofTheMachine are flags whose default is the machine's, which is no matter of a page.
 var ofTheMachine = map[string]bool{"workers": true}
 
-func options(b *strings.Builder, heading string, flags *pflag.FlagSet) {
+func options(b *strings.Builder, flags *pflag.FlagSet) {
 	if !flags.HasAvailableFlags() {
 		return
 	}
-	fmt.Fprintf(b, ".SH %s\n", heading)
+	b.WriteString(".SH OPTIONS\n")
 	flags.VisitAll(func(f *pflag.Flag) {
 		if f.Hidden {
 			return

@@ -73,9 +73,12 @@ func TestCommonFiles(t *testing.T) {
 		"completions/zsh/_xoff":      {"#compdef xoff"},
 		"completions/fish/xoff.fish": {"complete -c xoff"},
 		"man/man1/xoff.1": {
-			`.TH "XOFF" "1" "" "xoff v1.2.3" "xoff"`, ".SH EXIT STATUS", `\fBxoff\-sweep\fR(1)`, "(default: as many as there are cores)",
+			`.TH "XOFF" "1" "" "xoff v1.2.3" "xoff"`, ".SH EXIT STATUS", `\fBxoff\-sweep\fR(1)`,
 		},
-		"man/man1/xoff-run.1": {".SH NAME\nxoff\\-run \\- Run a scenario file; \\- is standard input\n", `\fB\-\-force\fR`, ".SH OPTIONS OF ALL COMMANDS", `\fB\-o, \-\-output\fR \fIstring\fR`},
+		"man/man1/xoff-run.1": {
+			".SH NAME\nxoff\\-run \\- Run a scenario file; \\- is standard input\n", `\fB\-\-force\fR`, ".SH OPTIONS\n",
+			`\fB\-o, \-\-output\fR \fIFOLDER\fR`, "(default: as many as there are cores)",
+		},
 		"man/man1/xoff-sweep.1": {
 			".nf\n  xoff sweep mine.yaml \\-\\-vary switch.policy.alpha=1/16,1/8,1/4 \\-\\-seeds 5\n",
 		},

@@ -105,7 +105,7 @@ func Parse(src *Source, data []byte, what string) (*Node, error) {
 	}
 	file, err := parseYAML(bytes.TrimPrefix(data, []byte("\ufeff"))) // some editors begin files so
 	if err != nil {
-		return nil, syntaxError(src, err)
+		return nil, syntaxError(src, data, err)
 	}
 	var bodies []ast.Node
 	for _, doc := range file.Docs {
@@ -170,7 +170,8 @@ func parseYAML(data []byte) (f *ast.File, err error) {
 	return parser.ParseBytes(data, 0, parser.AllowDuplicateMapKey())
 }
 
-func syntaxError(src *Source, err error) error {
+// syntaxError says where a text is not YAML.
+func syntaxError(src *Source, data []byte, err error) error {
 	p := Place{src, 1, 1}
 	message := err.Error()
 	var syntax *yaml.SyntaxError
@@ -180,6 +181,13 @@ func syntaxError(src *Source, err error) error {
 		if t := syntax.GetToken(); t != nil && t.Position != nil {
 			p.Line, p.Column = t.Position.Line, t.Position.Column
 		}
+	}
+	if strings.ContainsRune(message, '\t') || strings.Contains(message, "tab character") {
+		lines := bytes.Split(data, []byte("\n"))
+		if at := bytes.IndexByte(lines[max(1, min(p.Line, len(lines)))-1], '\t'); at >= 0 {
+			p.Column = at + 1
+		}
+		return p.Error(errors.New("tab character in the indentation; allowed: spaces, since YAML does not permit tabs there"))
 	}
 	return p.Error(fmt.Errorf("%s; allowed: YAML", message))
 }
