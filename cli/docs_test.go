@@ -20,7 +20,7 @@ var rewrite = flag.Bool("rewrite", false, "write what commands print into the do
 func TestDocsOutputs(t *testing.T) {
 	t.Chdir("..")
 	t.Setenv("NO_COLOR", "1")
-	for _, page := range []string{"docs/check.md", "docs/dsh.md", "docs/headroom.md", "docs/interdc.md", "docs/sonic.md"} {
+	for _, page := range []string{"docs/check.md", "docs/dsh.md", "docs/headroom.md", "docs/interdc.md", "docs/scenario.md", "docs/sonic.md"} {
 		consoles(t, page, func(command string) string {
 			args, isOurs := strings.CutPrefix(command, "xoff ")
 			if !isOurs {

@@ -36,9 +36,9 @@ func TestDeepRecipe(t *testing.T) {
 	if out, err := cmd.CombinedOutput(); err != nil {
 		t.Fatalf("%s: %v\n%s", commands, err, out)
 	}
-	docs, err := os.ReadFile(filepath.Join(work, "docs/scenario.md"))
+	docs, err := os.ReadFile(filepath.Join(work, "docs/reference/policy.md"))
 	if err != nil || !strings.Contains(string(docs), "one of so many parts") {
-		t.Errorf("make docs did not bring the scheme to docs/scenario.md: %v", err)
+		t.Errorf("make docs did not add the scheme to docs/reference/policy.md: %v", err)
 	}
 }
 

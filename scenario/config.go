@@ -52,7 +52,7 @@ func Fabric(name string, params any) Topology { return Topology{Choice: choice(n
 // Class is a group of traffic classes that are treated alike.
 type Class struct {
 	IDs  []int  `yaml:"ids" doc:"0 to 7"`
-	Kind string `yaml:"kind" allowed:"control,lossless,lossy" doc:"what the fabric does for the group: control frames are never paused, lossless ones are paused rather than dropped, lossy ones are dropped"`
+	Kind string `yaml:"kind" allowed:"control,lossless,lossy" doc:"control: never paused; lossless: paused rather than dropped; lossy: dropped when the buffer is full"`
 }
 
 // Choice is a named scheme with its parameters, which stand beside the name.
@@ -167,20 +167,20 @@ type CNP struct {
 
 // Reliability is how lost packets are recovered.
 type Reliability struct {
-	Name         string     `yaml:"name" allowed:"go-back-n,sack,irn" doc:"what is sent again: everything from the lost packet on (go-back-n), or what selective ACKs show to be missing, after three of them (sack, as TCP does) or at the first (irn)"`
+	Name         string     `yaml:"name" allowed:"go-back-n,sack,irn" doc:"what is retransmitted: all from the lost packet on (go-back-n), or gaps, after three selective ACKs (sack) or one (irn)"`
 	Timeout      units.Time `yaml:"timeout" doc:"without progress, before packets are sent again; sack: before the first round-trip time is known; irn: RTO_high"`
 	MaxTimeout   units.Time `yaml:"max_timeout" follows:"64ms, or timeout if that is more" doc:"bound of the doubling after each timeout"`
 	NackInterval units.Time `yaml:"nack_interval" doc:"go-back-n: shortest time between two NACKs for the same gap"`
 	MinRTO       units.Time `yaml:"min_rto" doc:"sack: least timeout that follows from round-trip times"`
 	RTOLow       units.Time `yaml:"rto_low" doc:"irn: timeout when few packets are in the network"`
 	Few          int        `yaml:"few" doc:"irn: fewer packets than this are few"`
-	Window       int        `yaml:"window" doc:"sack, irn: packets from the first unacknowledged one on that may be sent; 0: 16384 for sack, one bandwidth-delay product for irn"`
+	Window       int        `yaml:"window" doc:"sack, irn: packets that may be sent from the first unacknowledged one on; 0: 16384 for sack, one BDP for irn"`
 }
 
 // Receive is a host that takes frames slowly.
 type Receive struct {
 	Rate   units.Rate  `yaml:"rate" doc:"at which frames are taken; 0bps: at once"`
-	Buffer units.Bytes `yaml:"buffer" doc:"where they wait meanwhile; what does not fit is dropped. A host that is only stuck has room for its xoff and headroom beside it"`
+	Buffer units.Bytes `yaml:"buffer" doc:"where received frames wait; the rest is dropped. A host that is only stuck also has room for xoff and headroom"`
 	Xoff   units.Bytes `yaml:"xoff" doc:"per class: the host pauses above it"`
 	Hosts  []string    `yaml:"hosts,omitempty" follows:"all" doc:"which ones"`
 }
@@ -270,7 +270,7 @@ type Stop struct {
 type Compat struct {
 	Tick     units.Time  `yaml:"tick,omitempty" doc:"times that frames take on a wire, and between paced packets, are cut to whole multiples; 0s: exact"`
 	PFCSize  units.Bytes `yaml:"pfc_size,omitempty" doc:"of PFC frames; 0B: 64 bytes"`
-	NIC      string      `yaml:"nic,omitempty" allowed:"lists,scan" doc:"how a host finds the next queue pair: in lists of those that may send, or by looking at all of them in turn as the public RDMA simulators do"`
+	NIC      string      `yaml:"nic,omitempty" allowed:"lists,scan" doc:"how a host finds the next queue pair: in lists of ready ones, or by a scan of all, as public RDMA simulators do"`
 	EveryEnd bool        `yaml:"every_end,omitempty" doc:"the end of every frame is an event of the switch, for which a frame that arrives at that moment may have to wait"`
 	Ties     string      `yaml:"ties,omitempty" allowed:"key,insertion" doc:"order of simultaneous events: that of their kinds and ports, or that in which they were planned, as in ns-3"`
 	BaseRTT  units.Time  `yaml:"base_rtt,omitempty" doc:"that congestion control is told; 0s: computed from the longest path"`

@@ -189,10 +189,10 @@ func plural(word string) string {
 	switch {
 	case word == "true or false":
 		return word
-	case strings.HasSuffix(word, "s"):
-		return word + "es"
 	case strings.HasPrefix(word, "list of "):
 		return "lists of " + word[len("list of "):]
+	case strings.HasSuffix(word, "s"):
+		return word + "es"
 	}
 	return word + "s"
 }

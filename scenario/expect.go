@@ -12,7 +12,7 @@ import (
 // changes no result.
 type Expectation struct {
 	That  string `yaml:"that" doc:"a metric, a comparison and a value: slowdown.p99 < 5"`
-	Abort bool   `yaml:"abort,omitempty" doc:"the run ends when this is broken: for counts of pauses, drops, retransmissions, frames and peaks of buffers that are bounded from above"`
+	Abort bool   `yaml:"abort,omitempty" doc:"end the run when this fails; needs an upper bound on pauses, drops, retransmissions, frames or a buffer peak"`
 }
 
 // expectForm is how an Expectation is written: `drops.lossless == 0` or

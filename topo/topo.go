@@ -26,7 +26,7 @@ var Topologies = registry.NewTable("topology",
 		Params: func() any { return dumbbellDefaults() }, New: newDumbbell,
 	},
 	registry.Entry[New]{
-		Name: "fat-tree", Doc: "k pods of k/2 edge and k/2 aggregation switches under (k/2)^2 cores",
+		Name: "fat-tree", Doc: "switches of k ports: k pods of k/2 edge and k/2 aggregation switches under (k/2)^2 cores",
 		Paper:  "Al-Fares, Loukissas, Vahdat: A Scalable, Commodity Data Center Network Architecture, SIGCOMM 2008",
 		Params: func() any { return fatTreeDefaults() }, New: newFatTree,
 	},

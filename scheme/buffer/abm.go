@@ -10,7 +10,7 @@ import (
 
 // ABMParams are the parameters of Active Buffer Management.
 type ABMParams struct {
-	Where             string      `yaml:"where" allowed:"both,egress" doc:"whose thresholds it sets: lossy queues at the egress and lossless ones at the ingress (both), or only the former, with Dynamic Threshold at the ingress"`
+	Where             string      `yaml:"where" allowed:"both,egress" doc:"thresholds it sets: lossy egress and lossless ingress (both), or lossy egress with Dynamic Threshold at the ingress"`
 	Alpha             units.Ratio `yaml:"alpha" doc:"of lossless ingress queues"`
 	AlphaLossy        units.Ratio `yaml:"alpha_lossy" doc:"of lossy egress queues"`
 	UnscheduledAlpha  units.Ratio `yaml:"unscheduled_alpha,omitempty" doc:"of frames within the first bandwidth-delay product of their flow, 1024 in the authors' program; default: as others"`

@@ -9,7 +9,7 @@ import (
 
 // ChipParams are the parameters of the policy of measured switching chips.
 type ChipParams struct {
-	Alpha          units.Ratio `yaml:"alpha" doc:"threshold of a lossless ingress queue: this times what is free of the part of the shared segment that its port sees; a port's flow control may say otherwise"`
+	Alpha          units.Ratio `yaml:"alpha" doc:"lossless ingress threshold: alpha times the free shared bytes in the port's partition; flow control may override it"`
 	PortAlpha      units.Ratio `yaml:"port_alpha,omitempty" doc:"two levels: a port may hold this times what is free, and a queue alpha times what its port has left of that"`
 	AlphaLossy     units.Ratio `yaml:"alpha_lossy" doc:"threshold of a lossy egress queue: this times what is free of the egress_lossy pool, or of the part where there is none"`
 	IngressLossy   units.Bytes `yaml:"ingress_lossy,omitempty" doc:"most of the shared segment that a lossy ingress queue may hold; 0B: no limit"`

@@ -11,7 +11,7 @@ import (
 
 // L2BMParams are the parameters of L2BM.
 type L2BMParams struct {
-	Algorithm  string      `yaml:"algorithm" allowed:"mended,printed" doc:"how sojourn times are kept: by the expected departure of each packet (mended), or as Algorithm 1 of the paper, which drifts (printed)"`
+	Algorithm  string      `yaml:"algorithm" allowed:"mended,printed" doc:"sojourn times: by the expected departure of each packet (mended), or by the paper's Algorithm 1, which drifts (printed)"`
 	Alpha      units.Ratio `yaml:"alpha" doc:"of ingress queues, lossless and lossy"`
 	AlphaLossy units.Ratio `yaml:"alpha_lossy" doc:"threshold of a lossy egress queue: this times what is left of the lossy pool"`
 	C          Norm        `yaml:"c" doc:"what weights are C / tau of: the sum or the mean of tau over the queues that hold packets, or a time"`

@@ -13,7 +13,7 @@ import (
 type OccamyParams struct {
 	Alpha         units.Ratio `yaml:"alpha" doc:"threshold of a lossless ingress queue: this times the free part of the shared segment"`
 	AlphaLossy    units.Ratio `yaml:"alpha_lossy" doc:"the same of a lossy egress queue: at it frames are refused, above it they are taken back"`
-	MemorySpeedup units.Ratio `yaml:"memory_speedup" doc:"bandwidth of the packet memory: this times all line rates together; what frames that leave do not use of it takes frames back"`
+	MemorySpeedup units.Ratio `yaml:"memory_speedup" doc:"packet memory bandwidth as a multiple of all line rates; what departures leave unused expels frames"`
 	Bucket        units.Bytes `yaml:"bucket" doc:"unused bandwidth of the memory that can be saved up"`
 }
 

@@ -13,7 +13,7 @@ type ReverieParams struct {
 	Alpha            units.Ratio `yaml:"alpha" doc:"of lossless queues"`
 	AlphaLossy       units.Ratio `yaml:"alpha_lossy" doc:"of lossy queues"`
 	Gamma            float64     `yaml:"gamma" doc:"weight of the past in the filtered length of a queue"`
-	Filter           string      `yaml:"filter" allowed:"plain,departure" doc:"when lengths are filtered: at every arrival and departure (plain), or at departures only, never above the length, in whole bytes (departure, as in the authors' program)"`
+	Filter           string      `yaml:"filter" allowed:"plain,departure" doc:"filter at each arrival and departure (plain), or at departures, in whole bytes, never above the queue length (departure)"`
 	UnscheduledAlpha units.Ratio `yaml:"unscheduled_alpha,omitempty" doc:"of lossy frames within the first bandwidth-delay product of their flow, 1024 in the authors' program; default: as others"`
 }
 

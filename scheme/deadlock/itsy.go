@@ -13,7 +13,7 @@ import (
 
 // ITSYParams are the parameters of ITSY.
 type ITSYParams struct {
-	Resolve string     `yaml:"resolve" allowed:"drop,buffer,nothing" doc:"how a deadlock is resolved: drop (frames of the queue that began it, largest flow first), buffer (the queue gets what is free of the shared segment), nothing"`
+	Resolve string     `yaml:"resolve" allowed:"drop,buffer,nothing" doc:"for the queue that began a deadlock: drop its frames (largest flow first), give it the free shared buffer, or do nothing"`
 	Retry   units.Time `yaml:"retry" doc:"with buffer: how long after a try the next one follows, if the loop still stands"`
 }
 

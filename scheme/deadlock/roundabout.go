@@ -13,7 +13,7 @@ import (
 
 // RoundaboutParams are the parameters of Roundabout.
 type RoundaboutParams struct {
-	Form      string      `yaml:"form" since:"0.2" allowed:"mended,printed" doc:"how loops are found: mended (Algorithm 1 of the paper with what it lacks), printed (as it stands, for study: it can miss a deadlock, and see one where there is none)"`
+	Form      string      `yaml:"form" since:"0.2" allowed:"mended,printed" doc:"loop detection: mended (the paper's Algorithm 1, completed) or printed (as published: misses loops and finds false ones)"`
 	Resolve   bool        `yaml:"resolve" doc:"false: deadlocks are detected and reported only"`
 	Redundant units.Bytes `yaml:"redundant" doc:"what a switch grants of its buffer at the beginning of a round: its redundant headroom"`
 	Rounds    int         `yaml:"rounds" doc:"rounds for one deadlock at most; then it is left to others"`

@@ -11,7 +11,7 @@ import (
 
 // WatchdogParams are the parameters of the PFC watchdog, with SONiC's meaning.
 type WatchdogParams struct {
-	Action      string     `yaml:"action" allowed:"drop,forward,alert" doc:"what becomes of a queue that is stuck: drop (its frames, and those that come), forward (in spite of the pause), alert (nothing but a report)"`
+	Action      string     `yaml:"action" allowed:"drop,forward,alert" doc:"for a stuck queue: drop (its frames and new arrivals), forward (despite the pause) or alert (report only)"`
 	Polling     units.Time `yaml:"polling" doc:"how often queues are looked at"`
 	Detection   units.Time `yaml:"detection" doc:"a queue that holds frames and was paused for so long is stuck"`
 	Restoration units.Time `yaml:"restoration" doc:"it is let go when it was not paused for so long"`

@@ -11,7 +11,7 @@ import (
 
 // AdaptiveParams are the parameters of Adaptive PFC Headroom.
 type AdaptiveParams struct {
-	Headroom link.Headroom `yaml:"headroom" doc:"of each lossless queue until the delay of its link is known, and the most that it gets after: exact, eq1 (DSH eq. 1), or a size"`
+	Headroom link.Headroom `yaml:"headroom" doc:"per lossless queue until the link delay is measured, and the most it gets then: exact, eq1 (DSH eq. 1) or a size"`
 	Rule     string        `yaml:"rule" allowed:"exact,eq1" doc:"what follows from the measured delay: exact (all that can be in flight), or DSH eq. 1"`
 	Delta    units.Bytes   `yaml:"delta" doc:"a queue is resumed this far below its threshold"`
 }

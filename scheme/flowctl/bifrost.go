@@ -12,7 +12,7 @@ import (
 
 // BifrostParams are the parameters of Bifrost.
 type BifrostParams struct {
-	Form   string     `yaml:"form" allowed:"window,clamped,printed" doc:"what may still arrive: window (the grants of the last round trip), printed (Algorithm 1, which can lose frames), clamped (the same, never below zero)"`
+	Form   string     `yaml:"form" allowed:"window,clamped,printed" doc:"what may still arrive: window (grants of one round trip), printed (Algorithm 1, can lose frames), clamped (that, >= 0)"`
 	Slot   units.Time `yaml:"slot" doc:"T: how often the upstream is told; more than 1us, less than the cable takes one way"`
 	Buffer SlotBuffer `yaml:"buffer" doc:"H, for all lossless classes of a port: bdp+N (a bandwidth-delay product and N slots at line rate) or a size"`
 }

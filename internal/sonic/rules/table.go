@@ -5,7 +5,7 @@ package rules
 var table = []Rule{
 	{
 		1, "headroom", Error, []string{"CABLE_LENGTH", "PORT", "BUFFER_PG", "BUFFER_PROFILE"},
-		"xoff of a lossless priority group is less than what arrives after XOFF: error if it does not hold the cable and one frame, warning if not the answer of the peer by the quanta of 802.3, note if not with small packets that waste cells",
+		"xoff of a lossless priority group is less than what arrives after XOFF",
 		"frames that are on their way when XOFF is sent are dropped", "SONiC#480; TD3 went from 61440 to 160000 B after interop tests", headroomTooSmall,
 	},
 	{
@@ -40,7 +40,7 @@ var table = []Rule{
 	},
 	{
 		8, "more than the chip has", Error, []string{"BUFFER_POOL", "BUFFER_PG", "PORT"},
-		"pools, headroom pool and minimums together are more than the memory of the chip; or headroom pool and minimums more than a pool that contains them; or a port takes more of the headroom pool than Spectrum allows",
+		"pools, headroom pool and minimums exceed the memory of the chip, or other limits of pools and ports",
 		"the switch refuses the pools, or promises bytes twice", "bi#28657", tooMuchMemory,
 	},
 	{
