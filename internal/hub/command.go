@@ -66,7 +66,8 @@ a file that only you can read; a token file that exists is used again.
 
 Ctrl-C and SIGTERM stop it. Without --dir all messages are kept in a temporary folder
 and removed at the end. With --dir they stay: start the same command again, and running
-sweeps continue. Results are never stored here; xoff sweep writes them to its -o.`,
+sweeps continue. Results are never stored here; xoff sweep writes them to its -o.
+The exit code is 0 after a signal and 2 when the server cannot start.`,
 		Version:       version(),
 		Args:          cobra.NoArgs,
 		SilenceErrors: true,

@@ -41,7 +41,7 @@ func manPage(cmd *cobra.Command, version string) string {
 	b.WriteString(paragraphs(long))
 	options(&b, "OPTIONS", cmd.NonInheritedFlags())
 	options(&b, "OPTIONS OF ALL COMMANDS", cmd.InheritedFlags())
-	if !cmd.HasParent() {
+	if cmd.CommandPath() == "xoff" {
 		b.WriteString(exitStatus)
 	}
 	seeAlso(&b, cmd)
@@ -129,6 +129,9 @@ func seeAlso(b *strings.Builder, cmd *cobra.Command) {
 		if !c.Hidden {
 			list = append(list, pageName(c))
 		}
+	}
+	if len(list) == 0 {
+		list = []string{"xoff"}
 	}
 	for i, name := range list {
 		list[i] = "\\fB" + escape(name) + "\\fR(1)"
