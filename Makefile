@@ -4,7 +4,7 @@ VERSION ?= $(shell git describe --tags --always --dirty)
 
 .PHONY: build release test test-deep test-all race lint bench instructions instructions-record profile figures fidelity ci docs
 
-build: ; go build -o xoff ./cmd/xoff
+build: ; go build -o xoff ./cmd/xoff && go build -o xoff-hub ./cmd/xoff-hub
 # Archives for all systems, with completions, man pages and checksums, in dist.
 release: ; go run ./internal/release -version $(VERSION)
 test: ; go test ./...
@@ -12,7 +12,7 @@ test: ; go test ./...
 test-deep: ; turn=$$(.ci/turn) && XOFF_TURN=$$turn go test -tags deep -run Deep -timeout 20m ./...
 test-all: test ; XOFF_TURN= go test -tags deep -run Deep -timeout 60m ./...
 # Packages with goroutines, without their long sequential tests (-short); check has them for failures only.
-race: ; go test -race -short -timeout 30m ./sim/... ./internal/live/... ./cli/... ./internal/sweep/... ./internal/remote/... && go test -race -short -run Failures ./internal/check
+race: ; go test -race -short -timeout 30m ./sim/... ./internal/live/... ./cli/... ./internal/sweep/... ./internal/remote/... ./internal/hub/... && go test -race -short -run Failures ./internal/check
 # The example is a module of its own.
 lint: ; $(LINT) run ./... && cd examples/own-scheme && go vet .
 bench: ; go run ./cmd/xoff bench

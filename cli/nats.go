@@ -2,21 +2,19 @@ package cli
 
 import (
 	"context"
+	"errors"
 	"fmt"
-	"net"
 	"os"
 	"path/filepath"
 	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
-	"unicode"
 
 	"github.com/spf13/cobra"
 
 	"github.com/xoff-net/xoff/base/units"
-	"github.com/xoff-net/xoff/internal/disk"
-	"github.com/xoff-net/xoff/internal/natsserver"
+	"github.com/xoff-net/xoff/internal/peer"
 	"github.com/xoff-net/xoff/internal/remote"
 	"github.com/xoff-net/xoff/internal/sweep"
 	"github.com/xoff-net/xoff/run"
@@ -29,7 +27,7 @@ type accessFlags struct {
 
 func (f *accessFlags) register(cmd *cobra.Command) {
 	flags := cmd.Flags()
-	flags.StringVar(&f.tokenFile, "nats-token", "", "`FILE` with the token of the server (default: "+remote.TokenVariable+" in the environment)")
+	flags.StringVar(&f.tokenFile, "nats-token", "", "`FILE` with the token of the server (default: "+peer.TokenVariable+" in the environment)")
 	flags.StringVar(&f.certificate, "nats-cert", "", "`FILE` with the certificate of this side; all connections are encrypted then")
 	flags.StringVar(&f.key, "nats-key", "", "`FILE` with the key of --nats-cert")
 	flags.StringVar(&f.authority, "nats-ca", "", "`FILE` with the certificate that signed those of the other side")
@@ -47,22 +45,18 @@ type natsFlags struct {
 	accessFlags
 }
 
-// embedded is the word for a server inside this process.
-const embedded = "embedded"
-
 func (f *natsFlags) register(cmd *cobra.Command) {
 	flags := cmd.Flags()
-	flags.StringVar(&f.server, "nats", "", "have points computed by xoff worker on other machines, by this server of NATS: `URL` nats://HOST:PORT, or embedded[:ADDR], which is one inside this process")
+	flags.StringVar(&f.server, "nats", "", "compute points by xoff worker on other machines, through the NATS server at `URL` nats://HOST:PORT; xoff-hub starts one")
 	flags.StringVar(&f.memory, "memory", "", "with --nats: memory `SIZE` that a point takes, such as 2GiB; workers with less refuse it (default: what points took that are done)")
 	f.accessFlags.register(cmd)
 }
 
-// network is where workers and sweep meet, as the flags say.
+// network is the NATS server where workers and sweep meet.
 type network struct {
 	access  remote.Access
 	memory  int64
-	address string            // of a server that is there, or
-	inside  natsserver.Config // of one that is not
+	address string
 }
 
 // check refuses what does not go together, before anything is computed. It is nil without
@@ -81,7 +75,10 @@ func (f *natsFlags) check(cmd *cobra.Command) (*network, error) {
 			return nil, failf(exitInput, "--nats has workers compute all points, and --%s is for a part of them; allowed: one of the two", name)
 		}
 	}
-	n := &network{}
+	if err := checkServer(f.server); err != nil {
+		return nil, failf(exitInput, "--nats: %w", err)
+	}
+	n := &network{address: f.server}
 	var err error
 	if n.access, err = f.read(); err != nil {
 		return nil, err
@@ -89,22 +86,21 @@ func (f *natsFlags) check(cmd *cobra.Command) (*network, error) {
 	if n.memory, err = parseMemory(f.memory); err != nil {
 		return nil, err
 	}
-	rest, here := strings.CutPrefix(f.server, embedded)
-	if !here || rest != "" && rest[0] != ':' {
-		n.address = f.server
-		if err := remote.CheckURL(n.address); err != nil {
-			return nil, failf(exitInput, "--nats: %w", err)
-		}
-		return n, networkError(remote.Probe(cmd.Context(), n.address, n.access))
+	return n, networkError(remote.Probe(cmd.Context(), n.address, n.access))
+}
+
+// checkServer checks the value of --nats. The server inside xoff is gone: its users learn
+// what replaces it.
+func checkServer(text string) error {
+	rest, old := strings.CutPrefix(text, "embedded")
+	listen, hasAddress := strings.CutPrefix(rest, ":")
+	switch {
+	case old && rest == "":
+		return errors.New("xoff has no NATS server inside: found embedded; fix: start xoff-hub, then --nats nats://127.0.0.1:4222 with the token that it shows")
+	case old && hasAddress:
+		return fmt.Errorf("xoff has no NATS server inside: found %s; fix: start xoff-hub --listen %s, then --nats nats://HOST:PORT with the token that it shows", text, listen)
 	}
-	n.inside = natsserver.Config{Token: n.access.Token, TLS: n.access.TLS}
-	if n.inside.Host, n.inside.Port, err = natsserver.ParseAddress(strings.TrimPrefix(rest, ":")); err == nil {
-		err = n.inside.Check()
-	}
-	if err != nil {
-		return nil, failf(exitInput, "--nats: %w", err)
-	}
-	return n, nil
+	return remote.CheckURL(text)
 }
 
 // networkError gives an error the exit code of mistakes when the server does not want us.
@@ -141,16 +137,7 @@ func (a *app) runPoints(ctx context.Context, r *sweep.Runner, m *meter, points [
 	if err != nil {
 		return nil, wrap(exitFailure, err)
 	}
-	address, access := n.address, n.access
-	if address == "" {
-		server, err := a.startServer(ctx, n.inside, folder)
-		if err != nil {
-			return nil, err
-		}
-		defer server.Stop()
-		address, access.Inside = "nats://"+server.Address(), server
-	}
-	within, c, err := remote.Coordinate(ctx, address, access, remote.Sweep{
+	within, c, err := remote.Coordinate(ctx, n.address, n.access, remote.Sweep{
 		Name: name, Folder: folder, Program: program, Settings: sweep.SettingsOf(o), Memory: n.memory, SetAside: setAside(folder), Log: a.logger(m),
 	})
 	if err != nil {
@@ -158,48 +145,9 @@ func (a *app) runPoints(ctx context.Context, r *sweep.Runner, m *meter, points [
 	}
 	defer c.Close()
 	r.Run, r.Workers = c.Run, remote.InFlight
-	stop := a.showWorkers(r, c, m, address)
+	stop := a.showWorkers(r, c, m, n.address)
 	defer stop()
 	return r.Sweep(within, points)
-}
-
-// startServer starts a server in this process; it keeps what is on its way beside the
-// results until it is stopped.
-func (a *app) startServer(ctx context.Context, config natsserver.Config, folder string) (*server, error) {
-	config.Folder, config.Log = filepath.Join(folder, disk.TempPrefix+"nats"), a.logger(nil)
-	s, err := natsserver.Start(ctx, config)
-	if err != nil {
-		_ = os.RemoveAll(config.Folder)
-		return nil, failf(exitInput, "--nats: %w", err)
-	}
-	if !a.quiet {
-		config.Log("workers: xoff worker " + reachable(s.Address()) + " on any machine that has this program")
-	}
-	return &server{s, config.Folder}, nil
-}
-
-// server is one inside this process, and its folder.
-type server struct {
-	*natsserver.Server
-	folder string
-}
-
-// Stop ends it and forgets what it had.
-func (s *server) Stop() {
-	s.Server.Stop()
-	_ = os.RemoveAll(s.folder)
-}
-
-// reachable is how others call an address: one that stands for all of this machine has
-// no name of its own.
-func reachable(address string) string {
-	host, port, err := net.SplitHostPort(address)
-	if ip := net.ParseIP(host); err == nil && ip != nil && ip.IsUnspecified() {
-		if name, err := os.Hostname(); err == nil {
-			host = name
-		}
-	}
-	return "nats://" + net.JoinHostPort(host, port)
 }
 
 // setAside writes logs of points beside the folder of results.
@@ -214,17 +162,6 @@ func setAside(folder string) func(*sweep.Point, string) (string, error) {
 	}
 }
 
-// printable makes a line of what others may have written: it must not move the cursor of
-// a terminal, nor look like lines of ours.
-func printable(text string) string {
-	return strings.Map(func(r rune) rune {
-		if unicode.IsPrint(r) {
-			return r
-		}
-		return ' '
-	}, text)
-}
-
 // logger writes lines to standard error, between those of a meter.
 func (a *app) logger(m *meter) func(string) {
 	var lock sync.Mutex
@@ -234,7 +171,7 @@ func (a *app) logger(m *meter) func(string) {
 		if m != nil {
 			m.clear()
 		}
-		fmt.Fprintf(a.err, "xoff: %s\n", printable(text))
+		fmt.Fprintf(a.err, "xoff: %s\n", peer.Printable(text))
 	}
 }
 
@@ -266,7 +203,7 @@ func workersLine(p sweep.Progress, passed time.Duration, workers, slots int, add
 	}
 	switch workers {
 	case 0:
-		return line + ", no workers: xoff worker " + reachable(strings.TrimPrefix(address, "nats://"))
+		return line + ", no workers: xoff worker " + address
 	case 1:
 		line += fmt.Sprintf(", 1 worker (%d at a time)", slots)
 	default:

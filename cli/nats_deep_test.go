@@ -12,12 +12,12 @@ import (
 // hundreds are 200 points.
 var hundreds = []string{"--vary", "switch.policy.alpha=1/16,1/8,1/4,1/2", "--seeds", "50", "--set", "run.arrivals=300us", "--set", "run.measure={from: 0us, to: 300us}"}
 
-func TestDeepWorkersOfAServerAreKilled(t *testing.T) {
+func TestDeepWorkersAndHubAreKilled(t *testing.T) {
 	deep.Turn(t)
-	killWorkers(t, killing{args: hundreds, own: true, every: 3 * time.Second, server: 100})
+	killWorkers(t, killing{args: hundreds, hub: true, every: 3 * time.Second, points: 100})
 }
 
-func TestDeepWorkersOfASweepAreKilled(t *testing.T) {
+func TestDeepWorkersAndSweepAreKilled(t *testing.T) {
 	deep.Turn(t)
-	killWorkers(t, killing{args: hundreds, every: 3 * time.Second, server: 100})
+	killWorkers(t, killing{args: hundreds, every: 3 * time.Second, points: 100})
 }

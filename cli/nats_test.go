@@ -2,57 +2,42 @@ package cli
 
 import (
 	"bufio"
-	"context"
 	"fmt"
 	"math/rand/v2"
 	"net"
 	"os"
 	"os/exec"
 	"path/filepath"
-	"strconv"
 	"strings"
 	"sync"
 	"syscall"
 	"testing"
 	"time"
 
-	"github.com/xoff-net/xoff/internal/natsserver"
+	"github.com/xoff-net/xoff/internal/peer"
 	"github.com/xoff-net/xoff/internal/sweep"
 )
 
-// serveNATS is a server in a process of its own: natsserver PORT FOLDER.
-func serveNATS() {
-	port, err := strconv.Atoi(os.Args[1])
-	if err == nil {
-		_, err = natsserver.Start(context.Background(), natsserver.Config{Host: "127.0.0.1", Port: port, Token: os.Getenv("XOFF_NATS_TOKEN"), Folder: os.Args[2]})
-	}
-	if err != nil {
-		fmt.Fprintln(os.Stderr, err)
-		os.Exit(1)
-	}
-	select {}
-}
-
-// killing is how a sweep on other machines is troubled.
+// killing describes which processes of a sweep are killed.
 type killing struct {
 	args   []string      // of the sweep
-	own    bool          // the server is a process of its own
-	every  time.Duration // a worker is killed
-	server int           // points after which the server is killed and restarted
+	hub    bool          // kill and restart the hub; false: the sweep
+	every  time.Duration // between kills of workers
+	points int           // finished points after which the hub or the sweep is killed
 }
 
-// Workers are killed with -9 while they compute, and the server is, too, or the sweep
-// with the server inside it: nothing is lost, and the folder is that of one machine.
+// killWorkers runs a sweep through xoff-hub and kills workers with -9, and once the hub
+// or the sweep. The folder of results must equal the folder of a sweep on one machine.
 func killWorkers(t *testing.T, k killing) {
-	t.Setenv("XOFF_NATS_TOKEN", "s3cret")
+	t.Setenv(peer.TokenVariable, "s3cret")
 	folder := t.TempDir()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
 	}
-	port := strconv.Itoa(l.Addr().(*net.TCPAddr).Port)
+	host := l.Addr().String()
 	_ = l.Close()
-	address := "nats://127.0.0.1:" + port
+	address := "nats://" + host
 	sweep := func(name string, more ...string) *exec.Cmd {
 		args := append([]string{"sweep", "testdata/busy.yaml", "--quiet", "-o", filepath.Join(folder, name)}, k.args...)
 		cmd := exec.Command("xoff", append(args, more...)...)
@@ -62,42 +47,39 @@ func killWorkers(t *testing.T, k killing) {
 	if err := sweep("whole").Run(); err != nil {
 		t.Fatal(err)
 	}
-	startServer := func() *exec.Cmd { return nil }
-	far := func() *exec.Cmd { return sweep("far", "--nats", "embedded:"+port, "--resume") }
-	if k.own {
-		startServer = func() *exec.Cmd { return started(t, exec.Command("natsserver", port, filepath.Join(folder, "nats"))) }
-		far = func() *exec.Cmd { return sweep("far", "--nats", address, "--resume") }
+	startHub := func() *exec.Cmd {
+		cmd := started(t, exec.Command("xoff-hub", "--listen", host, "--dir", filepath.Join(folder, "hub")))
+		waitFor(t, host)
+		return cmd
 	}
-	server := startServer()
-	if k.own {
-		waitFor(t, "127.0.0.1:"+port)
-	}
-	main := started(t, far())
+	startSweep := func() *exec.Cmd { return started(t, sweep("far", "--nats", address, "--resume")) }
+	hub := startHub()
+	main := startSweep()
 	over := make(chan struct{})
 	var crowd sync.WaitGroup
 	kills := 0
 	crowd.Go(func() { kills = killCrowd(t, address, folder, k.every, over) })
-	for finishedPoints(filepath.Join(folder, "far")) < k.server {
+	for finishedPoints(filepath.Join(folder, "far")) < k.points {
 		time.Sleep(10 * time.Millisecond)
 	}
-	if k.own {
-		_ = server.Process.Kill()
-		_ = server.Wait()
+	if k.hub {
+		_ = hub.Process.Kill()
+		_ = hub.Wait()
 		time.Sleep(time.Second)
-		server = startServer()
+		hub = startHub()
 	} else {
 		_ = main.Process.Kill()
 		_ = main.Wait()
-		main = started(t, far())
+		main = startSweep()
 	}
 	if err := main.Wait(); err != nil {
 		t.Errorf("the sweep: %v", err)
 	}
 	close(over)
 	crowd.Wait()
-	if k.own {
-		_ = server.Process.Kill()
-		_ = server.Wait()
+	_ = hub.Process.Signal(syscall.SIGTERM)
+	if err := hub.Wait(); err != nil {
+		t.Errorf("the hub after SIGTERM: %v", err)
 	}
 	if kills < 2 {
 		t.Errorf("%d workers were killed: this test tests nothing", kills)
@@ -172,15 +154,6 @@ func TestWorkersLine(t *testing.T) {
 		if got := workersLine(p, 2*time.Minute, c.workers, 8, "nats://127.0.0.1:4222"); got != c.want {
 			t.Errorf("%q, want %q", got, c.want)
 		}
-	}
-	if got := reachable("0.0.0.0:99"); strings.Contains(got, "0.0.0.0") || !strings.HasSuffix(got, ":99") {
-		t.Errorf("%q is no address that others can use", got)
-	}
-}
-
-func TestPrintable(t *testing.T) {
-	if got := printable("µs \x1b[2Jand\nxoff: more\a"); got != "µs  [2Jand xoff: more " {
-		t.Errorf("%q", got)
 	}
 }
 

@@ -12,12 +12,14 @@ import (
 	"time"
 
 	"github.com/rogpeppe/go-internal/testscript"
+
+	"github.com/xoff-net/xoff/internal/hub"
 )
 
 func TestMain(m *testing.M) {
 	testscript.Main(m, map[string]func(){
-		"xoff":       func() { os.Exit(Main(os.Args[1:])) },
-		"natsserver": serveNATS,
+		"xoff":     func() { os.Exit(Main(os.Args[1:])) },
+		"xoff-hub": func() { os.Exit(hub.Main(os.Args[1:])) },
 	})
 }
 
@@ -37,6 +39,7 @@ func TestScripts(t *testing.T) {
 	testscript.Run(t, testscript.Params{
 		Dir: dir, Files: files,
 		Cmds: map[string]func(ts *testscript.TestScript, neg bool, args []string){
+			"await":     await,
 			"exits":     exits,
 			"interrupt": interrupt,
 			"glob":      globbed,
@@ -79,6 +82,18 @@ func exits(ts *testscript.TestScript, _ bool, args []string) {
 	if got != want {
 		ts.Fatalf("exit code %d, want %d", got, want)
 	}
+}
+
+// await ADDRESS waits until a process listens there.
+func await(ts *testscript.TestScript, _ bool, args []string) {
+	for range 1000 {
+		if c, err := net.Dial("tcp", args[0]); err == nil {
+			_ = c.Close()
+			return
+		}
+		time.Sleep(20 * time.Millisecond)
+	}
+	ts.Fatalf("no process listens at %s", args[0])
 }
 
 // interrupt CODE FILE COMMAND... starts a command, sends it SIGINT as soon as the

@@ -13,6 +13,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/xoff-net/xoff/internal/peer"
 	"github.com/xoff-net/xoff/internal/remote"
 	"github.com/xoff-net/xoff/internal/sweep"
 )
@@ -36,8 +37,9 @@ reproduce --nats that uses it, until it is stopped. Workers may come and go at a
 a point that was being computed goes to another one. No file system is shared; a
 scenario from elsewhere reads no file of this machine (docs/cluster.md).
 
-  xoff sweep mine.yaml --seeds 500 --nats embedded:0.0.0.0     with XOFF_NATS_TOKEN
-  xoff worker nats://first-machine:4222                        with the same, anywhere`,
+  xoff-hub --listen 0.0.0.0                                    shows its token
+  xoff sweep mine.yaml --seeds 500 --nats nats://127.0.0.1:4222 --nats-token FILE
+  xoff worker nats://first-machine:4222 --nats-token FILE      on any machine`,
 		Args: func(_ *cobra.Command, args []string) error {
 			if f.slot && len(args) == 0 {
 				return nil
@@ -127,7 +129,7 @@ func (a *app) worker(cmd *cobra.Command, address string, f *workerFlags) error {
 func slotCommand(self string, cpus int) *exec.Cmd {
 	cmd := exec.Command(self, "worker", "--slot")
 	cmd.Env = append(slices.DeleteFunc(os.Environ(), func(v string) bool {
-		return strings.HasPrefix(v, remote.TokenVariable+"=") || strings.HasPrefix(v, "GOMAXPROCS=")
+		return strings.HasPrefix(v, peer.TokenVariable+"=") || strings.HasPrefix(v, "GOMAXPROCS=")
 	}), "GOMAXPROCS="+strconv.Itoa(cpus))
 	return cmd
 }

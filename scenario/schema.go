@@ -7,8 +7,6 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/invopop/jsonschema"
-
 	"github.com/xoff-net/xoff/base/units"
 	"github.com/xoff-net/xoff/internal/strict"
 	"github.com/xoff-net/xoff/scheme/sched"
@@ -17,10 +15,10 @@ import (
 // Schema returns the JSON schema of scenarios, for editors. It comes from the
 // structs that scenarios are decoded into and from the registries. It knows less
 // than Validate: what keys say about each other is not in it.
-func Schema() *jsonschema.Schema {
+func Schema() *JSONSchema {
 	w := schemaWriter{named: true}
 	s := w.structOf(reflect.TypeFor[Config](), reflect.ValueOf(Default()).Elem())
-	s.Version = jsonschema.Version
+	s.Version = "https://json-schema.org/draft/2020-12/schema"
 	s.Title = "xoff scenario"
 	s.Description = "An experiment on a lossless fabric: xoff run FILE"
 	return s
@@ -32,7 +30,7 @@ type schemaWriter struct{ named bool }
 
 // of returns the schema of a type whose key has a name. The value holds the
 // defaults; it is not valid where there are none.
-func (w schemaWriter) of(t reflect.Type, key string, v reflect.Value) *jsonschema.Schema {
+func (w schemaWriter) of(t reflect.Type, key string, v reflect.Value) *JSONSchema {
 	switch t {
 	case reflect.TypeFor[units.Time]():
 		return quantity0(units.TimePattern, "a time such as 10us")
@@ -43,17 +41,17 @@ func (w schemaWriter) of(t reflect.Type, key string, v reflect.Value) *jsonschem
 	case reflect.TypeFor[Choice]():
 		return w.choice(key, v, nil)
 	case reflect.TypeFor[ClassChoice]():
-		shares := &jsonschema.Schema{Type: "object", AdditionalProperties: &jsonschema.Schema{Type: "number"}}
-		return &jsonschema.Schema{AnyOf: []*jsonschema.Schema{
-			{Type: "integer"}, {Type: "string"}, object(true, property{"random", &jsonschema.Schema{Type: "string"}}),
+		shares := &JSONSchema{Type: "object", AdditionalProperties: &JSONSchema{Type: "number"}}
+		return &JSONSchema{AnyOf: []*JSONSchema{
+			{Type: "integer"}, {Type: "string"}, object(true, property{"random", &JSONSchema{Type: "string"}}),
 			object(true, property{"shares", shares}),
 		}}
 	case reflect.TypeFor[Selection]():
-		return &jsonschema.Schema{AnyOf: []*jsonschema.Schema{{Type: "string"}, {Type: "array", Items: &jsonschema.Schema{Type: "string"}}}}
+		return &JSONSchema{AnyOf: []*JSONSchema{{Type: "string"}, {Type: "array", Items: &JSONSchema{Type: "string"}}}}
 	case reflect.TypeFor[Workload]():
 		return w.workload()
 	case reflect.TypeFor[Expectation]():
-		return &jsonschema.Schema{AnyOf: []*jsonschema.Schema{{Type: "string"}, object(true, w.properties(t, v)...)}}
+		return &JSONSchema{AnyOf: []*JSONSchema{{Type: "string"}, object(true, w.properties(t, v)...)}}
 	}
 	if t == reflect.TypeFor[Scheduler]() {
 		return w.scheduler(v)
@@ -68,53 +66,47 @@ func (w schemaWriter) of(t reflect.Type, key string, v reflect.Value) *jsonschem
 		}
 		return w.structOf(t, v)
 	case reflect.Slice:
-		return &jsonschema.Schema{Type: "array", Items: w.of(t.Elem(), strings.TrimSuffix(key, "s"), reflect.Value{})}
+		return &JSONSchema{Type: "array", Items: w.of(t.Elem(), strings.TrimSuffix(key, "s"), reflect.Value{})}
 	case reflect.Map:
-		s := &jsonschema.Schema{Type: "object", AdditionalProperties: w.of(t.Elem(), key, reflect.Value{})}
+		s := &JSONSchema{Type: "object", AdditionalProperties: w.of(t.Elem(), key, reflect.Value{})}
 		if t.Key().Kind() == reflect.Int {
-			s.PropertyNames = &jsonschema.Schema{Pattern: "^[0-9]+$"}
+			s.PropertyNames = &JSONSchema{Pattern: "^[0-9]+$"}
 		}
 		return s
 	case reflect.String:
 		// Words that look like numbers need no quotes.
-		return &jsonschema.Schema{AnyOf: []*jsonschema.Schema{{Type: "string"}, {Type: "number"}, {Type: "boolean"}}}
+		return &JSONSchema{AnyOf: []*JSONSchema{{Type: "string"}, {Type: "number"}, {Type: "boolean"}}}
 	case reflect.Int:
-		return &jsonschema.Schema{Type: "integer"}
+		return &JSONSchema{Type: "integer"}
 	case reflect.Uint64:
-		return &jsonschema.Schema{Type: "integer", Minimum: "0"}
+		return &JSONSchema{Type: "integer", Minimum: "0"}
 	case reflect.Float64:
-		return &jsonschema.Schema{Type: "number"}
+		return &JSONSchema{Type: "number"}
 	case reflect.Bool:
-		return &jsonschema.Schema{Type: "boolean"}
+		return &JSONSchema{Type: "boolean"}
 	}
 	panic(fmt.Sprintf("scenario: no schema for %s at %s", t, key))
 }
 
 // quantity0 is a quantity with a unit, or a zero without one.
-func quantity0(pattern, what string) *jsonschema.Schema {
-	return &jsonschema.Schema{AnyOf: []*jsonschema.Schema{{Type: "string", Pattern: "^(-?" + pattern + "|0)$", Description: what}, {Const: 0}}}
+func quantity0(pattern, what string) *JSONSchema {
+	return &JSONSchema{AnyOf: []*JSONSchema{{Type: "string", Pattern: "^(-?" + pattern + "|0)$", Description: what}, {Const: 0}}}
 }
 
-func textSchema(p encoding.TextUnmarshaler) *jsonschema.Schema {
-	text := &jsonschema.Schema{Type: "string"}
+func textSchema(p encoding.TextUnmarshaler) *JSONSchema {
+	text := &JSONSchema{Type: "string"}
 	if p, ok := p.(interface{ Pattern() string }); ok {
 		text.Pattern = p.Pattern()
 	}
-	return &jsonschema.Schema{AnyOf: []*jsonschema.Schema{text, {Type: "number"}}}
-}
-
-// property is a key with its schema.
-type property struct {
-	key    string
-	schema *jsonschema.Schema
+	return &JSONSchema{AnyOf: []*JSONSchema{text, {Type: "number"}}}
 }
 
 // object is a mapping with certain keys; required says that the first must be
 // there.
-func object(required bool, list ...property) *jsonschema.Schema {
-	s := &jsonschema.Schema{Type: "object", Properties: jsonschema.NewProperties(), AdditionalProperties: jsonschema.FalseSchema}
+func object(required bool, list ...property) *JSONSchema {
+	s := &JSONSchema{Type: "object", Properties: properties{}, AdditionalProperties: false}
 	for _, p := range list {
-		s.Properties.Set(p.key, p.schema)
+		s.Properties = s.Properties.set(p)
 	}
 	if required {
 		s.Required = []string{list[0].key}
@@ -122,7 +114,7 @@ func object(required bool, list ...property) *jsonschema.Schema {
 	return s
 }
 
-func (w schemaWriter) structOf(t reflect.Type, v reflect.Value) *jsonschema.Schema {
+func (w schemaWriter) structOf(t reflect.Type, v reflect.Value) *JSONSchema {
 	return object(false, w.properties(t, v)...)
 }
 
@@ -138,7 +130,7 @@ func (w schemaWriter) properties(t reflect.Type, v reflect.Value) []property {
 		if v.IsValid() {
 			value = v.Field(i)
 		}
-		var s *jsonschema.Schema
+		var s *JSONSchema
 		switch words, kind := strict.Allowed(f), f.Tag.Get("kind"); {
 		case f.Type == reflect.TypeFor[[]Override]():
 			if !w.named {
@@ -154,9 +146,9 @@ func (w schemaWriter) properties(t reflect.Type, v reflect.Value) []property {
 			s = quantity0(units.DelayPattern, "a time such as 10us, or the length of a cable such as 3m or 100km")
 		case f.Tag.Get("takes") == strict.Forever:
 			s = quantity0(units.TimePattern, "a time such as 10us, or forever")
-			s.AnyOf = append(s.AnyOf, &jsonschema.Schema{Const: strict.Forever})
+			s.AnyOf = append(s.AnyOf, &JSONSchema{Const: strict.Forever})
 		case f.Type == reflect.TypeFor[map[string]Choice]():
-			s = &jsonschema.Schema{Type: "object", AdditionalProperties: w.choice(kind, reflect.Value{}, nil)}
+			s = &JSONSchema{Type: "object", AdditionalProperties: w.choice(kind, reflect.Value{}, nil)}
 		case kind != "":
 			s = enum(schemeNames(kind))
 		case words != nil && f.Type.Kind() != reflect.Slice:
@@ -189,12 +181,8 @@ func defaultOf(t reflect.Type, v reflect.Value) any {
 	return plain
 }
 
-func enum(words []string) *jsonschema.Schema {
-	s := &jsonschema.Schema{}
-	for _, w := range words {
-		s.Enum = append(s.Enum, w)
-	}
-	return s
+func enum(words []string) *JSONSchema {
+	return &JSONSchema{Enum: words}
 }
 
 func schemeNames(kind string) []string {
@@ -211,7 +199,7 @@ func schemeNames(kind string) []string {
 
 // choice is one of the schemes of a plug point with its parameters. The default
 // scheme, which v holds, need not be named.
-func (w schemaWriter) choice(kind string, v reflect.Value, beside []property) *jsonschema.Schema {
+func (w schemaWriter) choice(kind string, v reflect.Value, beside []property) *JSONSchema {
 	standard := ""
 	if v.IsValid() {
 		if v.Type() != reflect.TypeFor[Choice]() {
@@ -219,7 +207,7 @@ func (w schemaWriter) choice(kind string, v reflect.Value, beside []property) *j
 		}
 		standard = v.Interface().(Choice).Name
 	}
-	all := &jsonschema.Schema{}
+	all := &JSONSchema{}
 	for _, k := range Kinds() {
 		if k.Name != kind {
 			continue
@@ -232,7 +220,7 @@ func (w schemaWriter) choice(kind string, v reflect.Value, beside []property) *j
 }
 
 // scheduler is a choice, or a list of groups under the name of one.
-func (w schemaWriter) scheduler(v reflect.Value) *jsonschema.Schema {
+func (w schemaWriter) scheduler(v reflect.Value) *JSONSchema {
 	t := reflect.TypeFor[Scheduler]()
 	all := w.choice("scheduler", v, w.properties(t, v))
 	params := w.properties(reflect.TypeFor[sched.DWRRParams](), reflect.Value{})
@@ -251,18 +239,18 @@ func (w schemaWriter) scheduler(v reflect.Value) *jsonschema.Schema {
 }
 
 // workload is a generator with its parameters, and the keys that all share.
-func (w schemaWriter) workload() *jsonschema.Schema {
+func (w schemaWriter) workload() *JSONSchema {
 	shared := slices.DeleteFunc(w.properties(reflect.TypeFor[Workload](), reflect.Value{}),
 		func(p property) bool { return p.key == "generator" })
-	all := &jsonschema.Schema{}
+	all := &JSONSchema{}
 	for _, k := range Kinds() {
 		for _, s := range k.Schemes {
 			if k.Name == "generator" {
 				// What a generator has by itself hides the key that others share.
 				own := w.scheme("generator", &s, true, nil)
 				for _, p := range shared {
-					if _, taken := own.Properties.Get(p.key); !taken {
-						own.Properties.Set(p.key, p.schema)
+					if own.Properties.index(p.key) < 0 {
+						own.Properties = append(own.Properties, p)
 					}
 				}
 				all.AnyOf = append(all.AnyOf, own)
@@ -274,8 +262,8 @@ func (w schemaWriter) workload() *jsonschema.Schema {
 
 // scheme is one scheme: its name under a key, its parameters, and what stands
 // beside them.
-func (w schemaWriter) scheme(key string, s *Scheme, mustName bool, beside []property) *jsonschema.Schema {
-	list := []property{{key, &jsonschema.Schema{Const: s.Name, Description: s.Doc}}}
+func (w schemaWriter) scheme(key string, s *Scheme, mustName bool, beside []property) *JSONSchema {
+	list := []property{{key, &JSONSchema{Const: s.Name, Description: s.Doc}}}
 	if s.Params != nil {
 		v := reflect.ValueOf(s.Params()).Elem()
 		list = append(list, w.properties(v.Type(), v)...)
@@ -295,20 +283,20 @@ func (w schemaWriter) scheme(key string, s *Scheme, mustName bool, beside []prop
 }
 
 // variants are names with keys of the struct that holds them.
-func (w schemaWriter) variants(t reflect.Type) *jsonschema.Schema {
+func (w schemaWriter) variants(t reflect.Type) *JSONSchema {
 	var list []property
 	for _, p := range (schemaWriter{}).properties(t, reflect.Value{}) {
 		if strict.Scope(t, p.key) == "transport" {
 			list = append(list, p)
 		}
 	}
-	return &jsonschema.Schema{Type: "object", AdditionalProperties: object(false, list...)}
+	return &JSONSchema{Type: "object", AdditionalProperties: object(false, list...)}
 }
 
 // overrides is a list of exceptions: a pattern, and keys of the struct that holds
 // them; of routing, a router with its parameters.
-func (w schemaWriter) overrides(t reflect.Type) *jsonschema.Schema {
-	match := &jsonschema.Schema{Type: "string", Description: "a pattern of names: * is any text, ? one character, [0-3] one of these"}
+func (w schemaWriter) overrides(t reflect.Type) *JSONSchema {
+	match := &JSONSchema{Type: "string", Description: "a pattern of names: * is any text, ? one character, [0-3] one of these"}
 	list := []property{{"match", match}}
 	for _, p := range (schemaWriter{}).properties(t, reflect.Value{}) {
 		if strict.Scope(t, p.key) != "fabric" {
@@ -316,11 +304,11 @@ func (w schemaWriter) overrides(t reflect.Type) *jsonschema.Schema {
 		}
 	}
 	if t != reflect.TypeFor[Routing]() {
-		return &jsonschema.Schema{Type: "array", Items: object(true, list...)}
+		return &JSONSchema{Type: "array", Items: object(true, list...)}
 	}
 	routers := (schemaWriter{}).choice("routing", reflect.Value{}, list)
 	for _, r := range routers.AnyOf {
 		r.Required = []string{"match"}
 	}
-	return &jsonschema.Schema{Type: "array", Items: routers}
+	return &JSONSchema{Type: "array", Items: routers}
 }

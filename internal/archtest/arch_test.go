@@ -22,8 +22,8 @@ var floors = [][]string{
 	{"base/link", "base/probe", "base/frame"},
 	{"scheme/buffer", "scheme/cc", "scheme/deadlock", "scheme/flowctl", "scheme/mark", "scheme/route", "scheme/sched"},
 	{"dataplane", "internal/chips"},
-	{"metrics", "sim", "topo", "workload", "internal/cluster", "internal/deep", "internal/disk", "internal/headroom", "internal/hugepage", "internal/natsserver", "internal/netns", "internal/plot", "internal/sonic", "internal/strict"},
-	{"scenario", "internal/mutant", "internal/capture", "internal/openmetrics", "internal/perfetto", "internal/report", "internal/sonic/rules", "internal/trace"},
+	{"metrics", "sim", "topo", "workload", "internal/cluster", "internal/deep", "internal/disk", "internal/headroom", "internal/hugepage", "internal/netns", "internal/peer", "internal/plot", "internal/sonic", "internal/strict"},
+	{"scenario", "internal/mutant", "internal/capture", "internal/hub", "internal/openmetrics", "internal/perfetto", "internal/report", "internal/sonic/rules", "internal/trace"},
 	{"examples", "experiments", "internal/colours", "internal/explain", "internal/layout"},
 	{"internal/ideal", "internal/runreport", "internal/sonic/convert", "internal/validate"},
 	{"scenario/build"},
@@ -32,7 +32,7 @@ var floors = [][]string{
 	{"internal/sweep"},
 	{"internal/remote", "internal/reproduce", "internal/sweepreport"},
 	{"cli"},
-	{"cmd/xoff", "internal/archtest", "internal/docfig", "internal/pgo", "internal/release"},
+	{"cmd/xoff", "cmd/xoff-hub", "internal/archtest", "internal/docfig", "internal/pgo", "internal/release"},
 }
 
 // layers is the floor of each package.

@@ -1,11 +1,6 @@
 package check
 
-import (
-	"slices"
-
-	"gonum.org/v1/gonum/graph/simple"
-	gonum "gonum.org/v1/gonum/graph/topo"
-)
+import "slices"
 
 // Hop is a step of a cycle: what came from a neighbour waits at a switch for the
 // next one.
@@ -70,31 +65,46 @@ func (w *walker) cycles() (list []Cycle, more bool) {
 	return list, more
 }
 
-// groups returns the strongly connected groups of queues.
+// groups returns the strongly connected groups of at least two queues, by Tarjan's
+// algorithm.
 func (d *Dependencies) groups() [][]int32 {
-	g := simple.NewDirectedGraph()
-	knot := d.knot()
-	for _, c := range knot {
-		g.AddNode(simple.Node(c))
-	}
-	var list []int32
-	for _, c := range knot {
-		list = d.waits(list[:0], c)
-		for _, n := range list {
-			g.SetEdge(simple.Edge{F: simple.Node(c), T: simple.Node(n)})
-		}
-	}
 	var groups [][]int32
-	for _, scc := range gonum.TarjanSCC(g) {
-		if len(scc) < 2 {
-			continue
+	var stack []int32
+	number := make([]int32, d.queues()) // in the order of visits, from 1 on
+	least := make([]int32, d.queues())  // smallest number on the stack that a queue reaches
+	onStack := make([]bool, d.queues())
+	visited := int32(0)
+	var visit func(q int32)
+	visit = func(q int32) {
+		visited++
+		number[q], least[q] = visited, visited
+		bottom := len(stack)
+		stack, onStack[q] = append(stack, q), true
+		for _, n := range d.waits(nil, q) {
+			if number[n] == 0 {
+				visit(n)
+				least[q] = min(least[q], least[n])
+			} else if onStack[n] {
+				least[q] = min(least[q], number[n])
+			}
 		}
-		var group []int32
-		for _, n := range scc {
-			group = append(group, int32(n.ID()))
+		if least[q] < number[q] {
+			return // its group has an earlier member
 		}
-		slices.Sort(group)
-		groups = append(groups, group)
+		group := slices.Clone(stack[bottom:])
+		stack = stack[:bottom]
+		for _, n := range group {
+			onStack[n] = false
+		}
+		if len(group) > 1 {
+			slices.Sort(group)
+			groups = append(groups, group)
+		}
+	}
+	for _, q := range d.knot() {
+		if number[q] == 0 {
+			visit(q)
+		}
 	}
 	slices.SortFunc(groups, func(a, b []int32) int { return int(a[0] - b[0]) })
 	return groups

@@ -6,6 +6,8 @@ import (
 	"strings"
 	"testing"
 
+	"pgregory.net/rapid"
+
 	"github.com/xoff-net/xoff/base/units"
 	"github.com/xoff-net/xoff/topo"
 	"github.com/xoff-net/xoff/workload"
@@ -216,4 +218,47 @@ func TestRestrictedTraffic(t *testing.T) {
 	if c, _ := f.Cycles(traffic, nil); len(c) != 2 {
 		t.Errorf("all four turns: %v", c)
 	}
+}
+
+// Groups are the queues that reach each other and themselves.
+func TestGroupsAgainstReachability(t *testing.T) {
+	f := NewFabric(torus(t, 3, 3), nil, false)
+	rapid.Check(t, func(r *rapid.T) {
+		d := newDependencies(f, 1)
+		reach := make([][]bool, d.queues())
+		for q := range reach {
+			reach[q] = make([]bool, len(reach))
+			for _, n := range f.out[f.ends[q].to] {
+				if int(n) != q && rapid.IntRange(0, 3).Draw(r, "depends") == 0 {
+					word, mask := d.bit(n)
+					d.of(int32(q))[word] |= mask
+					reach[q][n] = true
+				}
+			}
+		}
+		for k := range reach {
+			for i := range reach {
+				for j := range reach {
+					reach[i][j] = reach[i][j] || reach[i][k] && reach[k][j]
+				}
+			}
+		}
+		var want [][]int32
+		done := make([]bool, len(reach))
+		for i := range reach {
+			var group []int32
+			for j := range reach {
+				if reach[i][j] && reach[j][i] && !done[j] {
+					done[j] = true
+					group = append(group, int32(j))
+				}
+			}
+			if group != nil {
+				want = append(want, group)
+			}
+		}
+		if got := d.groups(); !reflect.DeepEqual(got, want) {
+			r.Fatalf("%v, want %v", got, want)
+		}
+	})
 }

@@ -1,4 +1,4 @@
-// Command release makes the archives of a release: the program without a dependency on
+// Command release makes the archives of a release: the programs without a dependency on
 // the system, completions for shells, man pages. The same sources, version and Go give
 // the same bytes on every machine.
 package main
@@ -13,19 +13,27 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
 
 	"github.com/xoff-net/xoff/cli"
 	"github.com/xoff-net/xoff/internal/disk"
+	"github.com/xoff-net/xoff/internal/hub"
 )
 
-const (
-	program = "github.com/xoff-net/xoff/cmd/xoff"
-	stamp   = "github.com/xoff-net/xoff/cli.release"
-	allFor  = "linux/amd64,linux/arm64,darwin/amd64,darwin/arm64"
-)
+const allFor = "linux/amd64,linux/arm64,darwin/amd64,darwin/arm64"
+
+// programs are the programs of an archive.
+var programs = []struct {
+	name    string
+	version string // variable that the linker sets
+	command func() *cobra.Command
+}{
+	{"xoff", "github.com/xoff-net/xoff/cli.release", cli.Command},
+	{"xoff-hub", "github.com/xoff-net/xoff/internal/hub.release", hub.Command},
+}
 
 func main() {
 	version := flag.String("version", "", "what the program calls itself, such as v0.1.0")
@@ -46,7 +54,7 @@ func release(version string, targets []string, folder string) error {
 	if err := disk.Prepare(folder); err != nil {
 		return err
 	}
-	common, err := commonFiles(cli.Command(), version)
+	common, err := commonFiles(version)
 	if err != nil {
 		return err
 	}
@@ -56,13 +64,17 @@ func release(version string, targets []string, folder string) error {
 		if !ok {
 			return fmt.Errorf("%q is no system; allowed: OS/ARCH, such as linux/amd64", target)
 		}
-		binary, err := build(version, system, arch)
-		if err != nil {
-			return fmt.Errorf("%s: %w", target, err)
+		files := slices.Clone(common)
+		for _, p := range programs {
+			binary, err := build(p.name, p.version+"="+version, system, arch)
+			if err != nil {
+				return fmt.Errorf("%s for %s: %w", p.name, target, err)
+			}
+			files = append(files, file{p.name, binary, true})
 		}
 		top := fmt.Sprintf("xoff-%s-%s-%s", version, system, arch)
 		var packed bytes.Buffer
-		if err := archive(&packed, top, append(common, file{"xoff", binary, true})); err != nil {
+		if err := archive(&packed, top, files); err != nil {
 			return err
 		}
 		name := top + ".tar.gz"
@@ -82,16 +94,16 @@ func write(path string, data []byte) error {
 	})
 }
 
-// build compiles the program for a system. What it names itself comes from the version
-// alone: neither paths nor the state of a repository show in it.
-func build(version, system, arch string) (binary []byte, err error) {
+// build compiles a program for a system. Its version comes from the linker alone: neither
+// paths nor the state of a repository show in it.
+func build(name, version, system, arch string) (binary []byte, err error) {
 	temp, err := os.MkdirTemp("", "xoff-release-")
 	if err != nil {
 		return nil, err
 	}
 	defer func() { err = errors.Join(err, os.RemoveAll(temp)) }()
-	out := filepath.Join(temp, "xoff")
-	cmd := exec.Command("go", "build", "-trimpath", "-buildvcs=false", "-ldflags", "-s -w -X "+stamp+"="+version, "-o", out, program)
+	out := filepath.Join(temp, name)
+	cmd := exec.Command("go", "build", "-trimpath", "-buildvcs=false", "-ldflags", "-s -w -X "+version, "-o", out, "github.com/xoff-net/xoff/cmd/"+name)
 	cmd.Env = append(os.Environ(), "CGO_ENABLED=0", "GOOS="+system, "GOARCH="+arch, "GOAMD64=v1", "GOARM64=v8.0")
 	cmd.Stderr = os.Stderr
 	if err := cmd.Run(); err != nil {
@@ -101,7 +113,7 @@ func build(version, system, arch string) (binary []byte, err error) {
 }
 
 // commonFiles are what archives of all systems hold: texts, completions, man pages.
-func commonFiles(root *cobra.Command, version string) ([]file, error) {
+func commonFiles(version string) ([]file, error) {
 	var files []file
 	for _, name := range []string{"LICENSE", "README.md", "CHANGELOG.md"} {
 		data, err := os.ReadFile(name)
@@ -110,11 +122,14 @@ func commonFiles(root *cobra.Command, version string) ([]file, error) {
 		}
 		files = append(files, file{name, data, false})
 	}
-	shells, err := completions(root)
-	if err != nil {
-		return nil, err
+	for _, p := range programs {
+		shells, err := completions(p.command())
+		if err != nil {
+			return nil, err
+		}
+		files = append(append(files, shells...), manual(p.command(), version)...)
 	}
-	return append(append(files, shells...), manual(root, version)...), nil
+	return files, nil
 }
 
 // completions are the scripts that let shells complete commands, under the names by
@@ -125,9 +140,9 @@ func completions(root *cobra.Command) ([]file, error) {
 		name     string
 		generate func(io.Writer) error
 	}{
-		{"completions/bash/xoff", func(w io.Writer) error { return root.GenBashCompletionV2(w, true) }},
-		{"completions/zsh/_xoff", root.GenZshCompletion},
-		{"completions/fish/xoff.fish", func(w io.Writer) error { return root.GenFishCompletion(w, true) }},
+		{"completions/bash/" + root.Name(), func(w io.Writer) error { return root.GenBashCompletionV2(w, true) }},
+		{"completions/zsh/_" + root.Name(), root.GenZshCompletion},
+		{"completions/fish/" + root.Name() + ".fish", func(w io.Writer) error { return root.GenFishCompletion(w, true) }},
 	} {
 		var text bytes.Buffer
 		if err := shell.generate(&text); err != nil {

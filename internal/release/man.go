@@ -40,7 +40,7 @@ func manPage(cmd *cobra.Command, version string) string {
 	}
 	b.WriteString(paragraphs(long))
 	options(&b, cmd.Flags())
-	if !cmd.HasParent() {
+	if cmd.CommandPath() == "xoff" {
 		b.WriteString(exitStatus)
 	}
 	seeAlso(&b, cmd)
@@ -128,6 +128,9 @@ func seeAlso(b *strings.Builder, cmd *cobra.Command) {
 		if !c.Hidden {
 			list = append(list, pageName(c))
 		}
+	}
+	if len(list) == 0 {
+		list = []string{"xoff"}
 	}
 	for i, name := range list {
 		list[i] = "\\fB" + escape(name) + "\\fR(1)"

@@ -13,6 +13,7 @@ import (
 	"testing"
 
 	"github.com/xoff-net/xoff/cli"
+	"github.com/xoff-net/xoff/internal/hub"
 )
 
 // The order in which files come does not show; neither time nor machine do.
@@ -56,7 +57,7 @@ func TestArchivesAreTheSame(t *testing.T) {
 
 func TestCommonFiles(t *testing.T) {
 	t.Chdir("../..")
-	files, err := commonFiles(cli.Command(), "v1.2.3")
+	files, err := commonFiles("v1.2.3")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -83,6 +84,8 @@ func TestCommonFiles(t *testing.T) {
 			".nf\n  xoff sweep mine.yaml \\-\\-vary switch.policy.alpha=1/16,1/8,1/4 \\-\\-seeds 5\n",
 		},
 		"man/man1/xoff-completion-bash.1": {".SH SYNOPSIS"},
+		"man/man1/xoff-hub.1":             {`.TH "XOFF\-HUB" "1" "" "xoff v1.2.3" "xoff"`, `\fB\-\-token\-file\fR`},
+		"completions/bash/xoff-hub":       {"__start_xoff-hub"},
 	} {
 		for _, part := range parts {
 			if !strings.Contains(text[name], part) {
@@ -100,7 +103,7 @@ func TestManPagesRead(t *testing.T) {
 	if _, err := exec.LookPath("groff"); err != nil {
 		t.Skip("no groff")
 	}
-	for _, f := range manual(cli.Command(), "v1.2.3") {
+	for _, f := range append(manual(cli.Command(), "v1.2.3"), manual(hub.Command(), "v1.2.3")...) {
 		cmd := exec.Command("groff", "-man", "-Tascii", "-ww", "-z")
 		cmd.Stdin = bytes.NewReader(f.data)
 		if out, err := cmd.CombinedOutput(); err != nil || len(out) > 0 {

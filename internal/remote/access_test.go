@@ -16,7 +16,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/xoff-net/xoff/internal/natsserver"
+	"github.com/xoff-net/xoff/internal/hub"
+	"github.com/xoff-net/xoff/internal/peer"
 )
 
 // authority signs certificates in a folder.
@@ -74,35 +75,33 @@ func (a *authority) access() Access {
 		ExtKeyUsage: []x509.ExtKeyUsage{x509.ExtKeyUsageClientAuth, x509.ExtKeyUsageServerAuth},
 	}, key)
 	access, err := ReadAccess("", a.write("cert.pem", "CERTIFICATE", cert), a.write("key.pem", "EC PRIVATE KEY", secret), filepath.Join(a.folder, "ca.pem"),
-		func(string) string { return "" })
+		func(string) string { return token })
 	if err != nil {
 		a.t.Fatal(err)
 	}
 	return access
 }
 
-// With certificates a server lets in whom its authority signed, and nobody else; the
-// sweep around it needs no network.
+// A server with certificates accepts clients that have the token and a certificate of
+// its authority, and nobody else.
 func TestCertificates(t *testing.T) {
 	ours, theirs := newAuthority(t), newAuthority(t)
 	access := ours.access()
-	server, err := natsserver.Start(context.Background(), natsserver.Config{Host: "127.0.0.1", TLS: access.TLS, Folder: t.TempDir()})
+	server, err := hub.Start(context.Background(), hub.Config{Host: "127.0.0.1", Token: token, TLS: access.TLS, Folder: t.TempDir()})
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer server.Stop()
-	inside := access
-	inside.Inside = server
 	for _, c := range []struct {
 		name   string
 		access Access
 		ok     bool
 	}{
 		{"ours", ours.access(), true},
-		{"inside", inside, true},
+		{"ours without the token", Access{TLS: access.TLS}, false},
 		{"theirs", theirs.access(), false},
 		{"none", Access{}, false},
-		{"a token", Access{Token: "x"}, false},
+		{"the token alone", Access{Token: token}, false},
 	} {
 		if err := Probe(context.Background(), "nats://"+server.Address(), c.access); (err == nil) != c.ok || err != nil && !IsRefused(err) {
 			t.Errorf("%s: %v", c.name, err)
@@ -119,7 +118,7 @@ func TestReadAccess(t *testing.T) {
 		}
 		return path
 	}
-	env := func(name string) string { return map[string]string{TokenVariable: "of the environment"}[name] }
+	env := func(name string) string { return map[string]string{peer.TokenVariable: "of the environment"}[name] }
 	for _, c := range []struct{ file, cert, token, want string }{
 		{"", "", "of the environment", ""},
 		{write("token", "of the file\n"), "", "of the file", ""},

@@ -3,23 +3,20 @@ package remote
 import (
 	"context"
 	"crypto/tls"
-	"crypto/x509"
 	"errors"
 	"fmt"
 	"io"
 	"net"
 	"net/url"
-	"os"
 	"strings"
 	"syscall"
 	"time"
 
 	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nats.go/jetstream"
-)
 
-// TokenVariable has the token, unless a file does.
-const TokenVariable = "XOFF_NATS_TOKEN"
+	"github.com/xoff-net/xoff/internal/peer"
+)
 
 // Access is how a server is reached, and what shows that one may.
 type Access struct {
@@ -27,45 +24,19 @@ type Access struct {
 	// TLS has the certificate of this side, and whom it trusts; nil: connections are
 	// not encrypted, unless the URL says so.
 	TLS *tls.Config
-	// Inside is a server in this process; nil: the address counts.
-	Inside nats.InProcessConnProvider
 }
 
 // ReadAccess reads a token from a file, or from the environment, and certificates from
 // files; what is not named is empty.
-func ReadAccess(tokenFile, certificate, key, authority string, getenv func(string) string) (Access, error) {
-	a := Access{Token: strings.TrimSpace(getenv(TokenVariable))}
+func ReadAccess(tokenFile, certificate, key, authority string, getenv func(string) string) (a Access, err error) {
+	a.Token = strings.TrimSpace(getenv(peer.TokenVariable))
 	if tokenFile != "" {
-		data, err := os.ReadFile(tokenFile)
-		if err != nil {
-			return a, fmt.Errorf("token: %w", err)
-		}
-		if a.Token = strings.TrimSpace(string(data)); a.Token == "" {
-			return a, fmt.Errorf("%s is empty; allowed: a file with a token", tokenFile)
+		if a.Token, err = peer.ReadToken(tokenFile); err != nil {
+			return a, err
 		}
 	}
-	if certificate == "" && key == "" && authority == "" {
-		return a, nil
-	}
-	if certificate == "" || key == "" || authority == "" {
-		return a, errors.New("certificates go together; allowed: one of this side, its key, and the authority that signs those of the others")
-	}
-	pair, err := tls.LoadX509KeyPair(certificate, key)
-	if err != nil {
-		return a, err
-	}
-	data, err := os.ReadFile(authority)
-	if err != nil {
-		return a, err
-	}
-	pool := x509.NewCertPool()
-	if !pool.AppendCertsFromPEM(data) {
-		return a, fmt.Errorf("%s holds no certificate; allowed: PEM", authority)
-	}
-	a.TLS = &tls.Config{
-		MinVersion: tls.VersionTLS12, Certificates: []tls.Certificate{pair}, RootCAs: pool, ClientCAs: pool, ClientAuth: tls.RequireAndVerifyClientCert,
-	}
-	return a, nil
+	a.TLS, err = peer.ReadTLS(certificate, key, authority)
+	return a, err
 }
 
 // CheckURL refuses addresses that name no server, or show what nobody should see.
@@ -79,7 +50,7 @@ func CheckURL(text string) error {
 	case err != nil || u.Host == "" || u.Scheme != "nats" && u.Scheme != "tls" || u.Path != "":
 		return fmt.Errorf("%q is no server; allowed: nats://HOST:PORT or tls://HOST:PORT", text)
 	case u.User != nil:
-		return fmt.Errorf("a command line can be read by all users of a machine; allowed: the token in %s, or in a file", TokenVariable)
+		return fmt.Errorf("a command line can be read by all users of a machine; allowed: the token in %s, or in a file", peer.TokenVariable)
 	}
 	return nil
 }
@@ -106,9 +77,7 @@ func connect(ctx context.Context, address, name string, access Access, patient b
 	if access.Token != "" {
 		options = append(options, nats.Token(access.Token))
 	}
-	if access.Inside != nil {
-		options = append(options, nats.InProcessServer(access.Inside))
-	} else if access.TLS != nil {
+	if access.TLS != nil {
 		options = append(options, nats.Secure(access.TLS.Clone()))
 	}
 	for told := false; ; {
@@ -117,9 +86,11 @@ func connect(ctx context.Context, address, name string, access Access, patient b
 		case err == nil:
 			return c, nil
 		case errors.Is(err, nats.ErrAuthorization):
-			return nil, refusedError{fmt.Errorf("%s does not let this xoff in: %w; allowed: its token in %s or in a file", address, err, TokenVariable)}
-		case !patient || !passes(err):
+			return nil, refusedError{fmt.Errorf("%s does not let this xoff in: %w; allowed: its token in %s or in a file", address, err, peer.TokenVariable)}
+		case !passes(err):
 			return nil, refusedError{fmt.Errorf("%s: %w", address, err)}
+		case !patient:
+			return nil, refusedError{fmt.Errorf("%s: %w; fix: start xoff-hub or nats-server -js there", address, err)}
 		case !told:
 			told = true
 			log(fmt.Sprintf("%s: %v; waiting for it", address, err))
@@ -154,7 +125,7 @@ func Probe(ctx context.Context, address string, access Access) error {
 		_, err = listSessions(ctx, js)
 	}
 	if err != nil {
-		return refusedError{fmt.Errorf("%s: %w; allowed: a server with JetStream, or --nats embedded", address, err)}
+		return refusedError{fmt.Errorf("%s: %w (expected a server with JetStream: xoff-hub or nats-server -js)", address, err)}
 	}
 	return nil
 }

@@ -24,7 +24,7 @@ func TestMemoryIsThatOfEarlierPoints(t *testing.T) {
 	}
 	b := newBench(t)
 	r, points, o := b.prepare("grown", 2, scenarioText)
-	ctx, c, err := Coordinate(b.ctx, b.address, Access{Token: token, Inside: b.server}, Sweep{
+	ctx, c, err := Coordinate(b.ctx, b.address, Access{Token: token}, Sweep{
 		Name: "grown", Program: b.program, Settings: sweep.SettingsOf(&o), Log: b.log.add,
 	})
 	if err != nil {

@@ -21,7 +21,7 @@ import (
 	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nats.go/jetstream"
 
-	"github.com/xoff-net/xoff/internal/natsserver"
+	"github.com/xoff-net/xoff/internal/hub"
 	"github.com/xoff-net/xoff/internal/sweep"
 	"github.com/xoff-net/xoff/run"
 )
@@ -96,7 +96,7 @@ func (l *logs) wait(ctx context.Context, want string) {
 type bench struct {
 	t       *testing.T
 	ctx     context.Context
-	server  *natsserver.Server
+	server  *hub.Server
 	address string
 	folder  string
 	log     logs
@@ -111,7 +111,7 @@ func newBench(t *testing.T) *bench {
 	if b.program, err = sweep.Executable(); err != nil {
 		t.Fatal(err)
 	}
-	if b.server, err = natsserver.Start(ctx, natsserver.Config{Host: "127.0.0.1", Token: token, Folder: filepath.Join(b.folder, "nats"), Log: b.log.add}); err != nil {
+	if b.server, err = hub.Start(ctx, hub.Config{Host: "127.0.0.1", Token: token, Folder: filepath.Join(b.folder, "nats"), Log: b.log.add}); err != nil {
 		t.Fatal(err)
 	}
 	b.address = "nats://" + b.server.Address()
@@ -156,7 +156,7 @@ func (b *bench) sweep(name string, seeds int, scenario string, change func(*Swee
 	if change != nil {
 		change(&s)
 	}
-	ctx, c, err := Coordinate(b.ctx, b.address, Access{Token: token, Inside: b.server}, s)
+	ctx, c, err := Coordinate(b.ctx, b.address, Access{Token: token}, s)
 	if err != nil {
 		b.t.Fatal(err)
 	}
@@ -252,7 +252,7 @@ func (b *bench) strangers() {
 	for _, c := range []struct {
 		bytes        int
 		answer, told string
-	}{{1 << 30, "", "Bad or Missing Size"}, {natsserver.MaxMessage + 1, "Maximum Payload Violation", "maximum payload exceeded"}} {
+	}{{1 << 30, "", "Bad or Missing Size"}, {hub.MaxMessage + 1, "Maximum Payload Violation", "maximum payload exceeded"}} {
 		answer := b.say(fmt.Sprintf("CONNECT {\"auth_token\":%q,\"verbose\":false}\r\nPUB xoff.x.points %d\r\n", token, c.bytes))
 		if !strings.Contains(answer, c.answer) {
 			b.t.Errorf("a message of %d bytes: %s", c.bytes, answer)

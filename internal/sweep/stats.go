@@ -5,14 +5,8 @@ import (
 	"slices"
 	"strconv"
 
-	"gonum.org/v1/gonum/stat"
-	"gonum.org/v1/gonum/stat/distuv"
-
 	"github.com/xoff-net/xoff/metrics"
 )
-
-// Confidence of every interval.
-const confidence = 0.95
 
 // Sample is the values of a metric over seeds.
 type Sample struct {
@@ -28,9 +22,9 @@ func sampleOf(v []float64) (Sample, bool) {
 	if len(v) == 0 {
 		return Sample{}, false
 	}
-	s := Sample{N: len(v), Mean: round(stat.Mean(v, nil)), Min: slices.Min(v), Max: slices.Max(v)}
+	s := Sample{N: len(v), Mean: round(mean(v)), Min: slices.Min(v), Max: slices.Max(v)}
 	if s.N > 1 {
-		s.Half = round(studentT(float64(s.N-1)) * stat.StdDev(v, nil) / math.Sqrt(float64(s.N)))
+		s.Half = round(studentT(float64(s.N-1)) * math.Sqrt(variance(v)) / math.Sqrt(float64(s.N)))
 	}
 	return s, true
 }
@@ -42,12 +36,6 @@ func SampleOf(v []float64) (Sample, bool) { return sampleOf(v) }
 // Paired compares two samples seed by seed: value i of both has the same seed.
 func Paired(a, b []float64) Difference {
 	return differenceOf(seeded{values: a}, seeded{values: b})
-}
-
-// studentT is the quantile that 95 % of a Student's t distribution lie within, on
-// both sides of zero.
-func studentT(freedom float64) float64 {
-	return distuv.StudentsT{Mu: 0, Sigma: 1, Nu: freedom}.Quantile((1 + confidence) / 2)
 }
 
 // round keeps ten digits: the last bits of roots and quantiles depend on the
@@ -93,7 +81,7 @@ func (s *Sample) text(metric string) string {
 // differenceOf compares two samples: seed by seed when they have the same seeds,
 // by Welch's t test otherwise.
 func differenceOf(a, b seeded) Difference {
-	d := Difference{Mean: round(stat.Mean(a.values, nil) - stat.Mean(b.values, nil)), Paired: slices.Equal(a.seeds, b.seeds)}
+	d := Difference{Mean: round(mean(a.values) - mean(b.values)), Paired: slices.Equal(a.seeds, b.seeds)}
 	if min(len(a.values), len(b.values)) < 2 {
 		return d
 	}
@@ -104,9 +92,9 @@ func differenceOf(a, b seeded) Difference {
 		for i := range diffs {
 			diffs[i] = a.values[i] - b.values[i]
 		}
-		half = studentT(float64(len(diffs)-1)) * stat.StdDev(diffs, nil) / math.Sqrt(float64(len(diffs)))
+		half = studentT(float64(len(diffs)-1)) * math.Sqrt(variance(diffs)) / math.Sqrt(float64(len(diffs)))
 	} else {
-		va, vb := stat.Variance(a.values, nil)/float64(len(a.values)), stat.Variance(b.values, nil)/float64(len(b.values))
+		va, vb := variance(a.values)/float64(len(a.values)), variance(b.values)/float64(len(b.values))
 		if va+vb > 0 {
 			freedom := (va + vb) * (va + vb) / (va*va/float64(len(a.values)-1) + vb*vb/float64(len(b.values)-1))
 			half = studentT(freedom) * math.Sqrt(va+vb)

@@ -1,26 +1,18 @@
-package natsserver
+package hub
 
 import (
 	"fmt"
 	"sync"
 )
 
-// logger hands on what is wrong, and nothing else.
+// logger implements server.Logger; it passes on errors only.
 type logger struct {
 	tell func(string)
 	mu   sync.Mutex
 	why  string
 }
 
-func (l *logger) say(format string, v []any) string {
-	text := fmt.Sprintf(format, v...)
-	if l.tell != nil {
-		l.tell("server: " + text)
-	}
-	return text
-}
-
-// fatal is why the server cannot start; empty when it can.
+// fatal returns why the server cannot start; empty when it can.
 func (l *logger) fatal() string {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -28,7 +20,11 @@ func (l *logger) fatal() string {
 }
 
 // Errorf implements server.Logger.
-func (l *logger) Errorf(format string, v ...any) { l.say(format, v) }
+func (l *logger) Errorf(format string, v ...any) {
+	if l.tell != nil {
+		l.tell("server: " + fmt.Sprintf(format, v...))
+	}
+}
 
 // Fatalf implements server.Logger.
 func (l *logger) Fatalf(format string, v ...any) {

@@ -1,6 +1,6 @@
-// Package natsserver is a NATS server with JetStream inside this process, for those who
-// have none. Nothing else imports the server's code: it is large.
-package natsserver
+// Package hub is a NATS server with JetStream for sweeps, and the command xoff-hub around
+// it. It is a separate program because the server is larger than the simulator.
+package hub
 
 import (
 	"context"
@@ -14,33 +14,29 @@ import (
 	"github.com/nats-io/nats-server/v2/server"
 )
 
-// DefaultPort is the one that NATS has.
+// DefaultPort is the port of NATS.
 const DefaultPort = 4222
 
-// MaxMessage bounds a message, in bytes: what is longer is refused with its connection.
-// Results are sent in pieces.
+// MaxMessage is the largest message in bytes. The server closes the connection of a
+// client that sends a longer one; results are sent in pieces.
 const MaxMessage = 1 << 20
 
-// Config says where a server listens, whom it lets in, and where it keeps what is sent.
+// Config describes a server.
 type Config struct {
 	Host   string
-	Port   int // 0: any that is free
-	Token  string
-	TLS    *tls.Config // demands certificates of clients
-	Folder string
-	Log    func(string) // mistakes of clients and of the server
+	Port   int          // 0: any free port
+	Token  string       // clients must know it; required
+	TLS    *tls.Config  // encrypts connections and requires client certificates; nil: neither
+	Folder string       // streams are stored in Folder/jetstream
+	Log    func(string) // receives errors of clients and of the server
 }
 
-// ParseAddress reads the ADDR of embedded:ADDR: a port of this machine alone, or a host
-// with or without a port.
+// ParseAddress parses PORT, HOST or HOST:PORT. A port alone is on loopback.
 func ParseAddress(text string) (host string, port int, err error) {
 	bad := func() error {
-		return fmt.Errorf("%q is no address; allowed: PORT, HOST or HOST:PORT, such as 0.0.0.0:%d", text, DefaultPort)
+		return fmt.Errorf("bad address: %q (expected PORT, HOST or HOST:PORT, such as 0.0.0.0:%d)", text, DefaultPort)
 	}
 	host, port = "127.0.0.1", DefaultPort
-	if text == "" {
-		return host, port, nil
-	}
 	name := text
 	if n, err := strconv.Atoi(text); err == nil {
 		name = net.JoinHostPort(host, strconv.Itoa(n))
@@ -59,26 +55,13 @@ func ParseAddress(text string) (host string, port int, err error) {
 	return host, port, nil
 }
 
-// Check refuses a server that others reach and anybody may use.
-func (c *Config) Check() error {
-	if loopback(c.Host) || c.Token != "" || c.TLS != nil {
-		return nil
-	}
-	return fmt.Errorf("%s is an address that other machines reach; allowed: a token or certificates with it, or 127.0.0.1", c.Host)
-}
-
-func loopback(host string) bool {
-	ip := net.ParseIP(host)
-	return host == "localhost" || ip != nil && ip.IsLoopback()
-}
-
-// Server is one that runs.
+// Server is a running server.
 type Server struct{ s *server.Server }
 
-// Start starts a server and waits until it takes connections.
+// Start starts a server and waits until it accepts connections.
 func Start(ctx context.Context, c Config) (*Server, error) {
-	if err := c.Check(); err != nil {
-		return nil, err
+	if c.Token == "" {
+		return nil, errors.New("no token: anybody could connect")
 	}
 	port := c.Port
 	if port == 0 {
@@ -107,19 +90,16 @@ func Start(ctx context.Context, c Config) (*Server, error) {
 		}
 		if why := log.fatal(); why != "" || !s.Running() {
 			s.Shutdown()
-			return nil, fmt.Errorf("the server does not start at %s: %w", net.JoinHostPort(c.Host, strconv.Itoa(c.Port)), errors.New(why))
+			return nil, fmt.Errorf("cannot start at %s: %w", net.JoinHostPort(c.Host, strconv.Itoa(c.Port)), errors.New(why))
 		}
 	}
 	return &Server{s}, nil
 }
 
-// InProcessConn connects a client in this process, which needs no network.
-func (s *Server) InProcessConn() (net.Conn, error) { return s.s.InProcessConn() }
-
-// Address is where it listens.
+// Address is the address that the server listens on.
 func (s *Server) Address() string { return s.s.Addr().String() }
 
-// Stop ends the server.
+// Stop stops the server and waits until it has closed its files.
 func (s *Server) Stop() {
 	s.s.Shutdown()
 	s.s.WaitForShutdown()
