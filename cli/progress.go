@@ -2,8 +2,9 @@ package cli
 
 import (
 	"fmt"
-	"github.com/xoff-net/xoff/base/units"
 	"time"
+
+	"github.com/xoff-net/xoff/base/units"
 
 	"github.com/xoff-net/xoff/internal/sweep"
 )
