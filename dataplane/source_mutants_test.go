@@ -1,5 +1,3 @@
-//go:build deep
-
 package dataplane_test
 
 import (
@@ -10,11 +8,11 @@ import (
 
 // Mistakes in taking frames back that the tests of it must find.
 func TestDeepMistakesInPushOutAreCaught(t *testing.T) {
-	for _, m := range []struct{ name, file, right, wrong string }{
-		{"the policy is not told", "switch_expel.go", "s.watcher.Dequeued(now, s.view, a)\n", ""},
-		{"the books are not", "switch_expel.go", "s.ledger.Expel(a)\n", ""},
-		{"it counts as one that was refused", "switch_expel.go", "f, probe.Expelled)", "f, probe.Overflow)"},
+	for _, m := range []struct{ name, function, right, wrong string }{
+		{"the policy is not told", "Switch.expel", "s.watcher.Dequeued(now, s.view, a)\n", ""},
+		{"the books are not", "Switch.expel", "s.ledger.Expel(a)\n", ""},
+		{"it counts as one that was refused", "Switch.expel", "f, probe.Expelled)", "f, probe.Overflow)"},
 	} {
-		t.Run(m.name, func(t *testing.T) { mutant.MustCatch(t, m.file, m.right, m.wrong, "-run=^TestExpel", ".") })
+		t.Run(m.name, func(t *testing.T) { mutant.MustCatch(t, m.function, m.right, m.wrong, "-run=^TestExpel", ".") })
 	}
 }

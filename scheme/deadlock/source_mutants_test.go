@@ -1,5 +1,3 @@
-//go:build deep
-
 package deadlock_test
 
 import (
@@ -16,24 +14,24 @@ func TestDeepMistakesInRoundaboutAreCaught(t *testing.T) {
 	concurrent, loops := tests("TestRoundaboutConcurrentLoops"), tests("TestRoundaboutMutantOfNothing")
 	mesh := []string{"-run=^TestRoundaboutInAMeshOfLoops$", "../../run"}
 	for _, m := range []struct {
-		name, file, right, wrong string
-		test                     []string
+		name, function, right, wrong string
+		test                         []string
 	}{
-		{"equal numbers are not told apart", "election.go", "cmp.Compare(t.Sid, u.Sid), cmp.Compare(t.Qid, u.Qid)", "0, 0", explored},
-		{"tuples of an earlier pause count", "election.go", "t.Sid == e.Sid && t.Qid == e.Qid && t.Rand != e.Init.Rand", "false", detects},
-		{"any frame makes a queue stuck", "roundabout.go", "return waits > 0 && (", "return waits > 0 && (true || ", detects},
-		{"no time makes a queue stuck", "roundabout.go", "now-h.at(in, class).mixed >= h.params.Mixed", "false", concurrent},
-		{"locks last for ever", "roundabout_table.go", "h.lock.on && h.lock.until <= now", "false", concurrent},
-		{"only one candidate asks", "roundabout_table.go", "\t\t\th.askAnother(now)\n", "\t\t\th.askAgain(now, l.in, l.class)\n", concurrent},
-		{"headroom is given back late", "roundabout_round.go", "h.unused(b.by, b.class) >= 0", "q.Headroom == 0", concurrent},
-		{"a check does not wait for the barrier", "roundabout_round.go", "case at > 0 && r.home:", "case at > 0:", loops},
-		{"there is one round", "roundabout_round.go", "!open && l.rounds >= h.params.Rounds", "!open", loops},
-		{"what missed its exit stays where it began", "roundabout_round.go", "r.home && !r.moving || r.stopped", "r.home", mesh},
-		{"lent headroom is not handed on", "roundabout_round.go", "own, h.floor()+h.params.Redundant", "own, 1<<40", mesh},
-		{"what is locked is resumed", "roundabout_table.go", "\th.s.HoldResume(now, in, 1<<hdr.Class)\n", "", mesh},
-		{"a round may be left without a frame of credit", "roundabout_round.go", "r.granted-r.arrived < uint64(r.longest)", "false", tests("TestRoundaboutGoesOnWithLittleRoom")},
-		{"rounds last for ever", "roundabout_round.go", "now-r.moved < patience", "r.on", tests("TestRoundaboutGivenUp")},
+		{"equal numbers are not told apart", "Tuple.Before", "cmp.Compare(t.Sid, u.Sid), cmp.Compare(t.Qid, u.Qid)", "0, 0", explored},
+		{"tuples of an earlier pause count", "Election.ignores", "t.Sid == e.Sid && t.Qid == e.Qid && t.Rand != e.Init.Rand", "false", detects},
+		{"any frame makes a queue stuck", "roundabout.stuckOn", "return waits > 0 && (", "return waits > 0 && (true || ", detects},
+		{"no time makes a queue stuck", "roundabout.stuckOn", "now-h.at(in, class).mixed >= h.params.Mixed", "false", concurrent},
+		{"locks last for ever", "roundabout.overdue", "h.lock.on && h.lock.until <= now", "false", concurrent},
+		{"only one candidate asks", "roundabout.overdue", "\t\t\th.askAnother(now)\n", "\t\t\th.askAgain(now, l.in, l.class)\n", concurrent},
+		{"headroom is given back late", "roundabout.repay", "h.unused(b.by, b.class) >= 0", "q.Headroom == 0", concurrent},
+		{"a check does not wait for the barrier", "roundabout.check", "case at > 0 && r.home:", "case at > 0:", loops},
+		{"there is one round", "roundabout.again", "!open && l.rounds >= h.params.Rounds", "!open", loops},
+		{"what missed its exit stays where it began", "roundabout.Departing", "r.home && !r.moving || r.stopped", "r.home", mesh},
+		{"lent headroom is not handed on", "roundabout.settle", "own, h.floor()+h.params.Redundant", "own, 1<<40", mesh},
+		{"what is locked is resumed", "roundabout.locks", "\th.s.HoldResume(now, in, 1<<hdr.Class)\n", "", mesh},
+		{"a round may be left without a frame of credit", "roundabout.grant", "r.granted-r.arrived < uint64(r.longest)", "false", tests("TestRoundaboutGoesOnWithLittleRoom")},
+		{"rounds last for ever", "roundabout.roundOverdue", "now-r.moved < patience", "r.on", tests("TestRoundaboutGivenUp")},
 	} {
-		t.Run(m.name, func(t *testing.T) { mutant.MustCatch(t, m.file, m.right, m.wrong, m.test...) })
+		t.Run(m.name, func(t *testing.T) { mutant.MustCatch(t, m.function, m.right, m.wrong, m.test...) })
 	}
 }
