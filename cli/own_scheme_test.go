@@ -35,7 +35,7 @@ func TestOwnScheme(t *testing.T) {
 		}
 		return out
 	}
-	must(module, "go", "test", ".") // conformance of every scheme
+	must(module, "go", "test", ".")                                // conformance of every scheme
 	must(module, "go", "build", "-ldflags=-s -w", "-o", xoff, ".") // without debug information it links faster
 
 	file := func(name string) string { return filepath.Join(module, name) }
