@@ -525,5 +525,5 @@ func TestEnginesAgree(t *testing.T) {
 		return
 	}
 	// Short cases that have what coverage asks for; TestDeepEnginesAgree has 500 long ones.
-	testAgree(t, []int{0, 3, 6, 7, 8, 11, 14, 17, 28, 34}, 2000)
+	testAgree(t, []int{0, 3, 6, 7, 8, 11, 14, 17, 25, 28, 34}, 2000)
 }
