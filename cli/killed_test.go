@@ -67,7 +67,7 @@ func TestKilledSweepResumesToTheSameBytes(t *testing.T) {
 	folder := t.TempDir()
 	sweep := func(name string) *exec.Cmd {
 		return exec.Command("xoff", "sweep", "testdata/busy.yaml", "--vary", "switch.policy.alpha=1/16,1/8,1/4", "--vary", "hosts.cc.name=dcqcn,none",
-			"--set", "run.arrivals=120us", "--set", "run.measure.to=120us", "--seeds", "2", "--csv", "--workers", "2", "--quiet", "--resume", "-o", filepath.Join(folder, name))
+			"--set", "run.arrivals=60us", "--set", "run.measure.to=60us", "--seeds", "2", "--csv", "--workers", "2", "--quiet", "--resume", "-o", filepath.Join(folder, name))
 	}
 	if out, err := sweep("whole").CombinedOutput(); err != nil {
 		t.Fatalf("%v: %s", err, out)
@@ -90,8 +90,8 @@ func TestKilledTasksMergeToTheSameBytes(t *testing.T) {
 	folder := t.TempDir()
 	shared := filepath.Join(folder, "shared")
 	sweep := func(name string, more ...string) *exec.Cmd {
-		args := []string{"sweep", "testdata/busy.yaml", "--vary", "switch.policy.alpha=1/16,1/8,1/4", "--set", "run.arrivals=120us",
-			"--set", "run.measure={from: 0us, to: 120us}", "--seeds", "4", "--workers", "1", "--quiet", "-o", filepath.Join(folder, name)}
+		args := []string{"sweep", "testdata/busy.yaml", "--vary", "switch.policy.alpha=1/16,1/8,1/4", "--set", "run.arrivals=60us",
+			"--set", "run.measure={from: 0us, to: 60us}", "--seeds", "4", "--workers", "1", "--quiet", "-o", filepath.Join(folder, name)}
 		return exec.Command("xoff", append(args, more...)...)
 	}
 	if out, err := sweep("whole").CombinedOutput(); err != nil {

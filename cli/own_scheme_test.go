@@ -35,8 +35,8 @@ func TestOwnScheme(t *testing.T) {
 		}
 		return out
 	}
-	must(module, "go", "test", ".") // conformance of every scheme
-	must(module, "go", "build", "-o", xoff, ".")
+	must(module, "go", "test", ".")                                // conformance of every scheme
+	must(module, "go", "build", "-ldflags=-s -w", "-o", xoff, ".") // without debug information it links faster
 
 	file := func(name string) string { return filepath.Join(module, name) }
 	for _, c := range []struct{ args, want string }{

@@ -266,7 +266,7 @@ func (r *watchedSlots) Wake(now units.Time, timer int) {
 
 // With H = DELTA + 2 R_s T the link loses nothing, and no throughput, however the drain
 // stops and goes on (Bifrost section IV-C).
-func TestBifrostKeepsItsPromise(t *testing.T) { bifrostKeeps(t, deep.All(200)) }
+func TestBifrostKeepsItsPromise(t *testing.T) { bifrostKeeps(t, deep.All(40)) }
 
 func bifrostKeeps(t *testing.T, which []int) {
 	t.Helper()

@@ -142,7 +142,7 @@ func flagOf(on bool) int {
 
 // Credits are conserved, nothing is lost and everything arrives, however the drain stops
 // and goes on, and also if every fifth update is lost.
-func TestCBFCKeepsItsPromise(t *testing.T) { cbfcKeeps(t, deep.All(200)) }
+func TestCBFCKeepsItsPromise(t *testing.T) { cbfcKeeps(t, deep.All(40)) }
 
 func cbfcKeeps(t *testing.T, which []int) {
 	t.Helper()

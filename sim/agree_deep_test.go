@@ -15,3 +15,11 @@ func TestDeepEnginesAgreeByInsertion(t *testing.T) { testInsertion(t, deep.Cases
 func TestDeepShortcutsChangeNothing(t *testing.T) { testShortcuts(t, deep.Cases(400), 4000) }
 
 func TestDeepEnginesAgreeOnExpelled(t *testing.T) { testExpels(t, deep.Cases(300), 2000) }
+
+func TestDeepLiveAgrees(t *testing.T) { testLive(t, deep.Cases(60)) }
+
+func TestDeepTightPFC(t *testing.T) { testTight(t, deep.Cases(1000)) }
+
+func TestDeepIdealIsTheFCTAlone(t *testing.T) { testIdeal(t, deep.Cases(2000)) }
+
+func TestDeepLateTimers(t *testing.T) { testLateTimers(t, deep.Cases(20)) }

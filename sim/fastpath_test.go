@@ -48,5 +48,5 @@ func TestShortcutsChangeNothing(t *testing.T) {
 	if testing.Short() {
 		t.Skip("one goroutine: nothing for the race detector")
 	}
-	testShortcuts(t, deep.All(36), 2000)
+	testShortcuts(t, deep.All(10), 2000)
 }

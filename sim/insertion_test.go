@@ -136,5 +136,5 @@ func TestEnginesAgreeByInsertion(t *testing.T) {
 		testInsertion(t, deep.All(6), 500)
 		return
 	}
-	testInsertion(t, deep.All(32), 2000)
+	testInsertion(t, deep.All(8), 1500)
 }

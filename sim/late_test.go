@@ -11,6 +11,7 @@ import (
 	"github.com/xoff-net/xoff/base/probe"
 	"github.com/xoff-net/xoff/base/units"
 	"github.com/xoff-net/xoff/dataplane"
+	"github.com/xoff-net/xoff/internal/deep"
 	"github.com/xoff-net/xoff/scenario"
 	"github.com/xoff-net/xoff/scenario/build"
 	"github.com/xoff-net/xoff/sim"
@@ -339,7 +340,10 @@ func TestLatePause(t *testing.T) {
 // TestLateTimers: whatever a driver is late by, all invariants hold and everything is
 // delivered; with headroom for it nothing lossless is dropped, and with headroom for a
 // punctual driver some is.
-func TestLateTimers(t *testing.T) {
+func TestLateTimers(t *testing.T) { testLateTimers(t, deep.All(1)) }
+
+func testLateTimers(t *testing.T, seeds []int) {
+	t.Helper()
 	ns, us := units.Nanosecond, units.Microsecond
 	const perNs = 25 // bytes on a wire of 100 Gbps in 2 ns
 	for _, scheme := range []string{"pfc", "sonic", "dsh"} {
@@ -365,9 +369,9 @@ func TestLateTimers(t *testing.T) {
 					headroom += units.Bytes((c.timers+2*c.frames)/ns) * perNs / 2
 				}
 				drops := uint64(0)
-				for seed := range uint64(4) {
+				for _, seed := range seeds {
 					b := buildLate(t, scheme, headroom)
-					r := late(t, b, seed, c.timers, c.frames)
+					r := late(t, b, uint64(seed), c.timers, c.frames)
 					for _, k := range b.Checks {
 						if k.Broken > 0 && (c.enough || r.count(losslessDrops) == 0) {
 							t.Errorf("seed %d: %s", seed, k.First)

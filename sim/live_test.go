@@ -35,11 +35,10 @@ var liveEngines = []engine{
 // TestLiveAgrees: a driver that is never late gives the same events at the same picosecond
 // as the oracle, whether packets go from node to node as they are or as the bytes of frames:
 // a frame says all that a packet does.
-func TestLiveAgrees(t *testing.T) {
-	cases := deep.All(32)
-	if testing.Short() {
-		cases = deep.All(6)
-	}
+func TestLiveAgrees(t *testing.T) { testLive(t, deep.All(6)) }
+
+func testLive(t *testing.T, cases []int) {
+	t.Helper()
 	for _, i := range cases {
 		c := drawCase(i, 1500)
 		if _, err := c.check(liveEngines...); err != nil {

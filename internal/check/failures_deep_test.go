@@ -6,6 +6,7 @@ import (
 	"context"
 	"testing"
 
+	"github.com/xoff-net/xoff/examples"
 	"github.com/xoff-net/xoff/internal/deep"
 )
 
@@ -41,5 +42,16 @@ func TestDeepFailuresOfLargeFatTree(t *testing.T) {
 	}
 	if bad != two.Cyclic {
 		t.Errorf("%d pairs give cycles, %d when all routes are computed anew", two.Cyclic, bad)
+	}
+}
+
+func TestDeepCheckExamples(t *testing.T) {
+	deep.Turn(t)
+	for _, e := range examples.All() {
+		e, err := examples.Get(e.Name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		checkText(t, e.Text, 300)
 	}
 }

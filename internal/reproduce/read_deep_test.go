@@ -12,3 +12,12 @@ func TestDeepBuiltScenarios(t *testing.T) {
 	deep.Turn(t)
 	testBuilt(t, Full)
 }
+
+func TestDeepBuilt(t *testing.T) {
+	deep.Turn(t)
+	all, err := Built()
+	if err != nil {
+		t.Fatal(err)
+	}
+	validScale(t, all, Full, 3)
+}

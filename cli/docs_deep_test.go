@@ -1,0 +1,15 @@
+//go:build deep
+
+package cli
+
+import (
+	"testing"
+
+	"github.com/xoff-net/xoff/internal/deep"
+)
+
+// TestDeepDocsTutorial runs the commands of docs/extend.md, which builds a program.
+func TestDeepDocsTutorial(t *testing.T) {
+	deep.Turn(t)
+	tutorial(t, true)
+}
