@@ -64,10 +64,11 @@ func TestKilledSweepResumesToTheSameBytes(t *testing.T) {
 	if testing.Short() {
 		t.Skip("takes long under the race detector, and is about processes rather than goroutines")
 	}
+	shareHash(t)
 	folder := t.TempDir()
 	sweep := func(name string) *exec.Cmd {
 		return exec.Command("xoff", "sweep", "testdata/busy.yaml", "--vary", "switch.policy.alpha=1/16,1/8,1/4", "--vary", "hosts.cc.name=dcqcn,none",
-			"--set", "run.arrivals=60us", "--set", "run.measure.to=60us", "--seeds", "2", "--csv", "--workers", "2", "--quiet", "--resume", "-o", filepath.Join(folder, name))
+			"--set", "run.arrivals=60us", "--set", "run.measure={from: 0us, to: 60us}", "--seeds", "2", "--csv", "--workers", "2", "--quiet", "--resume", "-o", filepath.Join(folder, name))
 	}
 	if out, err := sweep("whole").CombinedOutput(); err != nil {
 		t.Fatalf("%v: %s", err, out)
@@ -87,6 +88,7 @@ func TestKilledTasksMergeToTheSameBytes(t *testing.T) {
 	if testing.Short() {
 		t.Skip("takes long under the race detector, and is about processes rather than goroutines")
 	}
+	shareHash(t)
 	folder := t.TempDir()
 	shared := filepath.Join(folder, "shared")
 	sweep := func(name string, more ...string) *exec.Cmd {

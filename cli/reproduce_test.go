@@ -20,6 +20,7 @@ func TestKilledReproductionGoesOn(t *testing.T) {
 	if testing.Short() {
 		t.Skip("takes long under the race detector, and is about processes rather than goroutines")
 	}
+	shareHash(t)
 	folder := t.TempDir()
 	reproduce := func(name string) *exec.Cmd {
 		return exec.Command("xoff", "reproduce", "toy", "--from", toyExperiments, "--quiet", "--workers", "2", "-o", filepath.Join(folder, name))
@@ -49,6 +50,7 @@ func TestInterruptedReproductionGoesOnElsewhere(t *testing.T) {
 	if testing.Short() {
 		t.Skip("is about processes rather than goroutines")
 	}
+	shareHash(t)
 	folder := t.TempDir()
 	reproduce := func(points, data string) *exec.Cmd {
 		return exec.Command("xoff", "reproduce", "toy", "--from", toyExperiments, "--quiet", "--workers", "1", "--save", "--data", filepath.Join(folder, data), "-o", filepath.Join(folder, points))

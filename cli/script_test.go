@@ -35,6 +35,16 @@ func useKnownHash() {
 	}
 }
 
+// shareHash gives the hash of this program to the commands that a test starts.
+func shareHash(t *testing.T) {
+	t.Helper()
+	hash, err := sweep.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Setenv(knownHash, hash)
+}
+
 // concurrent are the dialogues about workers, other processes and wires: those that the race
 // detector is to see. The others run one simulation after another.
 var concurrent = []string{"interrupt", "live", "nats", "sweep"}

@@ -3,7 +3,6 @@ package build
 import (
 	"context"
 	"errors"
-	"flag"
 	"fmt"
 	"math/rand/v2"
 	"sort"
@@ -25,11 +24,14 @@ var hostile = []string{
 	"rdma", "tcp", "host0", "leaf0", "spine1", "leaf0-spine0", "websearch", "x", "''", "~", "true", "false", "[]", "{}", "[0]", "[rdma]", "{random: tcp}", "{shares: {1: 1}}", "matched", "uplinks", "rack1", "ring_allreduce", "messages", "trace", "./none", "{0: 1KB}", "[{}]", "[[1]]", "{name: none}", "{a: b}",
 }
 
-var exhaustive = flag.Bool("exhaustive", false, "try every hostile value at every key (half a minute)")
-
-// sparse is how many of the pairs of key and value are left out otherwise: all
-// but one in so many.
-const sparse = 10
+// few selects one in 43 cases: 43 is prime, so that every key meets other values.
+func few(n int) []int {
+	var cases []int
+	for i := 0; i < n; i += 43 {
+		cases = append(cases, i)
+	}
+	return cases
+}
 
 // begin builds a scenario and runs its first microseconds.
 func begin(c *scenario.Config) error {
@@ -46,23 +48,32 @@ func begin(c *scenario.Config) error {
 	return err
 }
 
-// TestHostileValues puts hostile values at every key, one and two at a time: each
-// is refused with a message, or the scenario builds and runs.
-func TestHostileValues(t *testing.T) {
+// Hostile values at every key, one and two at a time: each is refused with a message, or
+// the scenario builds and runs. TestDeepHostileValues tries every value at every key.
+func TestHostileValues(t *testing.T) { hostileValues(t, few) }
+
+func hostileValues(t *testing.T, choose func(n int) []int) {
+	t.Helper()
 	base, err := ReadFile("../../examples/websearch.yaml", "run.arrivals=20us", "run.measure={from: 0, to: 0}", "workload[2].flows[0].start=1us", "workload[2].flows[1].start=1us",
 		"topology.overrides=[{match: leaf1-spine1, rate: 40Gbps, delay: 1us}]", "routing.pinned=[{from: host0, to: host15, via: [leaf0, spine1, leaf1]}]", "hosts.receive={rate: 50Gbps, buffer: 4MB, hosts: [host3]}",
 		"faults=[{at: 1us, link: leaf0-spine0, down_for: 2us, times: 2, every: 5us}, {at: 0, link: host1-leaf0, corrupt: 0.1, for: 5us}, {at: 0, host: host2, stuck: true, for: 1us}]")
 	if err != nil {
 		t.Fatal(err)
 	}
-	assault(t, base, "")
+	assault(t, base, "", choose)
 }
 
 // TestHostileWorkloads does the same to every generator.
-func TestHostileWorkloads(t *testing.T) { assault(t, parse(t, everyGenerator), "workload") }
+func TestHostileWorkloads(t *testing.T) { hostileWorkloads(t, few) }
 
-// assault puts hostile values at every key of a scenario that begins with a prefix.
-func assault(t *testing.T, base *scenario.Config, prefix string) {
+func hostileWorkloads(t *testing.T, choose func(n int) []int) {
+	t.Helper()
+	assault(t, parse(t, everyGenerator), "workload", choose)
+}
+
+// assault puts hostile values at every key of a scenario that begins with a prefix, in
+// those of n cases that choose selects.
+func assault(t *testing.T, base *scenario.Config, prefix string, choose func(n int) []int) {
 	t.Helper()
 	text, err := base.Marshal()
 	if err != nil {
@@ -80,13 +91,14 @@ func assault(t *testing.T, base *scenario.Config, prefix string) {
 		}
 	}
 	sort.Strings(paths)
-	accepted := 0
+	tried, accepted := 0, 0
 	try := func(set ...string) {
 		defer func() {
 			if r := recover(); r != nil {
 				t.Errorf("%q: panic: %v", set, r)
 			}
 		}()
+		tried++
 		c, err := Parse("a.yaml", text, set...)
 		var in *scenario.InputError
 		switch {
@@ -101,24 +113,17 @@ func assault(t *testing.T, base *scenario.Config, prefix string) {
 			}
 		}
 	}
-	for i, path := range paths {
-		for j, value := range hostile {
-			if *exhaustive || (i+j)%sparse == 0 {
-				try(path + "=" + value)
-			}
-		}
+	for _, i := range choose(len(paths) * len(hostile)) {
+		try(paths[i/len(hostile)] + "=" + hostile[i%len(hostile)])
 	}
-	r := rand.New(rand.NewPCG(1, 2))
-	pick := func() string { return paths[r.IntN(len(paths))] + "=" + hostile[r.IntN(len(hostile))] }
-	pairs := 200
-	if *exhaustive {
-		pairs *= sparse
-	}
-	for range pairs {
+	for _, i := range choose(2000) {
+		r := rand.New(rand.NewPCG(1, uint64(i)))
+		pick := func() string { return paths[r.IntN(len(paths))] + "=" + hostile[r.IntN(len(hostile))] }
 		try(pick(), pick())
 	}
-	if accepted < 50 {
-		t.Errorf("only %d scenarios were accepted: the test says little", accepted)
+	t.Logf("%d of %d scenarios were accepted", accepted, tried)
+	if accepted < tried/40 {
+		t.Errorf("only %d of %d scenarios were accepted: the test says little", accepted, tried)
 	}
 }
 

@@ -12,7 +12,7 @@ func TestDeepMistakesInRoundaboutAreCaught(t *testing.T) {
 	tests := func(name string) []string { return []string{"-run=^" + name + "$", "."} }
 	explored, detects := tests("TestElectionExplored"), tests("TestRoundaboutDetectsWhatIs")
 	concurrent, loops := tests("TestRoundaboutConcurrentLoops"), tests("TestRoundaboutMutantOfNothing")
-	mesh := []string{"-run=^TestRoundaboutInAMeshOfLoops$", "../../run"}
+	mesh := []string{"-tags=deep", "-run=^TestDeepRoundaboutInAMeshOfLoops$", "../../run"}
 	for _, m := range []struct {
 		name, function, right, wrong string
 		test                         []string

@@ -1,0 +1,14 @@
+//go:build deep
+
+package run_test
+
+import (
+	"testing"
+
+	"github.com/xoff-net/xoff/internal/deep"
+)
+
+func TestDeepRoundaboutInAMeshOfLoops(t *testing.T) {
+	deep.Turn(t)
+	meshOfLoops(t, 1, 4, 11, 45)
+}
