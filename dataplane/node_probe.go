@@ -202,7 +202,7 @@ func (n *NIC) tellLost(now units.Time, q *qp) {
 func (s *Switch) EachHeld(use func(out int, p *packet.Packet)) {
 	for i := range s.ports {
 		for class := range s.ports[i].queues {
-			for _, q := range [2]fifo{s.ports[i].queues[class], s.aside[i*mmu.Classes+class]} {
+			for _, q := range [2]fifo{s.ports[i].queues[class], s.handling.aside[i*mmu.Classes+class]} {
 				for slot := q.head; slot != 0; slot = s.memory.next[slot] {
 					use(i, &s.memory.packets[slot])
 				}

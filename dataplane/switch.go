@@ -58,25 +58,21 @@ type SwitchSpec struct {
 // Switch is an output-queued switch with one shared packet memory.
 type Switch struct {
 	node
-	id     uint16
-	kinds  [mmu.Classes]mmu.Kind
-	router route.Router
-	routes *route.Table
-	aside  map[int]fifo // by queue: frames that a deadlock handler keeps apart
-	atEnq  bool
-	timed  buffer.Waker
-	pushes *pushOut // nil: what is stored stays until it is sent
-	hook   deadlock.Hook
-	fast   fastPath
-	// handlerTimers are those beyond the first, among the wakes.
-	handlerTimers []int
-	rand          *rand.PCG
-	handlerRand   *rand.PCG // apart, so that a handler changes no marks
-	memory        memory
-	stamps        *stamps     // nil when no flow wants telemetry
-	carried       packet.Ext  // extension of the frame that is being forwarded
-	arrival       mmu.Arrival // scratch: arguments of interface calls must not escape
-	leaving       mmu.Arrival
+	id       uint16
+	kinds    [mmu.Classes]mmu.Kind
+	router   route.Router
+	routes   *route.Table
+	atEnq    bool
+	timed    buffer.Waker
+	pushes   *pushOut // nil: what is stored stays until it is sent
+	fast     fastPath
+	rand     *rand.PCG
+	memory   memory
+	stamps   *stamps     // nil when no flow wants telemetry
+	carried  packet.Ext  // extension of the frame that is being forwarded
+	arrival  mmu.Arrival // scratch: arguments of interface calls must not escape
+	leaving  mmu.Arrival
+	handling handlerSwitch
 }
 
 // NewSwitch builds a switch.
@@ -88,7 +84,7 @@ func NewSwitch(spec *SwitchSpec, drv Driver) (*Switch, error) {
 	n := len(spec.Ports)
 	s := &Switch{
 		id: spec.Node, routes: spec.Routes, kinds: spec.Buffer.Kinds, atEnq: spec.AtEnqueue,
-		rand: rand.NewPCG(spec.Seed, 0), handlerRand: rand.NewPCG(spec.Seed, 1),
+		rand:   rand.NewPCG(spec.Seed, 0),
 		memory: memory{packets: make([]packet.Packet, 1, 64), next: make([]uint32, 1, 64)},
 	}
 	s.node = node{drv: drv, ports: make([]port, n), wakes: newWakes(2*n + 4), fixed: 2*n + 4, renewal: 2*n + 3, sink: spec.Sink,
@@ -150,10 +146,11 @@ func NewSwitch(spec *SwitchSpec, drv Driver) (*Switch, error) {
 		s.wakes.set(s.policyWake(), s.timed.NextWake())
 	}
 	if spec.Deadlock != nil {
-		if s.handler, err = spec.Deadlock(s); err != nil {
+		s.handling = handlerSwitch{s: s, rand: rand.NewPCG(spec.Seed, 1)}
+		if s.handler, err = spec.Deadlock(&s.handling); err != nil {
 			return nil, err
 		}
-		s.hook, _ = s.handler.(deadlock.Hook)
+		s.handling.hook, _ = s.handler.(deadlock.Hook)
 		if _, ok := s.handler.(deadlock.Pairs); ok {
 			s.ledger.KeepPairs()
 		}

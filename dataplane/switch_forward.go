@@ -36,7 +36,7 @@ func (s *Switch) Forward(now units.Time, in int, p *packet.Packet) {
 	ip := &s.ports[in]
 	bit := uint8(1) << p.Class()
 	if ip.hookIn&bit != 0 {
-		s.arriveHooked(now, in, out, p, s.extension(p))
+		s.handling.arriving(now, in, out, p, s.extension(p))
 		s.settle(now)
 		return
 	}
@@ -268,7 +268,7 @@ func (s *Switch) serveData(now units.Time, p *port) {
 				eligible &^= bit
 				continue
 			}
-			if p.hookOut&bit != 0 && !s.departHooked(now, p, slot) {
+			if p.hookOut&bit != 0 && !s.handling.departing(now, p, slot) {
 				eligible = eligible &^ bit & p.nonEmpty
 				continue
 			}
@@ -326,7 +326,7 @@ func (s *Switch) send(now units.Time, p *port, class uint8, slot uint32) {
 	}
 	s.drv.Transmit(int(p.index), f, s.memory.extOf(f, slot), p.busy)
 	if p.hookOut != 0 {
-		s.departed(now, p, f)
+		s.handling.departed(now, p, f)
 	}
 	s.memory.drop(slot)
 }

@@ -65,7 +65,7 @@ func (n *node) heldQueues(now units.Time, list []Held, first func(*port, uint8) 
 // EachWaiting calls use for every frame that waits for an egress queue: where it
 // came in, when, and what it takes of the buffer.
 func (s *Switch) EachWaiting(port int, class uint8, use func(in int, came units.Time, b units.Bytes)) {
-	for _, q := range [2]fifo{s.ports[port].queues[class&7], s.aside[port*mmu.Classes+int(class)]} {
+	for _, q := range [2]fifo{s.ports[port].queues[class&7], s.handling.aside[port*mmu.Classes+int(class)]} {
 		for slot := q.head; slot != 0; {
 			f := &s.memory.packets[slot]
 			use(int(f.Port), f.At, s.ledger.Cells(units.Bytes(f.Size)))
