@@ -224,7 +224,7 @@ func NewNIC(spec *NICSpec, drv NICDriver) (*NIC, error) {
 	}
 	n.receive = newReceiver(n, &spec.Receive, spec.Flow)
 	n.armStart()
-	attach(spec.Sink, n)
+	n.attach(probedNIC{probedNode{&n.node}, n})
 	return n, nil
 }
 

@@ -84,7 +84,7 @@ func (n *NIC) open(now units.Time, flow uint32) {
 	}
 	n.about = cc.Flow{Line: n.ports[0].spec.Rate, MTU: units.Bytes(q.fullSize), MSS: way.Payload, BaseRTT: n.rtt, ID: flow}
 	if n.sink != nil {
-		n.about.Events = n
+		n.about.Events = (*flowEvents)(n)
 	}
 	q.ctl.Start(now, &n.about)
 	q.window = q.ctl.Window(now)

@@ -47,6 +47,7 @@ type node struct {
 	frame   packet.Packet         // scratch for control frames
 	ext     packet.Ext            // scratch for their extensions
 	event   probe.Event           // scratch for what schemes report
+	probed  probe.Node            // what probes read
 	causes  []heldBy              // by port and class: why it was paused last; nil: nobody asks
 	words   probe.Wire            // what of sink sees extensions; nil: nothing does
 }

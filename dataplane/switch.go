@@ -156,7 +156,7 @@ func NewSwitch(spec *SwitchSpec, drv Driver) (*Switch, error) {
 		}
 	}
 	s.keepCauses()
-	attach(spec.Sink, s)
+	s.attach(probedSwitch{probedNode{&s.node}, s})
 	return s, nil
 }
 

@@ -269,7 +269,7 @@ func (n *fastNode) fire(now units.Time) {
 // alter takes the samples that are due now, or carries out the next timed change.
 func (n *fastNode) alter(now units.Time) {
 	if n.samples != nil && n.samples.next == now {
-		n.samples.take(now, n.common)
+		n.samples.take(now, n.common.Probe())
 		return
 	}
 	c := n.changes[0]

@@ -254,7 +254,7 @@ func (o *Oracle) step() {
 
 // sample takes samples and schedules the next ones.
 func (n *oracleNode) sample(now units.Time) {
-	n.samples.take(now, n.common)
+	n.samples.take(now, n.common.Probe())
 	n.o.schedule(&oracleEvent{at: n.samples.next, node: n, kind: oracleSample})
 }
 

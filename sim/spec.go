@@ -157,7 +157,7 @@ func (s *Spec) changes() [][]change {
 
 // node is what both engines drive.
 type node interface {
-	probe.Node
+	Probe() probe.Node
 	Start(now units.Time)
 	Wake(now units.Time)
 	TxDone(now units.Time, port int) (pending bool)
