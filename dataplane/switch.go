@@ -69,7 +69,6 @@ type Switch struct {
 	rand     *rand.PCG
 	memory   memory
 	stamps   *stamps     // nil when no flow wants telemetry
-	carried  packet.Ext  // extension of the frame that is being forwarded
 	arrival  mmu.Arrival // scratch: arguments of interface calls must not escape
 	leaving  mmu.Arrival
 	handling handlerSwitch

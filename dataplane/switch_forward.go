@@ -20,23 +20,23 @@ func (s *Switch) Arrive(now units.Time, in int, p *packet.Packet, ext packet.Ext
 		s.settle(now)
 		return
 	}
-	if p.Flags&packet.Extended != 0 {
-		s.carried = ext
+	if p.Flags&packet.Extended == 0 {
+		ext = nil
 	}
-	s.Forward(now, in, p)
+	s.Forward(now, in, p, ext)
 }
 
-// Forward is Arrive for a frame that is not link-local. Its extension, if it has
-// one, is in s.carried: what nearly no frame has is not handed down.
-func (s *Switch) Forward(now units.Time, in int, p *packet.Packet) {
+// Forward is Arrive for a frame that is not link-local. Without the flag Extended, ext
+// must be nil.
+func (s *Switch) Forward(now units.Time, in int, p *packet.Packet, ext packet.Ext) {
 	if s.watched {
-		s.observe(now, in, p, s.carried)
+		s.observe(now, in, p, ext)
 	}
 	out := s.router.Route(now, in, p)
 	ip := &s.ports[in]
 	bit := uint8(1) << p.Class()
 	if ip.hookIn&bit != 0 {
-		s.handling.arriving(now, in, out, p, s.extension(p))
+		s.handling.arriving(now, in, out, p, ext)
 		s.settle(now)
 		return
 	}
@@ -71,9 +71,9 @@ func (s *Switch) Forward(now units.Time, in int, p *packet.Packet) {
 		op.count(p)
 		op.busy = now + op.txTime(p.Size)
 		if s.stamps != nil {
-			s.passStamped(now, op, p)
+			s.passStamped(now, op, p, ext)
 		} else {
-			s.drv.Transmit(out, p, s.extension(p), op.busy)
+			s.drv.Transmit(out, p, ext, op.busy)
 		}
 		if op.ends != 0 {
 			s.more(op)
@@ -83,7 +83,7 @@ func (s *Switch) Forward(now units.Time, in int, p *packet.Packet) {
 		s.storeAt(now, ip, a, seg, tell)
 		slot := s.memory.put(p, in)
 		if p.Flags&(packet.Extended|packet.Telemetry) != 0 {
-			s.memory.keep(slot, s.carriedBy(p))
+			s.memory.keep(slot, ext)
 		}
 		s.join(now, op, slot)
 		if s.sink != nil {
@@ -104,14 +104,6 @@ func (s *Switch) unrouted(now units.Time, in int, p *packet.Packet) {
 		return
 	}
 	s.drop(now, in, p, probe.NoRoute)
-}
-
-// extension returns the extension of the frame that is being forwarded.
-func (s *Switch) extension(p *packet.Packet) packet.Ext {
-	if p.Flags&packet.Extended == 0 {
-		return nil
-	}
-	return s.carried
 }
 
 // leaves tells the checks and the probe that a frame leaves.

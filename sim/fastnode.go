@@ -191,7 +191,7 @@ func (n *fastNode) run(s *arrivals, from, end units.Time) {
 			case p.Control() || p.Flags&packet.Extended != 0 || n.faulty:
 				n.arriveSpecial(port, p, s.ext(place-nearPlace, p))
 			case sw != nil:
-				sw.Forward(p.At, port, p)
+				sw.Forward(p.At, port, p, nil)
 			default:
 				n.nic.Arrive(p.At, port, p, nil)
 			}
