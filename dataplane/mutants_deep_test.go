@@ -11,7 +11,7 @@ import (
 // Mistakes in taking frames back that the tests of it must find.
 func TestDeepMistakesInPushOutAreCaught(t *testing.T) {
 	for _, m := range []struct{ name, file, right, wrong string }{
-		{"the policy is not told", "switch_expel.go", "s.watcher.Dequeued(now, s.view, a)\n", ""},
+		{"the policy is not told", "switch_expel.go", "s.observer.Dequeued(now, s.view, a)\n", ""},
 		{"the books are not", "switch_expel.go", "s.ledger.Expel(a)\n", ""},
 		{"it counts as one that was refused", "switch_expel.go", "f, probe.Expelled)", "f, probe.Overflow)"},
 	} {

@@ -42,7 +42,7 @@ func (n *node) attach(probed probe.Node) {
 // keepCauses remembers why pauses were sent, if there is a sink that could ask.
 func (n *node) keepCauses() {
 	if n.sink != nil {
-		n.causes = make([]heldBy, len(n.ports)*mmu.Classes)
+		n.causes = make([]pauseCause, len(n.ports)*mmu.Classes)
 	}
 }
 
@@ -54,7 +54,7 @@ func (n *node) passedOn(p *port, from uint16, f *packet.Packet) {
 	_, pause, _ := f.PFC()
 	for m := pause; m != 0; m &= m - 1 {
 		c := uint8(bits.TrailingZeros8(m))
-		n.causes[p.queueID(c)] = heldBy{max(1, f.PauseDepth(c)), from, c}
+		n.causes[p.queueID(c)] = pauseCause{max(1, f.PauseDepth(c)), from, c}
 	}
 }
 
@@ -134,7 +134,7 @@ func (n *node) reported(now units.Time, of probe.Source, event string, port, cla
 	}
 }
 
-func (p probedNode) HeldClasses(port int) uint8 { return p.ports[port].blocked }
+func (p probedNode) BlockedClasses(port int) uint8 { return p.ports[port].blocked }
 
 func (p probedNode) OffClasses(port int) uint8 { return p.ports[port].off() }
 
@@ -213,11 +213,11 @@ func (n *NIC) tellLost(now units.Time, q *qp) {
 	}
 }
 
-// EachHeld implements probe.Holder.
-func (p probedSwitch) EachHeld(use func(out int, p *packet.Packet)) {
+// EachBuffered implements probe.Buffered.
+func (p probedSwitch) EachBuffered(use func(out int, p *packet.Packet)) {
 	for i := range p.s.ports {
 		for class := range p.s.ports[i].queues {
-			for _, q := range [2]fifo{p.s.ports[i].queues[class], p.s.handling.aside[i*mmu.Classes+class]} {
+			for _, q := range [2]fifo{p.s.ports[i].queues[class], p.s.forHandler.aside[i*mmu.Classes+class]} {
 				for slot := q.head; slot != 0; slot = p.s.memory.next[slot] {
 					use(i, &p.s.memory.packets[slot])
 				}
@@ -246,7 +246,7 @@ func (n *flowEvents) Report(now units.Time, flow uint32, event string, number in
 
 // Lose takes a frame that the link damaged.
 func (n *node) Lose(now units.Time, port int, p *packet.Packet) {
-	n.ports[port].Stats.Drops[p.Class()][probe.Corrupt]++
+	n.ports[port].stats.Drops[p.Class()][probe.Corrupt]++
 	if n.sink != nil {
 		n.sink.Drop(now, port, p, probe.Corrupt)
 	}
@@ -256,22 +256,22 @@ func (n *node) Lose(now units.Time, port int, p *packet.Packet) {
 // are held. Pauses are rare and held queues few, so it walks them; a matrix of
 // bytes per ingress and egress would cost every frame. A queue that is empty and
 // yet OFF was paused because of its port (DSH): then frames of all classes count.
-func (s *Switch) deepestPause(in *port, class uint8) heldBy {
+func (s *Switch) deepestPause(in *port, class uint8) pauseCause {
 	mask := uint8(1) << class
 	if q := s.view.Ingress(int(in.index), class); q.Total() == 0 && in.off()&mask != 0 {
 		mask = in.spec.Lossless
 	}
-	var deepest heldBy
+	var deepest pauseCause
 	for i := range s.ports {
 		op := &s.ports[i]
 		m := op.blocked & op.nonEmpty & mask
 		if s.handler != nil { // else nothing but the gate blocks
-			m = op.pauses.gate & op.nonEmpty & mask
+			m = op.pauses.gated & op.nonEmpty & mask
 		}
 		for ; m != 0; m &= m - 1 {
 			c := uint8(bits.TrailingZeros8(m))
-			if int(op.pauses.heldDepth[c]) > deepest.depth && s.waitsFor(in, op, c) {
-				deepest = heldBy{int(op.pauses.heldDepth[c]), op.index, c}
+			if int(op.pauses.recvDepth[c]) > deepest.depth && s.waitsFor(in, op, c) {
+				deepest = pauseCause{int(op.pauses.recvDepth[c]), op.index, c}
 			}
 		}
 	}

@@ -29,7 +29,7 @@ func (h *handlerSwitch) Ports() int                    { return len(h.s.ports) }
 func (h *handlerSwitch) Rate(port int) units.Rate      { return h.s.ports[port].spec.Rate }
 func (h *handlerSwitch) Headroom(port int) units.Bytes { return h.s.ports[port].reserved }
 func (h *handlerSwitch) ToHost(port int) bool          { return h.s.ports[port].spec.ToHost }
-func (h *handlerSwitch) BlockedClasses(port int) uint8 { return h.s.ports[port].pauses.gate }
+func (h *handlerSwitch) GatedClasses(port int) uint8   { return h.s.ports[port].pauses.gated }
 func (h *handlerSwitch) PausedClasses(port int) uint8  { return h.s.ports[port].pauses.asked }
 
 func (h *handlerSwitch) Level(now units.Time, port int, class uint8) (q, xoff units.Bytes) {
@@ -90,15 +90,15 @@ func (h *handlerSwitch) Settle(now units.Time, port int, class uint8, part, keep
 }
 
 func (h *handlerSwitch) Send(_ units.Time, port int, f *packet.Packet, ext packet.Ext) {
-	h.s.push(&h.s.ports[port], f, ext)
+	h.s.queueControl(&h.s.ports[port], f, ext)
 }
 
-func (h *handlerSwitch) ArmIngress(port int, mask uint8) { h.s.ports[port].hookIn = mask }
+func (h *handlerSwitch) ArmIngress(port int, mask uint8) { h.s.ports[port].armedIn = mask }
 
 func (h *handlerSwitch) ArmEgress(port int, mask uint8) {
 	p := &h.s.ports[port]
 	p.armedOut = mask
-	p.hookOut = mask | p.pauses.open
+	p.handledOut = mask | p.pauses.open
 }
 
 func (h *handlerSwitch) SetGate(now units.Time, port int, class uint8, g deadlock.Gate, budget units.Bytes) {
@@ -115,15 +115,15 @@ func (h *handlerSwitch) SetGate(now units.Time, port int, class uint8, g deadloc
 	case deadlock.Shut:
 		p.pauses.shut |= bit
 	}
-	p.hookOut = p.armedOut | p.pauses.open
+	p.handledOut = p.armedOut | p.pauses.open
 	h.s.reblock(now, p)
 	h.s.look(p)
 }
 
 func (h *handlerSwitch) HoldResume(_ units.Time, port int, mask uint8) {
 	p := &h.s.ports[port]
-	ended := p.pauses.holding &^ mask
-	p.pauses.holding = mask
+	ended := p.pauses.heldResumes &^ mask
+	p.pauses.heldResumes = mask
 	if ended != 0 {
 		p.speaking |= speakReceiver
 		h.s.look(p)
@@ -197,7 +197,7 @@ func (h *handlerSwitch) arriving(now units.Time, in, out int, p *packet.Packet, 
 		h.s.refuse(now, a, &f)
 		return
 	}
-	h.s.storeAt(now, ip, a, seg, tell)
+	h.s.chargeSlot(now, ip, a, seg, tell)
 	slot := h.s.memory.store(&f, ext, in)
 	op := &h.s.ports[out]
 	if verdict == deadlock.Aside {
@@ -241,7 +241,7 @@ func (h *handlerSwitch) link(q *fifo, slot uint32) {
 func (h *handlerSwitch) departing(now units.Time, p *port, slot uint32) bool {
 	f := &h.s.memory.packets[slot]
 	bit := uint8(1) << f.Class()
-	if b := p.pauses.budget[f.Class()]; p.pauses.open&p.pauses.gate&bit != 0 && b >= 0 && b < units.Bytes(f.Size) {
+	if b := p.pauses.budget[f.Class()]; p.pauses.open&p.pauses.gated&bit != 0 && b >= 0 && b < units.Bytes(f.Size) {
 		h.exhausted(now, p, bit) // nothing passes the head of a queue: the rest serves nobody
 		return false
 	}
@@ -271,8 +271,8 @@ func (h *handlerSwitch) departing(now units.Time, p *port, slot uint32) bool {
 func (h *handlerSwitch) departed(now units.Time, p *port, f *packet.Packet) {
 	class := f.Class()
 	bit := uint8(1) << class
-	if p.pauses.open&p.pauses.gate&bit != 0 {
-		p.Stats.Forced++
+	if p.pauses.open&p.pauses.gated&bit != 0 {
+		p.stats.Forced++
 		if p.pauses.budget[class] >= 0 {
 			if p.pauses.budget[class] -= units.Bytes(f.Size); p.pauses.budget[class] <= 0 {
 				h.exhausted(now, p, bit)
@@ -288,7 +288,7 @@ func (h *handlerSwitch) departed(now units.Time, p *port, f *packet.Packet) {
 // deadlock has to see that.
 func (h *handlerSwitch) exhausted(now units.Time, p *port, bit uint8) {
 	p.pauses.open &^= bit
-	p.hookOut = p.armedOut | p.pauses.open
+	p.handledOut = p.armedOut | p.pauses.open
 	h.s.reblock(now, p)
 }
 
@@ -299,7 +299,7 @@ func (h *handlerSwitch) InsertHead(now units.Time, in, out int, p *packet.Packet
 	if seg == mmu.Drop {
 		return false
 	}
-	h.s.storeAt(now, &h.s.ports[in], &a, seg, tell)
+	h.s.chargeSlot(now, &h.s.ports[in], &a, seg, tell)
 	if h.s.checks != nil {
 		h.s.checks.in += uint64(a.Bytes)
 	}
@@ -356,7 +356,7 @@ func (h *handlerSwitch) forgo(now units.Time, port int, slot uint32) {
 	var a mmu.Arrival
 	h.s.describe(&a, int(f.Port), port, slot, f)
 	h.s.release(now, &a)
-	h.s.memory.drop(slot)
+	h.s.memory.recycle(slot)
 }
 
 func (h *handlerSwitch) Requeue(now units.Time, port int, class uint8, to int, match func(*packet.Packet) bool) int {
@@ -368,13 +368,13 @@ func (h *handlerSwitch) Requeue(now units.Time, port int, class uint8, to int, m
 		f := &h.s.memory.packets[slot]
 		var a mmu.Arrival
 		h.s.describe(&a, int(f.Port), port, slot, f)
-		if h.s.watcher != nil {
-			h.s.watcher.Dequeued(now, h.s.view, &a)
+		if h.s.observer != nil {
+			h.s.observer.Dequeued(now, h.s.view, &a)
 		}
 		h.s.ledger.Move(&a, to)
-		if h.s.watcher != nil {
+		if h.s.observer != nil {
 			a.Out = to
-			h.s.watcher.Enqueued(now, h.s.view, &a)
+			h.s.observer.Enqueued(now, h.s.view, &a)
 		}
 		h.s.join(now, op, slot)
 	})

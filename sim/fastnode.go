@@ -62,8 +62,8 @@ type fastNode struct {
 	touched     []uint64 // bitmap of links with frames not yet published
 	waiting     []uint64 // bitmap of inputs with known frames that arrive later
 	news        []uint64 // bitmap of inputs with frames published by their senders
-	common      node
-	links       []*wire
+	common      dataPlane
+	links       []*fastWire
 	ext         packet.Ext // scratch
 	changes     []change
 	samples     *sampler     // nil when there are none
@@ -84,7 +84,7 @@ const (
 func newFastNode(ports int) *fastNode {
 	words := (ports + 63) / 64
 	n := &fastNode{
-		txDone: newTree(ports), inputs: make([]input, ports), outputs: make([]output, ports), links: make([]*wire, ports),
+		txDone: newTree(ports), inputs: make([]input, ports), outputs: make([]output, ports), links: make([]*fastWire, ports),
 		touched: make([]uint64, words), waiting: make([]uint64, words), news: make([]uint64, words),
 		timers: [4]uint64{none, none, none, none}, timer: none, later: none,
 	}
@@ -118,7 +118,7 @@ func (n *fastNode) Transmit(port int, p *packet.Packet, ext packet.Ext, done uni
 	e.Port = o.toPort
 	e.Link = w.near.sent
 	if p.Flags&packet.Extended != 0 {
-		e.Link |= b.keep(ext)
+		e.Link |= b.keepExt(ext)
 	}
 }
 

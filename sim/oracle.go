@@ -106,7 +106,7 @@ type oracleNode struct {
 	number  int
 	sw      *dataplane.Switch
 	nic     *dataplane.NIC
-	common  node
+	common  dataPlane
 	samples *sampler
 	out     []oracleWire // by port
 	txDone  []uint64     // by port: running number of the TxDone that counts
@@ -308,7 +308,7 @@ func (n *oracleNode) arm(order uint64, slot *uint64, kind oracleKind, port int, 
 
 // ArmTx implements dataplane.Driver.
 func (n *oracleNode) ArmTx(port int, at units.Time) {
-	n.arm(n.ends[port], &n.txDone[port], oracleTxDone, port, at)
+	n.arm(n.frameEnds[port], &n.txDone[port], oracleTxDone, port, at)
 }
 
 // ArmWake implements dataplane.Driver.

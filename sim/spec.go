@@ -155,8 +155,8 @@ func (s *Spec) changes() [][]change {
 	return all
 }
 
-// node is what both engines drive.
-type node interface {
+// dataPlane is what both engines drive.
+type dataPlane interface {
 	Probe() probe.Node
 	Start(now units.Time)
 	Wake(now units.Time)
