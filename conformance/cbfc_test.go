@@ -130,7 +130,7 @@ func (h *haul) playCredits(near, far flowctl.Scheme, skip int) (forth *creditWat
 }
 
 func (h *haul) twelve(s flowctl.Scheme) bool {
-	return strings.HasSuffix(flowctl.DialectOf(s), "InfiniBand")
+	return strings.HasSuffix(string(s.Properties().Dialect), "InfiniBand")
 }
 
 func flagOf(on bool) int {
@@ -153,7 +153,7 @@ func cbfcKeeps(t *testing.T, which []int) {
 		s := h.credits()
 		watch, said := h.playCredits(s, s, []int{0, 5}[i%2])
 		if said != "" {
-			t.Errorf("case %d: %s (%s, %s, %s)", i, said, h.rate, h.delay, flowctl.DialectOf(s))
+			t.Errorf("case %d: %s (%s, %s, %s)", i, said, h.rate, h.delay, s.Properties().Dialect)
 		}
 		if watch.starved > 0 {
 			starved++

@@ -273,6 +273,7 @@ func (s *shortInsurance) dsh(p *link.Port) flowctl.Scheme {
 }
 
 func (s *shortInsurance) Reserve(p *link.Port) units.Bytes { return s.dsh(p).Reserve(p) }
+func (s *shortInsurance) Properties() flowctl.Properties   { return flowctl.Properties{} }
 func (s *shortInsurance) Gate(p flowctl.Port) flowctl.Gate { return flowctl.NewPauseGate(p) }
 func (s *shortInsurance) Receiver(p flowctl.Port) flowctl.Receiver {
 	return s.dsh(p.Spec()).Receiver(p)

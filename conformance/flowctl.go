@@ -57,7 +57,7 @@ func FlowControl(t testing.TB, e registry.Entry[flowctl.New]) {
 		return n
 	})
 	gauges(t, flowctl.Schemes, e, func(c *scenario.Config, x scenario.Choice) {
-		if _, choosy := must(e.New(paramsOf(e))).(flowctl.Checker); choosy {
+		if must(e.New(paramsOf(e))).Properties().Check != nil {
 			longTrunk(c, x.Name)
 		} else {
 			c.Switch.FlowControl = x
@@ -79,19 +79,22 @@ func longTrunk(c *scenario.Config, name string) {
 // needsTimed reports whether a scheme refuses a port for pauses that do not run out.
 func needsTimed(e registry.Entry[flowctl.New]) bool {
 	scheme, err := e.New(paramsOf(e))
-	c, choosy := scheme.(flowctl.Checker)
-	if err != nil || !choosy {
+	if err != nil {
+		return false
+	}
+	check := scheme.Properties().Check
+	if check == nil {
 		return false
 	}
 	n := NewNetwork(dumbbell())
 	l := n.Graph.Links[trunk]
 	l.Delay = 50 * units.Microsecond
 	p := n.portSpec(l, n.Graph.Hosts)
-	if c.Check(&p) != nil {
+	if check(&p) != nil {
 		return false
 	}
 	p.PFC.Indefinite = true
-	return c.Check(&p) != nil
+	return check(&p) != nil
 }
 
 // useScheme puts a scheme on all ports, or on the trunk only.

@@ -17,24 +17,15 @@ type flowWatch struct {
 	bounded bool
 }
 
-// wrap returns a scheme that behaves like s. The optional interfaces of s are
-// kept: the node looks for them.
-func (w *flowWatch) wrap(s flowctl.Scheme) flowctl.Scheme {
-	base := watchedScheme{w, s}
-	if _, ok := s.(dataplane.HostReceiver); ok {
-		return hostScheme{base}
-	}
-	return base
-}
+// wrap returns a scheme that behaves like s.
+func (w *flowWatch) wrap(s flowctl.Scheme) flowctl.Scheme { return watchedScheme{w, s} }
 
 type watchedScheme struct {
 	w *flowWatch
 	s flowctl.Scheme
 }
 
-type hostScheme struct{ watchedScheme }
-
-func (hostScheme) HostReceiver() {}
+func (s watchedScheme) Properties() flowctl.Properties { return s.s.Properties() }
 
 func (s watchedScheme) Reserve(p *link.Port) units.Bytes {
 	b := s.s.Reserve(p)

@@ -50,6 +50,9 @@ func (s bifrost) Reserve(p *link.Port) units.Bytes {
 	return perByte(p) * (units.Bytes(s.window(p)+2)*p.Rate.In(s.Slot) + 4*p.MTU)
 }
 
+// Properties implements flowctl.Scheme.
+func (s bifrost) Properties() flowctl.Properties { return flowctl.Properties{} }
+
 // Receiver implements flowctl.Scheme.
 func (s bifrost) Receiver(p flowctl.Port) flowctl.Receiver {
 	r := &bifrostReceiver{port: p, slot: s.Slot, full: p.Spec().Rate.In(s.Slot), limit: s.Reserve(p.Spec()), grants: make([]units.Bytes, s.window(p.Spec()))}

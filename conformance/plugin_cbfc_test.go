@@ -39,8 +39,8 @@ func blocks(p *link.Port, b units.Bytes) uint64 {
 	return uint64((b + block - 1) / block)
 }
 
-// HostReceiver implements dataplane.HostReceiver.
-func (cbfc) HostReceiver() {}
+// Properties implements flowctl.Scheme.
+func (cbfc) Properties() flowctl.Properties { return flowctl.Properties{AtHosts: true} }
 
 // lane is what each class of a port owns: a round trip and two periods, in whole
 // blocks.

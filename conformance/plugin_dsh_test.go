@@ -27,6 +27,9 @@ func (dsh) Reserve(p *link.Port) units.Bytes {
 	return link.Headroom{Rule: link.RuleExact}.Of(p)
 }
 
+// Properties implements flowctl.Scheme.
+func (dsh) Properties() flowctl.Properties { return flowctl.Properties{} }
+
 // Gate implements flowctl.Scheme: over plain PFC the upstream sees the union of
 // both levels.
 func (dsh) Gate(p flowctl.Port) flowctl.Gate { return flowctl.NewPauseGate(p) }

@@ -49,10 +49,6 @@ func (h *hostPolicy) Fits(now units.Time, v mmu.View, a *mmu.Arrival) bool {
 	return v.SharedOf(mmu.Lossy)+v.SharedOf(mmu.Control)+a.Bytes <= h.others
 }
 
-// HostReceiver marks flow control whose receiver must see every frame at a NIC
-// too (credits), not only at a NIC that is slow.
-type HostReceiver interface{ HostReceiver() }
-
 // receiver is the receive buffer of a NIC: frames wait there for a slow or stuck
 // host, and the flow control of the port sees them come and go.
 type receiver struct {
@@ -68,8 +64,7 @@ type receiver struct {
 
 // newReceiver returns nil when frames need not be held.
 func newReceiver(n *NIC, spec *ReceiveSpec, scheme flowctl.Scheme) *receiver {
-	_, always := scheme.(HostReceiver)
-	if spec.Rate == 0 && len(spec.Stuck) == 0 && !always {
+	if spec.Rate == 0 && len(spec.Stuck) == 0 && !scheme.Properties().AtHosts {
 		return nil
 	}
 	return &receiver{n: n, spec: *spec}

@@ -65,7 +65,7 @@ func (n *node) initPort(i int, spec link.Port, scheme flowctl.Scheme) {
 	p.recv = scheme.Receiver(&end{n, p, speakReceiver, []int{p.receiverWake()}})
 	p.pausing, _ = p.recv.(flowctl.Pausing)
 	p.gate = scheme.Gate(&end{n, p, speakGate, []int{p.gateWake()}})
-	p.reserved, p.pools = scheme.Reserve(&p.spec), flowctl.Pools(scheme)
+	p.reserved, p.pools = scheme.Reserve(&p.spec), scheme.Properties().Pools
 	p.meter, _ = p.gate.(flowctl.Meter)
 }
 

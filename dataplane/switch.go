@@ -28,7 +28,7 @@ type SwitchSpec struct {
 	// Spare is what ports of the chip that are not connected take from the
 	// buffer for their headroom.
 	Spare units.Bytes
-	// SparePool is what of that belongs to the pool of headroom (flowctl.Pooling).
+	// SparePool is what of that belongs to the pool of headroom (flowctl.Properties.Pools).
 	SparePool units.Bytes
 	Policy    func(buffer.Env) (buffer.Policy, error)
 	Flow      []flowctl.Scheme // of each port
@@ -164,7 +164,7 @@ func NewSwitch(spec *SwitchSpec, drv Driver) (*Switch, error) {
 func profilesOf(spec *SwitchSpec, layout *mmu.Spec) []buffer.Profile {
 	profiles := make([]buffer.Profile, len(spec.Ports))
 	for i := range profiles {
-		profiles[i] = flowctl.ProfileOf(spec.Flow[i])
+		profiles[i] = spec.Flow[i].Properties().Profile
 		if profiles[i].Minimum == 0 {
 			continue
 		}
@@ -242,7 +242,7 @@ func SharedSize(spec *SwitchSpec) units.Bytes {
 
 // PrivateSize returns what is private to the ingress queues of a port.
 func PrivateSize(flow flowctl.Scheme, kinds [mmu.Classes]mmu.Kind, private units.Bytes) units.Bytes {
-	own, sum := flowctl.ProfileOf(flow).Minimum, units.Bytes(0)
+	own, sum := flow.Properties().Profile.Minimum, units.Bytes(0)
 	for _, k := range kinds {
 		switch {
 		case k == mmu.Lossless && own > 0:

@@ -40,6 +40,8 @@ func (m *mutantScheme) sih(p *link.Port) flowctl.Scheme {
 
 func (m *mutantScheme) Reserve(p *link.Port) units.Bytes { return m.sih(p).Reserve(p) }
 
+func (m *mutantScheme) Properties() flowctl.Properties { return flowctl.Properties{} }
+
 func (m *mutantScheme) Gate(p flowctl.Port) flowctl.Gate { return flowctl.NewPauseGate(p) }
 
 func (m *mutantScheme) Receiver(p flowctl.Port) flowctl.Receiver {

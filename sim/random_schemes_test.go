@@ -2,6 +2,7 @@ package sim_test
 
 import (
 	"math/rand/v2"
+	"strings"
 
 	"github.com/xoff-net/xoff/base/link"
 	"github.com/xoff-net/xoff/base/units"
@@ -67,6 +68,6 @@ func headroomOf(c scenario.Choice) (h link.Headroom, loses string) {
 
 // promises reports whether a scheme keeps from dropping lossless frames.
 func promises(s flowctl.Scheme, p *link.Port) bool {
-	_, over := s.(flowctl.Pooling) // as only oversubscribed headroom can
-	return !over && s.Reserve(p) > 0
+	enough := s.Properties().Sizing.Enough
+	return !strings.Contains(enough, "ratio") && s.Reserve(p) > 0 // not oversubscribed
 }

@@ -36,6 +36,9 @@ func newEarly(params any) (flowctl.Scheme, error) {
 // Reserve implements flowctl.Scheme: all that can be in flight, for every queue.
 func (e *early) Reserve(p *link.Port) units.Bytes { return p.Queues() * link.Needed(p) }
 
+// Properties implements flowctl.Scheme: PFC frames, on every port, with the promises above.
+func (e *early) Properties() flowctl.Properties { return flowctl.Properties{} }
+
 // Gate implements flowctl.Scheme: the upstream obeys PFC as everyone does.
 func (e *early) Gate(p flowctl.Port) flowctl.Gate { return flowctl.NewPauseGate(p) }
 

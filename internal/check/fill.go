@@ -6,7 +6,6 @@ import (
 	"github.com/xoff-net/xoff/base/mmu"
 	"github.com/xoff-net/xoff/base/units"
 	"github.com/xoff-net/xoff/scheme/buffer"
-	"github.com/xoff-net/xoff/scheme/flowctl"
 )
 
 // filling is the buffer of a switch and its policy, to see what frames it takes.
@@ -37,7 +36,7 @@ func (c *checker) empty(s *surveyedSwitch) *filling {
 	}
 	var env buffer.Env
 	for i := range s.Ports {
-		own := flowctl.ProfileOf(s.Ports[i].Scheme)
+		own := s.Ports[i].Scheme.Properties().Profile
 		env.Rates, env.Profiles = append(env.Rates, s.Ports[i].Spec.Rate), append(env.Profiles, own)
 		spec.Minimum = append(spec.Minimum, s.Buffer.PrivatePerQueue)
 		if own.Minimum > 0 {

@@ -11,7 +11,6 @@ import (
 	"github.com/xoff-net/xoff/base/registry"
 	"github.com/xoff-net/xoff/base/units"
 	"github.com/xoff-net/xoff/dataplane"
-	"github.com/xoff-net/xoff/scheme/flowctl"
 )
 
 // Budget is what becomes of the buffer of alike switches.
@@ -80,8 +79,8 @@ func (c *checker) budget(s *surveyedSwitch, lossless uint8) Budget {
 		spec.Lossless = lossless
 		reserve := s.Ports[i].Scheme.Reserve(&spec)
 		exact := reserve
-		if sized, ok := s.Ports[i].Scheme.(flowctl.Sized); ok {
-			exact = sized.Needs(&spec)
+		if size := s.Ports[i].Scheme.Properties().Sizing; size.Queue != nil {
+			exact = size.Port(&spec)
 		}
 		needed := max(reserve, exact)
 		b.Headroom, b.Needed, b.Exact = b.Headroom+reserve, b.Needed+needed, b.Exact+exact
@@ -158,8 +157,8 @@ func (c *checker) smaller(s *surveyedSwitch, b *Budget, lossless uint8) string {
 	fix := fmt.Sprintf("a buffer of more than %d B", b.Private+b.Headroom)
 	if b.Exact < b.Headroom && b.Size-b.Private > b.Exact {
 		for i := range s.Ports {
-			if sized, ok := s.Ports[i].Scheme.(flowctl.Sized); ok {
-				fix += fmt.Sprintf(", or %s, which takes %d B", sized.Enough(), b.Exact)
+			if size := s.Ports[i].Scheme.Properties().Sizing; size.Queue != nil {
+				fix += fmt.Sprintf(", or %s, which takes %d B", size.Enough, b.Exact)
 				break
 			}
 		}
@@ -191,11 +190,11 @@ func (c *checker) headroom() {
 	}
 	var found alike[kind]
 	look := func(p *surveyedPort) {
-		sized, ok := p.Scheme.(flowctl.Sized)
-		if !ok || p.Spec.Lossless == 0 {
+		size := p.Scheme.Properties().Sizing
+		if size.Queue == nil || p.Spec.Lossless == 0 {
 			return
 		}
-		k := kind{gap(p, sized.QueueHeadroom(&p.Spec)), sized.Enough(), family(c.Graph.Names[p.Node]) + family(c.Graph.Names[p.Peer])}
+		k := kind{gap(p, size.Queue(&p.Spec)), size.Enough, family(c.Graph.Names[p.Node]) + family(c.Graph.Names[p.Peer])}
 		if k.gap.Short <= 0 {
 			return
 		}
@@ -228,11 +227,11 @@ func (c *checker) advice() {
 	for i := range c.Switches {
 		for n := range c.Switches[i].Ports {
 			p := &c.Switches[i].Ports[n]
-			adviser, ok := p.Scheme.(flowctl.Advisor)
-			if !ok || p.Spec.Lossless == 0 {
+			advise := p.Scheme.Properties().Advise
+			if advise == nil || p.Spec.Lossless == 0 {
 				continue
 			}
-			what, better := adviser.Advise(&p.Spec)
+			what, better := advise(&p.Spec)
 			if what == "" {
 				continue
 			}
@@ -371,10 +370,8 @@ func (c *checker) lossyHops(lossless uint8) {
 		what += ", and transports recover from that"
 	}
 	fix := "flow_control: {name: pfc} on every port that these classes pass, or kind: lossy with hosts.reliability irn or sack"
-	if s, ok := bad[0].Scheme.(flowctl.Conditional); ok && s.Keeps(registry.Lossless) == 0 {
-		if sized, ok := bad[0].Scheme.(flowctl.Sized); ok {
-			fix = sized.Enough() + ", or " + fix
-		}
+	if of := bad[0].Scheme.Properties(); of.Breaks&registry.Lossless != 0 && of.Sizing.Queue != nil {
+		fix = of.Sizing.Enough + ", or " + fix
 	}
 	c.add(Finding{
 		Level: level, Kind: OfClasses, Where: c.where(bad), Classes: numbers(idsOf(lossless)), What: what, Fix: fix,

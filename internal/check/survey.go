@@ -146,14 +146,14 @@ func (s *Survey) port(node, port int) surveyedPort {
 		at, of = e.To, e.Port
 	}
 	set := l.PortAt(at, of)
-	scheme, err := layout.FlowScheme(set.FlowControl)
+	scheme, err := set.Flow()
 	if err != nil {
 		panic(err) // validate has looked
 	}
 	traits := layout.Traits(flowctl.Schemes, set.FlowControl.Name)
 	p := surveyedPort{
 		Node: node, Port: port, Peer: e.To, PeerPort: e.Port, Spec: l.PortSpec(node, port), FlowControl: set.FlowControl.Name, Scheme: scheme,
-		Promises: layout.PromisesOf(set.FlowControl), Holds: traits&registry.NeverHolds == 0, Joins: traits&registry.PausesPorts != 0, MTU: set.MTU,
+		Promises: set.Promises(), Holds: traits&registry.NeverHolds == 0, Joins: traits&registry.PausesPorts != 0, MTU: set.MTU,
 	}
 	p.ECN = l.CanMark(&set.ECN)
 	return p

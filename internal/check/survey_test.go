@@ -8,7 +8,6 @@ import (
 	"github.com/xoff-net/xoff/base/units"
 	"github.com/xoff-net/xoff/scenario"
 	"github.com/xoff-net/xoff/scenario/build"
-	"github.com/xoff-net/xoff/scheme/flowctl"
 )
 
 func surveyOf(t *testing.T, text string) *Survey {
@@ -76,7 +75,7 @@ func TestSurvey(t *testing.T) {
 	if spine.FlowControl != "none" || spine.Promises&registry.Lossless != 0 || spine.ECN != 0 || spine.MTU != 9000 {
 		t.Errorf("spine1.port0: %+v", spine)
 	}
-	if h := up.Scheme.(flowctl.Sized).QueueHeadroom(&up.Spec); h != 50000 {
+	if h := up.Scheme.Properties().Sizing.Queue(&up.Spec); h != 50000 {
 		t.Errorf("headroom %d", h)
 	}
 	if len(s.Slow) != 1 || s.Slow[0].Node != 1 || !s.Slow[0].Spec.Host {

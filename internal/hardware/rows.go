@@ -15,6 +15,7 @@ import (
 
 	"github.com/xoff-net/xoff/base/mmu"
 	"github.com/xoff-net/xoff/base/units"
+	"github.com/xoff-net/xoff/internal/strict"
 )
 
 // Row is one measurement with the configuration that it was made with, as far as that is
@@ -64,17 +65,6 @@ var builtin string
 
 // Builtin are the measurements that are part of the program.
 func Builtin() ([]Row, error) { return Read("measurements.csv", strings.NewReader(builtin)) }
-
-// InputError is a mistake in a file, with its place.
-type InputError struct {
-	File         string
-	Line, Column int
-	Text         string
-}
-
-func (e *InputError) Error() string {
-	return fmt.Sprintf("%s:%d:%d: %s", e.File, e.Line, e.Column, e.Text)
-}
 
 // field is a column of the file.
 type field struct {
@@ -160,7 +150,7 @@ func Read(file string, from io.Reader) ([]Row, error) {
 		rows = append(rows, row)
 	}
 	if len(rows) == 0 {
-		return nil, &InputError{file, 1, 1, "there are no measurements; allowed: at least one line after the names of columns"}
+		return nil, r.at(1, 1, "there are no measurements; allowed: at least one line after the names of columns")
 	}
 	return rows, nil
 }
@@ -169,7 +159,7 @@ func Read(file string, from io.Reader) ([]Row, error) {
 func (r *reader) head() error {
 	names, err := r.csv.Read()
 	if errors.Is(err, io.EOF) {
-		return &InputError{r.file, 1, 1, "the file is empty; allowed: measurements under a line with names of columns"}
+		return r.at(1, 1, "the file is empty; allowed: measurements under a line with names of columns")
 	}
 	if err != nil {
 		return r.broken(err)
@@ -183,7 +173,7 @@ func (r *reader) head() error {
 	}
 	for i, f := range fields {
 		if f.needed && !slices.Contains(r.which, i) {
-			return &InputError{r.file, 1, 1, fmt.Sprintf("there is no column %s; needed: %s", f.name, neededNames())}
+			return r.at(1, 1, "there is no column %s; needed: %s", f.name, neededNames())
 		}
 	}
 	return nil
@@ -203,7 +193,7 @@ func neededNames() string {
 func (r *reader) broken(err error) error {
 	var p *csv.ParseError
 	if errors.As(err, &p) {
-		return &InputError{r.file, p.Line, p.Column, fmt.Sprintf("%v; allowed: values divided by commas, as many as in the first line", p.Err)}
+		return r.at(p.Line, p.Column, "%w; allowed: values divided by commas, as many as in the first line", p.Err)
 	}
 	return fmt.Errorf("%s: %w", r.file, err)
 }
@@ -211,7 +201,12 @@ func (r *reader) broken(err error) error {
 // wrong is a mistake in a value of the line that was read last.
 func (r *reader) wrong(column int, format string, args ...any) error {
 	line, at := r.csv.FieldPos(column)
-	return &InputError{r.file, line, at, fmt.Sprintf(format, args...)}
+	return r.at(line, at, format, args...)
+}
+
+// at returns an error at a place of the file.
+func (r *reader) at(line, column int, format string, args ...any) error {
+	return &strict.InputError{File: r.file, Line: line, Column: column, Err: fmt.Errorf(format, args...)}
 }
 
 func (r *reader) row(record []string) (Row, error) {

@@ -36,13 +36,14 @@ func LongHaulOf(l *Link, classes int, s flowctl.Scheme) LongHaul {
 	p := l.Port(classes)
 	h := LongHaul{BDP: link.BDP(p), PFC: units.Bytes(classes) * 2 * l.Exact(), Needs: s.Reserve(p), Fits: true}
 	h.Share = float64(h.Needs) / float64(h.PFC)
-	if c, ok := s.(flowctl.Checker); ok {
-		if err := c.Check(p); err != nil {
+	of := s.Properties()
+	if of.Check != nil {
+		if err := of.Check(p); err != nil {
 			h.Fits, h.Why = false, err.Error()
 		}
 	}
-	if a, ok := s.(flowctl.Advisor); ok && h.Fits {
-		h.Note, _ = a.Advise(p)
+	if of.Advise != nil && h.Fits {
+		h.Note, _ = of.Advise(p)
 	}
 	return h
 }

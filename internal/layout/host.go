@@ -41,7 +41,7 @@ func (l *Layout) NICs(t *Traffic) ([]*dataplane.NICSpec, error) {
 	for node := range l.Graph.Hosts {
 		e := &l.PortEnds()[node][0]
 		port := l.PortAt(e.To, e.Port) // the switch at the other end
-		scheme, err := FlowScheme(port.FlowControl)
+		scheme, err := port.Flow()
 		if err != nil {
 			return nil, err
 		}

@@ -8,7 +8,6 @@ import (
 	"github.com/xoff-net/xoff/base/units"
 	"github.com/xoff-net/xoff/scenario"
 	"github.com/xoff-net/xoff/scheme/deadlock"
-	"github.com/xoff-net/xoff/scheme/flowctl"
 )
 
 // PortEnd is where a port leads.
@@ -148,7 +147,7 @@ func pfcSpec(p *scenario.PFC) link.PFC {
 // lossless frame is dropped there.
 func (l *Layout) PromisesLossless(node, port int) bool {
 	s := l.SwitchAt(node)
-	promises := PromisesOf(l.PortAt(node, port).FlowControl)
+	promises := l.PortAt(node, port).Promises()
 	if p, ok := s.Policy.Params.(refuser); ok && p.Refuses() || s.Buffer.HeadroomPool > 0 {
 		return false
 	}
@@ -158,21 +157,6 @@ func (l *Layout) PromisesLossless(node, port int) bool {
 
 // refuser are parameters of a policy with which it can drop lossless frames.
 type refuser interface{ Refuses() bool }
-
-// PromisesOf returns what a flow control promises with its parameters; nothing for one
-// that does not exist, which is reported elsewhere.
-func PromisesOf(c scenario.Choice) registry.Promise {
-	e, err := flowctl.Schemes.Get(c.Name)
-	if err != nil {
-		return 0
-	}
-	if s, err := e.New(c.Params); err == nil {
-		if c, ok := s.(flowctl.Conditional); ok {
-			return c.Keeps(e.Promises)
-		}
-	}
-	return e.Promises
-}
 
 // Traits returns those of a scheme; none for one that does not exist.
 func Traits[N any](t *registry.Table[N], name string) registry.Trait {

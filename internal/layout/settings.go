@@ -10,6 +10,7 @@ import (
 	"github.com/xoff-net/xoff/base/telemetry"
 	"github.com/xoff-net/xoff/internal/strict"
 	"github.com/xoff-net/xoff/scenario"
+	"github.com/xoff-net/xoff/scheme/flowctl"
 	"github.com/xoff-net/xoff/topo"
 )
 
@@ -17,6 +18,26 @@ import (
 type Setting struct {
 	scenario.Switch
 	By []int // the overrides, in order
+
+	flow      flowctl.Scheme // of all ports with this setting
+	flowError error
+}
+
+// Flow returns the flow control. It was constructed when the setting was made; all ports of
+// the setting share it.
+func (s *Setting) Flow() (flowctl.Scheme, error) { return s.flow, s.flowError }
+
+// Promises returns what the flow control promises with its parameters; nothing for one that
+// does not exist, which is reported elsewhere.
+func (s *Setting) Promises() registry.Promise {
+	e, err := flowctl.Schemes.Get(s.FlowControl.Name)
+	switch {
+	case err != nil:
+		return 0
+	case s.flowError != nil:
+		return e.Promises
+	}
+	return e.Promises &^ s.flow.Properties().Breaks
 }
 
 // RouteSetting is the same for routers.
@@ -141,6 +162,7 @@ func settingOf(c *scenario.Config, known map[string]*Setting, by []int) (s *Sett
 			return nil, false, err
 		}
 	}
+	s.flow, s.flowError = FlowScheme(s.FlowControl)
 	known[id] = s
 	return s, true, nil
 }

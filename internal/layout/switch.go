@@ -59,7 +59,7 @@ func (l *Layout) Switch(node int, table *route.Table) (*dataplane.SwitchSpec, er
 	}
 	for i := range ports {
 		here := l.PortAt(node, i)
-		scheme, err := FlowScheme(here.FlowControl)
+		scheme, err := here.Flow()
 		if err != nil {
 			return nil, err
 		}
@@ -96,7 +96,7 @@ func (l *Layout) Spare(buf *scenario.Buffer, chip int, schemes []flowctl.Scheme,
 	most, private, pools := units.Bytes(0), units.Bytes(0), false
 	for i := range ports {
 		if part := schemes[i].Reserve(&ports[i]); part > most {
-			most, pools = part, flowctl.Pools(schemes[i])
+			most, pools = part, schemes[i].Properties().Pools
 		}
 		private = max(private, dataplane.PrivateSize(schemes[i], l.Kinds, buf.PrivatePerQueue))
 	}
@@ -107,7 +107,7 @@ func (l *Layout) Spare(buf *scenario.Buffer, chip int, schemes []flowctl.Scheme,
 	return n * (most + private), pool
 }
 
-// FlowScheme builds a flow control.
+// FlowScheme constructs a flow control. Ports have theirs from Setting.Flow.
 func FlowScheme(c scenario.Choice) (flowctl.Scheme, error) {
 	e, err := flowctl.Schemes.Get(c.Name)
 	if err != nil {
@@ -207,16 +207,16 @@ func (l *Layout) handles(node int, h deadlock.Handler) error {
 	name := l.SwitchAt(node).Deadlock.Name
 	for i := range l.PortEnds()[node] {
 		s := l.PortAt(node, i)
-		scheme, err := FlowScheme(s.FlowControl)
+		scheme, err := s.Flow()
 		if err != nil {
 			return err
 		}
-		speaks := flowctl.DialectOf(scheme)
+		speaks := scheme.Properties().Dialect
 		if Traits(flowctl.Schemes, s.FlowControl.Name)&registry.NeverHolds != 0 {
 			speaks = "nothing"
 		}
 		switch {
-		case speaks != flowctl.PFCDialect:
+		case speaks != flowctl.PFC:
 			return l.OfSwitch(s, strict.Atf("switch.flow_control.name", "deadlock handler %s works on PFC frames, but %s speaks %s; allowed: flow control that pauses with PFC, or deadlock: none", name, s.FlowControl.Name, speaks))
 		case ordered && s.PFC.Coalesce:
 			return l.OfSwitch(l.SwitchAt(node), strict.Atf("switch.deadlock.name", "%s must see every change of a pause, and pfc.coalesce is true; allowed: with pfc.coalesce: false, or another handler", name))

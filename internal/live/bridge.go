@@ -81,7 +81,7 @@ func newBridge(e *Engine, spec *sim.Spec, o *Outside) (*bridge, *sim.Spec, error
 		if _, out := o.Hosts[i]; !out {
 			continue
 		}
-		if d := flowctl.DialectOf(h.Flow); d != flowctl.PFCDialect {
+		if d := h.Flow.Properties().Dialect; d != flowctl.PFC {
 			return nil, nil, fmt.Errorf("%s is a real host, and its link speaks %s; allowed: flow control by PFC, or none", h.Name, d)
 		}
 		if len(h.Receive.Stuck) > 0 || h.Receive.Rate != 0 {

@@ -50,7 +50,7 @@ type Settings struct {
 
 // wrong describes a mistake in the value of a key.
 func (s *Settings) wrong(key, format string, args ...any) error {
-	return &Mistake{s.File, max(1, s.lines[key]), 1, fmt.Errorf(key+" "+format, args...)}
+	return inputError(s.File, max(1, s.lines[key]), 1, fmt.Errorf(key+" "+format, args...))
 }
 
 // Optional is a value that a file may leave out.

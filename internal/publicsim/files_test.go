@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/xoff-net/xoff/base/units"
+	"github.com/xoff-net/xoff/internal/strict"
 	"github.com/xoff-net/xoff/scenario/build"
 )
 
@@ -218,7 +219,7 @@ func FuzzInput(f *testing.F) {
 				if err == nil {
 					_, err = in.Build(c, build.Options{})
 				}
-				var m *Mistake
+				var m *strict.InputError
 				if err != nil && !errors.As(err, &m) {
 					t.Errorf("%s, %t: %v", algorithm, compat, err)
 				}

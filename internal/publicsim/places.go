@@ -29,18 +29,18 @@ func (in *Input) locate(err error) error {
 	s := in.Settings
 	var i int
 	if _, err := fmt.Sscanf(e.Path, "topology.links[%d]", &i); err == nil {
-		return &Mistake{s.Topology, lineOf(in.linkLines, i), 1, e.Err}
+		return inputError(s.Topology, lineOf(in.linkLines, i), 1, e.Err)
 	}
 	if _, err := fmt.Sscanf(e.Path, "workload[0].flows[%d]", &i); err == nil {
-		return &Mistake{s.Flows, lineOf(in.flowLines, i), 1, e.Err}
+		return inputError(s.Flows, lineOf(in.flowLines, i), 1, e.Err)
 	}
 	if key := writtenAs[e.Path[strings.LastIndexByte(e.Path, '.')+1:]]; s.lines[key] > 0 {
 		return s.wrong(key, "is not allowed: %w", e.Err)
 	}
 	if strings.HasPrefix(e.Path, "topology") {
-		return &Mistake{s.Topology, 1, 1, e.Err}
+		return inputError(s.Topology, 1, 1, e.Err)
 	}
-	return &Mistake{s.File, 1, 1, e}
+	return inputError(s.File, 1, 1, e)
 }
 
 // lineOf returns where an entry stands: on the first line if nobody knows.

@@ -146,19 +146,19 @@ func (in *Input) check(algorithm string, compat bool) error {
 		}
 	}
 	if len(in.Flows) == 0 {
-		return &Mistake{s.Flows, 1, 1, errors.New("there are no flows; allowed: one at least")}
+		return inputError(s.Flows, 1, 1, errors.New("there are no flows; allowed: one at least"))
 	}
 	if algorithm == "hpcc" || algorithm == "powertcp" {
 		for i, l := range in.Fabric.Links {
 			if err := telemetry.HPCC.CheckRate(l.Rate); err != nil {
-				return &Mistake{s.Topology, lineOf(in.linkLines, i), 1, err}
+				return inputError(s.Topology, lineOf(in.linkLines, i), 1, err)
 			}
 		}
 	}
 	for i := range in.Flows {
 		if at := in.Flows[i].Start; at >= s.Stop {
-			return &Mistake{s.Flows, lineOf(in.flowLines, i), 1,
-				fmt.Errorf("the flow starts at %s, but the run ends at %s; allowed: before SIMULATOR_STOP_TIME", at, s.Stop)}
+			return inputError(s.Flows, lineOf(in.flowLines, i), 1,
+				fmt.Errorf("the flow starts at %s, but the run ends at %s; allowed: before SIMULATOR_STOP_TIME", at, s.Stop))
 		}
 	}
 	if !compat {
@@ -324,8 +324,8 @@ func (in *Input) list(compat bool) (*workload.List, error) {
 			w.Via = in.names(in.paths().way(f.Src, f.Dst, f.SrcPort, f.DstPort))
 			w.Back = in.names(in.paths().way(f.Dst, f.Src, f.DstPort, f.SrcPort))
 			if len(w.Via) == 0 || len(w.Back) == 0 {
-				return nil, &Mistake{in.Settings.Flows, lineOf(in.flowLines, i), 1,
-					fmt.Errorf("there is no route from node %d to node %d and back; allowed: hosts that links connect", f.Src, f.Dst)}
+				return nil, inputError(in.Settings.Flows, lineOf(in.flowLines, i), 1,
+					fmt.Errorf("there is no route from node %d to node %d and back; allowed: hosts that links connect", f.Src, f.Dst))
 			}
 		}
 		l.Flows = append(l.Flows, w)

@@ -12,20 +12,13 @@ import (
 	"strings"
 
 	"github.com/xoff-net/xoff/base/units"
+	"github.com/xoff-net/xoff/internal/strict"
 )
 
-// Mistake is an error in a file, with its place.
-type Mistake struct {
-	File         string
-	Line, Column int
-	Err          error
+// inputError is an error at a place of a file.
+func inputError(file string, line, column int, err error) error {
+	return &strict.InputError{File: file, Line: line, Column: column, Err: err}
 }
-
-func (m *Mistake) Error() string {
-	return fmt.Sprintf("%s:%d:%d: %s", m.File, m.Line, m.Column, m.Err)
-}
-
-func (m *Mistake) Unwrap() error { return m.Err }
 
 // word is a piece of a line, with its place.
 type word struct {
@@ -63,7 +56,7 @@ func split(file string, data []byte) (*text, error) {
 		}
 	}
 	if err := s.Err(); err != nil {
-		return nil, &Mistake{file, t.end + 1, 1, err}
+		return nil, inputError(file, t.end+1, 1, err)
 	}
 	return t, nil
 }
@@ -90,12 +83,12 @@ func wordsOf(line string, number int) []word {
 
 // fail describes a mistake at a word.
 func (t *text) fail(w word, format string, args ...any) error {
-	return &Mistake{t.file, w.line, w.column, fmt.Errorf(format, args...)}
+	return inputError(t.file, w.line, w.column, fmt.Errorf(format, args...))
 }
 
 // short describes a file that ends too early.
 func (t *text) short(want string) error {
-	return &Mistake{t.file, t.end + 1, 1, fmt.Errorf("the file ends here; expected %s", want)}
+	return inputError(t.file, t.end+1, 1, fmt.Errorf("the file ends here; expected %s", want))
 }
 
 // number reads an integer between bounds.

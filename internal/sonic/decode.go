@@ -139,7 +139,7 @@ func merged(rows []row) []row {
 
 func (d *decoder) fail(at Place, format string, args ...any) {
 	if d.err == nil {
-		d.err = &InputError{at, fmt.Sprintf(format, args...)}
+		d.err = at.Errorf(format, args...)
 	}
 }
 

@@ -2,7 +2,6 @@ package sonic
 
 import (
 	"errors"
-	"fmt"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -47,9 +46,9 @@ func Read(paths []string) ([]*Source, error) {
 	}
 	switch {
 	case len(whole) == 0:
-		return nil, &InputError{Place{File: files[0]}, "there is no table PORT; allowed: a configuration, or its parts with one that has ports"}
+		return nil, errorf(files[0], "there is no table PORT; allowed: a configuration, or its parts with one that has ports")
 	case len(parts) > 0 && len(whole) > 1:
-		return nil, &InputError{Place{File: parts[0].file}, fmt.Sprintf("there is no table PORT, and of %d switches it is not clear which one this belongs to; allowed: parts of one switch", len(whole))}
+		return nil, errorf(parts[0].file, "there is no table PORT, and of %d switches it is not clear which one this belongs to; allowed: parts of one switch", len(whole))
 	}
 	for _, p := range parts {
 		whole[0].add(p)
@@ -70,7 +69,7 @@ func sources(list []*tables) ([]*Source, error) {
 			s.Name = nameOf(t.file)
 		}
 		if seen[s.Name] != "" {
-			return nil, &InputError{Place{t.file, "DEVICE_METADATA", "localhost", "hostname"}, fmt.Sprintf("is %q, as in %s; allowed: a name for each switch", shorten(s.Name), seen[s.Name])}
+			return nil, Place{t.file, "DEVICE_METADATA", "localhost", "hostname"}.Errorf("is %q, as in %s; allowed: a name for each switch", shorten(s.Name), seen[s.Name])
 		}
 		seen[s.Name] = t.file
 		src := &Source{Switch: s}
@@ -162,7 +161,7 @@ func expand(path string) ([]string, error) {
 		}
 	}
 	if len(list) == 0 {
-		return nil, &InputError{Place{File: path}, "there is no configuration in this folder; allowed: files *.json, or folders with a config_db.json"}
+		return nil, errorf(path, "there is no configuration in this folder; allowed: files *.json, or folders with a config_db.json")
 	}
 	SortNatural(list)
 	return list, nil
@@ -170,11 +169,11 @@ func expand(path string) ([]string, error) {
 
 func fileError(name string, err error) error {
 	if errors.Is(err, fs.ErrNotExist) {
-		return &InputError{Place{File: name}, "there is no such file; allowed: a config_db.json, or a folder of them"}
+		return errorf(name, "there is no such file; allowed: a config_db.json, or a folder of them")
 	}
 	var p *fs.PathError
 	if errors.As(err, &p) {
 		err = p.Err
 	}
-	return &InputError{Place{File: name}, err.Error()}
+	return errorf(name, "%w", err)
 }

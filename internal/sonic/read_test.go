@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"github.com/xoff-net/xoff/base/units"
+	"github.com/xoff-net/xoff/internal/strict"
 )
 
 // small is a switch with one lossless priority group, in nested form.
@@ -143,7 +144,7 @@ func TestErrors(t *testing.T) {
 		{`{"DSCP_TO_TC_MAP": {"A": {"6": true}}}`, "A: 6: is true or false; allowed: text"},
 	} {
 		_, err := Parse("config_db.json", []byte(c.text))
-		var in *InputError
+		var in *strict.InputError
 		if !errors.As(err, &in) || !strings.Contains(err.Error(), c.want) {
 			t.Errorf("%s: %v", shorten(c.text), err)
 		}

@@ -9,6 +9,8 @@ import (
 	"os"
 	"strings"
 	"unicode"
+
+	"github.com/xoff-net/xoff/internal/strict"
 )
 
 // Place is where something stands.
@@ -39,24 +41,19 @@ func shorten(s string) string {
 	return strings.ToValidUTF8(s[:longest], "") + "..."
 }
 
-// InputError is a configuration that cannot be read.
-type InputError struct {
-	Place
-	What string
-}
-
-func (e *InputError) Error() string {
-	at := e.Place.String()
-	if at == "" {
-		return e.What
+// Errorf returns an error about a configuration that cannot be read.
+func (p Place) Errorf(format string, args ...any) error {
+	err := fmt.Errorf(format, args...)
+	file := shorten(p.File)
+	p.File = ""
+	if in := p.String(); in != "" {
+		err = fmt.Errorf("%s: %w", in, err)
 	}
-	return at + ": " + e.What
+	return &strict.InputError{File: file, Err: err}
 }
 
-// errorf is an error in a file that cannot be said with a table and a key.
-func errorf(file, format string, args ...any) error {
-	return &InputError{Place{File: file}, fmt.Sprintf(format, args...)}
-}
+// errorf returns an error about a whole file.
+func errorf(file, format string, args ...any) error { return Place{File: file}.Errorf(format, args...) }
 
 // What a file may have. A configuration of the largest switches is far below; what is
 // above is none, and is refused before time and memory are spent on it.

@@ -67,11 +67,11 @@ type wiring struct {
 func (w *wiring) end(at Place, device, port string) (End, error) {
 	s := w.by[device]
 	if s == nil {
-		return End{}, &InputError{at, fmt.Sprintf("there is no switch %q among those that were read", shorten(device))}
+		return End{}, at.Errorf("there is no switch %q among those that were read", shorten(device))
 	}
 	p := s.Port(port)
 	if p == nil {
-		return End{}, &InputError{at, fmt.Sprintf("switch %s has no port %q; allowed: names or aliases of table PORT in %s", s.Name, shorten(port), s.File)}
+		return End{}, at.Errorf("switch %s has no port %q; allowed: names or aliases of table PORT in %s", s.Name, shorten(port), s.File)
 	}
 	return End{s, p}, nil
 }
@@ -83,9 +83,9 @@ func (w *wiring) join(x Wire) error {
 	case a == x.B.Port && b == x.A.Port:
 		return nil
 	case x.A.Port == x.B.Port:
-		return &InputError{x.From, fmt.Sprintf("%s is cabled to itself", x.A)}
+		return x.From.Errorf("%s is cabled to itself", x.A)
 	case a != nil || b != nil:
-		return &InputError{x.From, fmt.Sprintf("%s is cabled to %s, but one of them is cabled to another port already", x.A, x.B)}
+		return x.From.Errorf("%s is cabled to %s, but one of them is cabled to another port already", x.A, x.B)
 	}
 	w.taken[x.A.Port], w.taken[x.B.Port] = x.B.Port, x.A.Port
 	w.wires = append(w.wires, x)
@@ -124,19 +124,19 @@ func ParseCables(name, text string) ([]Cabled, error) {
 		}
 		at := Place{File: name, Key: fmt.Sprintf("line %d", n)}
 		if len(words) != 4 && len(words) != 5 {
-			return nil, &InputError{at, fmt.Sprintf("%d columns; allowed: switch,port,switch,port and maybe a length such as 30m", len(words))}
+			return nil, at.Errorf("%d columns; allowed: switch,port,switch,port and maybe a length such as 30m", len(words))
 		}
 		c := Cabled{Place: at, A: [2]string{words[0], words[1]}, B: [2]string{words[2], words[3]}}
 		if len(words) == 5 {
 			metres, ok := strings.CutSuffix(words[4], "m")
 			v, err := strconv.ParseInt(metres, 10, 64)
 			if !ok || err != nil || v < 1 || v > 1_000_000 {
-				return nil, &InputError{at, fmt.Sprintf("%q is no length; allowed: whole metres up to 1000 km, such as 30m", shorten(words[4]))}
+				return nil, at.Errorf("%q is no length; allowed: whole metres up to 1000 km, such as 30m", shorten(words[4]))
 			}
 			c.Metres = v
 		}
 		if len(list) == mostRows {
-			return nil, &InputError{at, fmt.Sprintf("there are more than %d cables", mostRows)}
+			return nil, at.Errorf("there are more than %d cables", mostRows)
 		}
 		list = append(list, c)
 	}

@@ -37,7 +37,8 @@ func Or(err error, paths ...string) error {
 	return err
 }
 
-// InputError is a mistake in what the user wrote, with its place.
+// InputError is a mistake in what the user wrote, with its place: in a scenario, a
+// configuration of a switch, or a file of another program.
 type InputError struct {
 	File         string // empty for what was not read from a file
 	Line, Column int    // from 1; 0 when there is no place to show

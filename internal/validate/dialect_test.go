@@ -10,12 +10,9 @@ import (
 
 type foreign struct{ flowctl.Scheme }
 
-func (foreign) Dialect() string { return "credits" }
+func (foreign) Properties() flowctl.Properties { return flowctl.Properties{Dialect: "credits"} }
 
 func TestDialects(t *testing.T) {
-	if got := flowctl.DialectOf(foreign{}); got != "credits" {
-		t.Errorf("got %q", got)
-	}
 	var pfc, none flowctl.Scheme
 	for name, to := range map[string]*flowctl.Scheme{"pfc": &pfc, "none": &none} {
 		choice, err := scenario.Choose("flow_control", name)

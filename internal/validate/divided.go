@@ -6,7 +6,6 @@ import (
 	"github.com/xoff-net/xoff/internal/layout"
 	"github.com/xoff-net/xoff/internal/strict"
 	"github.com/xoff-net/xoff/scenario"
-	"github.com/xoff-net/xoff/scheme/flowctl"
 )
 
 // The policy and the flow control that know of parts and pools.
@@ -51,7 +50,7 @@ func (f fabric) checkDivided() error {
 func (f fabric) checkDividedPort(s *layout.Setting, node, i int) error {
 	here := f.PortAt(node, i)
 	name := f.portName(node, i)
-	scheme, err := layout.FlowScheme(here.FlowControl)
+	scheme, err := here.Flow()
 	if err != nil {
 		return f.OfSwitch(here, err)
 	}
@@ -63,14 +62,14 @@ func (f fabric) checkDividedPort(s *layout.Setting, node, i int) error {
 		}
 		return f.OfSwitch(s, strict.Atf(key, "flow control %s of %s does not know of it; allowed: flow_control: %s on every port", here.FlowControl.Name, name, sonicName))
 	}
-	own := flowctl.ProfileOf(scheme)
-	if own.Alpha.Den != 0 && s.Policy.Name != chipName {
+	of := scheme.Properties()
+	if of.Profile.Alpha.Den != 0 && s.Policy.Name != chipName {
 		return f.OfSwitch(here, strict.Atf("switch.flow_control.alpha", "policy %s does not ask ports; allowed: policy: %s, or alpha of the policy", s.Policy.Name, chipName))
 	}
 	// A queue is counted in 32 bits, and so are all queues of a port together.
-	if sized, ok := scheme.(flowctl.Sized); ok && s.Buffer.Size > mmu.MaxBuffer {
+	if of.Sizing.Queue != nil && s.Buffer.Size > mmu.MaxBuffer {
 		port := f.PortSpec(node, i)
-		if all := port.Queues() * max(sized.QueueHeadroom(&port), own.Minimum); all > mmu.MaxBuffer {
+		if all := port.Queues() * max(of.Sizing.Queue(&port), of.Profile.Minimum); all > mmu.MaxBuffer {
 			return f.OfSwitch(here, strict.Atf("switch.flow_control", "lossless queues of %s have %d bytes of headroom or minimum; allowed: at most %d for all of a port", name, int64(all), int64(mmu.MaxBuffer)))
 		}
 	}

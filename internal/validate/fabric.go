@@ -62,9 +62,13 @@ func (f fabric) checkLinks() error {
 			}
 			peer := f.PortAt(e.To, e.Port)
 			there := f.portName(e.To, e.Port)
-			x, errX := layout.FlowScheme(here.FlowControl)
-			y, errY := layout.FlowScheme(peer.FlowControl)
-			if err := strict.First(errX, errY, sameDialect(name, x, there, y)); err != nil {
+			x, errX := here.Flow()
+			y, errY := peer.Flow()
+			err := strict.First(errX, errY)
+			if err == nil {
+				err = sameDialect(name, x, there, y)
+			}
+			if err != nil {
 				// The one that an override changed is the one to look at.
 				if len(here.By) < len(peer.By) {
 					here = peer
@@ -83,7 +87,7 @@ func (f fabric) portName(node, port int) string {
 
 // sameDialect checks that two ports at the ends of a cable understand each other.
 func sameDialect(portA string, a flowctl.Scheme, portB string, b flowctl.Scheme) error {
-	x, y := flowctl.DialectOf(a), flowctl.DialectOf(b)
+	x, y := a.Properties().Dialect, b.Properties().Dialect
 	if x == y {
 		return nil
 	}
@@ -181,7 +185,7 @@ func (f fabric) checkPartner(s *layout.Setting, rate units.Rate) error {
 
 // checkPort checks the schemes of a port.
 func (f fabric) checkPort(s *layout.Setting, rate units.Rate) error {
-	if _, err := layout.FlowScheme(s.FlowControl); err != nil {
+	if _, err := s.Flow(); err != nil {
 		return err
 	}
 	if err := f.checkPartner(s, rate); err != nil {
@@ -206,16 +210,16 @@ func (f fabric) checkFlow() error {
 				at, port = e.To, e.Port
 			}
 			s := f.PortAt(at, port)
-			scheme, err := layout.FlowScheme(s.FlowControl)
+			scheme, err := s.Flow()
 			if err != nil {
 				return f.OfSwitch(s, err)
 			}
-			c, ok := scheme.(flowctl.Checker)
-			if !ok {
+			check := scheme.Properties().Check
+			if check == nil {
 				continue
 			}
 			spec := f.PortSpec(node, i)
-			if err := c.Check(&spec); err != nil {
+			if err := check(&spec); err != nil {
 				return f.OfSwitch(s, s.FlowControl.Wrong("switch.flow_control", fmt.Errorf("%w (%s)", err, f.portName(node, i))))
 			}
 		}
@@ -289,7 +293,7 @@ func (f fabric) checkBuffer(cfg *scenario.Switch, node int) error {
 	name, ports := f.Graph.Names[node], f.PortSpecs(node)
 	taken, most := cfg.Buffer.HeadroomPool, units.Bytes(0)
 	for i := range ports {
-		scheme, err := layout.FlowScheme(f.PortAt(node, i).FlowControl)
+		scheme, err := f.PortAt(node, i).Flow()
 		if err != nil {
 			return err
 		}
@@ -363,7 +367,7 @@ func (f fabric) checkReceiver(r *scenario.Receive, node int) error {
 		return err
 	}
 	e := &f.PortEnds()[node][0]
-	scheme, err := layout.FlowScheme(f.PortAt(e.To, e.Port).FlowControl)
+	scheme, err := f.PortAt(e.To, e.Port).Flow()
 	if err != nil {
 		return err
 	}

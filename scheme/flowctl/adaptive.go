@@ -26,7 +26,6 @@ type AdaptiveParams struct {
 // the delay of both directions. A peer that runs another scheme does not answer; its
 // port keeps the configured headroom and asks again, ever less often.
 type adaptive struct {
-	perQueue
 	sih  sih
 	rule link.Headroom
 }
@@ -48,24 +47,25 @@ func newAdaptive(params any) (Scheme, error) {
 // Reserve implements Scheme: before anything is measured.
 func (s *adaptive) Reserve(p *link.Port) units.Bytes { return s.sih.Reserve(p) }
 
-// QueueHeadroom implements Sized: what the rule leaves once the delay is known. A
-// measurement is exact to what it measures, both directions together.
-func (s *adaptive) QueueHeadroom(p *link.Port) units.Bytes {
-	return min(s.sih.QueueHeadroom(p), s.measured(*p, p.DelayIn+p.DelayOut))
+// Properties implements Scheme.
+func (s *adaptive) Properties() Properties {
+	enough := headroomExact
+	if s.rule.Rule != link.RuleExact {
+		enough += ", rule: exact"
+	}
+	return Properties{Sizing: perQueue(s.queue, enough)}
+}
+
+// queue is the headroom of a queue once the delay is known. A measurement is exact for both
+// directions together.
+func (s *adaptive) queue(p *link.Port) units.Bytes {
+	return min(s.sih.params.Headroom.Of(p), s.measured(*p, p.DelayIn+p.DelayOut))
 }
 
 // measured is the headroom of a queue by the delay of both directions.
 func (s *adaptive) measured(spec link.Port, both units.Time) units.Bytes {
 	spec.DelayIn, spec.DelayOut = both/2, both-both/2
 	return s.rule.Of(&spec)
-}
-
-// Enough implements Sized.
-func (s *adaptive) Enough() string {
-	if s.rule.Rule == link.RuleExact {
-		return headroomExact
-	}
-	return headroomExact + ", rule: exact"
 }
 
 // Gate implements Scheme.

@@ -52,8 +52,18 @@ const maxQuanta = 65535
 // quantum is a pause quantum in bytes of line time.
 const quantum units.Bytes = packet.QuantumBits / 8
 
-// Check implements Checker.
-func (s *bifrost) Check(p *link.Port) error {
+// Properties implements Scheme. Unless the form is window, F can fall below what is in
+// flight.
+func (s *bifrost) Properties() Properties {
+	p := Properties{Check: s.check, Advise: s.advise}
+	if s.form != formWindow {
+		p.Breaks = registry.Lossless
+	}
+	return p
+}
+
+// check is Properties.Check.
+func (s *bifrost) check(p *link.Port) error {
 	// While nothing is granted, a pause must last until the next one, which may be late.
 	longest := maxQuanta*quantum - max(p.MTU, p.MTUOut) - p.WireOverhead
 	switch {
@@ -64,15 +74,7 @@ func (s *bifrost) Check(p *link.Port) error {
 	case s.full(p) >= longest:
 		return fmt.Errorf("slot is %s, longer than the %d quanta of a pause less a frame that the next one may wait for; allowed: less than %s", s.slot, maxQuanta, p.Rate.TxTime(longest))
 	}
-	return s.check(p)
-}
-
-// Keeps implements Conditional: in the other forms F can fall below what is in flight.
-func (s *bifrost) Keeps(promised registry.Promise) registry.Promise {
-	if s.form == formWindow {
-		return promised
-	}
-	return promised &^ registry.Lossless
+	return s.slotRules.check(p)
 }
 
 // Gate implements Scheme.

@@ -234,7 +234,7 @@ func TestBifrostCheck(t *testing.T) {
 		if err != nil {
 			t.Fatalf("%s: %v", c.name, err)
 		}
-		err = s.(Checker).Check(&port)
+		err = s.Properties().Check(&port)
 		if got := ""; err != nil || c.want != "" {
 			if err != nil {
 				got = err.Error()
@@ -269,7 +269,7 @@ func TestBifrostAdvice(t *testing.T) {
 	} {
 		s := &bifrost{slotRules{c.slot, c.buffer}, formWindow}
 		port := longPort(2).spec
-		if what, _ := s.Advise(&port); (what == "") != (c.steady == 0) {
+		if what, _ := s.advise(&port); (what == "") != (c.steady == 0) {
 			t.Errorf("slots of %s, %+v: %q", c.slot, c.buffer, what)
 		}
 		if c.steady != 0 && s.steady(&port) != c.steady {
@@ -282,7 +282,7 @@ func TestBifrostAdvice(t *testing.T) {
 func TestBifrostPromises(t *testing.T) {
 	all := registry.Lossless | registry.InOrder | registry.Bounded
 	for form, want := range map[string]registry.Promise{"window": all, "clamped": all &^ registry.Lossless, "printed": all &^ registry.Lossless} {
-		if got := (&bifrost{form: form}).Keeps(all); got != want {
+		if got := all &^ (&bifrost{form: form}).Properties().Breaks; got != want {
 			t.Errorf("%s keeps %v, want %v", form, got, want)
 		}
 	}

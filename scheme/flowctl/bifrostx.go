@@ -3,7 +3,6 @@ package flowctl
 import (
 	"math/bits"
 
-	"github.com/xoff-net/xoff/base/link"
 	"github.com/xoff-net/xoff/base/mmu"
 	"github.com/xoff-net/xoff/base/packet"
 	"github.com/xoff-net/xoff/base/registry"
@@ -31,11 +30,10 @@ func newBifrostX(params any) (Scheme, error) {
 	return &bifrostX{rules}, err
 }
 
-// Dialect implements Dialect.
-func (s *bifrostX) Dialect() string { return "BifrostX" }
-
-// Check implements Checker.
-func (s *bifrostX) Check(p *link.Port) error { return s.check(p) }
+// Properties implements Scheme.
+func (s *bifrostX) Properties() Properties {
+	return Properties{Dialect: "BifrostX", Check: s.check, Advise: s.advise}
+}
 
 // Receiver implements Scheme.
 func (s *bifrostX) Receiver(p Port) Receiver { return &bifrostXReceiver{slotBooks: s.books(p)} }

@@ -59,8 +59,12 @@ func newCBFC(params any) (Scheme, error) {
 	return &cbfc{*p}, nil
 }
 
-// Dialect implements Dialect.
-func (s *cbfc) Dialect() string {
+// Properties implements Scheme: hosts give credits, too.
+func (s *cbfc) Properties() Properties {
+	return Properties{Dialect: s.dialect(), AtHosts: true, Check: s.check, Advise: s.advise}
+}
+
+func (s *cbfc) dialect() Dialect {
 	switch {
 	case s.params.Form == formUEC:
 		return "credits of Ultra Ethernet"
@@ -69,9 +73,6 @@ func (s *cbfc) Dialect() string {
 	}
 	return "credits of InfiniBand without their bound"
 }
-
-// HostReceiver implements dataplane.HostReceiver: hosts give credits, too.
-func (*cbfc) HostReceiver() {}
 
 // counter returns the mask of counters, and the most credits that they can express.
 func (s *cbfc) counter() (mask, most uint64) {
@@ -95,8 +96,8 @@ func (s *cbfc) Reserve(p *link.Port) units.Bytes {
 	return p.Queues() * units.Bytes(s.lane(p)) * creditBlock
 }
 
-// Check implements Checker.
-func (s *cbfc) Check(p *link.Port) error {
+// check is Properties.Check.
+func (s *cbfc) check(p *link.Port) error {
 	_, most := s.counter()
 	limit := units.Bytes(most) * creditBlock
 	control := 2 * p.Queues() * (packet.PFCSize + p.WireOverhead)
@@ -115,8 +116,8 @@ func (s *cbfc) Check(p *link.Port) error {
 	return nil
 }
 
-// Advise implements Advisor.
-func (s *cbfc) Advise(p *link.Port) (what, better string) {
+// advise is Properties.Advise.
+func (s *cbfc) advise(p *link.Port) (what, better string) {
 	wait := s.params.Period
 	if s.params.Form == formUEC {
 		wait = p.Rate.TxTime(min(s.params.After, p.Rate.In(wait)))

@@ -194,7 +194,7 @@ func TestCBFCCheck(t *testing.T) {
 			t.Fatalf("%s: %v", c.name, err)
 		}
 		got := ""
-		if err := s.(Checker).Check(&port); err != nil {
+		if err := s.Properties().Check(&port); err != nil {
 			got = err.Error()
 		}
 		if got != c.want {

@@ -119,31 +119,25 @@ func (s *dsh) Reserve(p *link.Port) units.Bytes {
 	return s.insurance(p)
 }
 
-// QueueHeadroom implements Sized: any queue can take the whole insurance.
-func (s *dsh) QueueHeadroom(p *link.Port) units.Bytes { return s.insurance(p) }
-
-// Enough implements Sized.
-func (s *dsh) Enough() string {
-	if s.params.Insurance.Phi {
-		return headroomExact
+// Properties implements Scheme. Any queue can take the whole insurance; without one frames
+// are lost.
+func (s *dsh) Properties() Properties {
+	p := Properties{Sizing: Sizing{s.insurance, headroomExact, neededOnce}}
+	if !s.params.Insurance.Phi {
+		p.Sizing.Enough += ", insurance: phi"
 	}
-	return headroomExact + ", insurance: phi"
+	if s.params.Insurance == (Insurance{}) {
+		p.Breaks = registry.Lossless
+	}
+	return p
 }
 
-// Needs implements Sized.
-func (s *dsh) Needs(p *link.Port) units.Bytes {
+// neededOnce is the headroom of a port whose queues share it.
+func neededOnce(p *link.Port) units.Bytes {
 	if p.Lossless == 0 {
 		return 0
 	}
 	return link.Needed(p)
-}
-
-// Keeps implements Conditional: without insurance frames are lost.
-func (s *dsh) Keeps(p registry.Promise) registry.Promise {
-	if s.params.Insurance == (Insurance{}) {
-		p &^= registry.Lossless
-	}
-	return p
 }
 
 // Gate implements Scheme: over PFC the upstream has one state per class, so it is told

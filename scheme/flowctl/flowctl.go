@@ -140,8 +140,8 @@ type Port interface {
 	// Reserve changes what the port takes from the shared segment of a switch, to at
 	// most what Scheme.Reserve said (receiver only).
 	Reserve(b units.Bytes)
-	// Pool returns what the ports of Pooling schemes hold in headroom at this node, and
-	// what they reserved together.
+	// Pool returns what the ports of schemes that pool hold in headroom at this node, and
+	// what they reserved together (Properties.Pools).
 	Pool() (held, size units.Bytes)
 	// Kick tells the node that something may have become sendable (gate only).
 	Kick(now units.Time)
@@ -152,85 +152,75 @@ type Port interface {
 	Relay(now units.Time, port int, f *packet.Packet, ext packet.Ext)
 }
 
-// Scheme builds the ends of the ports of one node.
+// Scheme is a flow control with its parameters. It builds the ends of ports; ports that are
+// set up alike share it, also ports of different nodes. State belongs to the ends.
 type Scheme interface {
 	// Reserve returns the bytes that this port takes from the shared segment.
 	Reserve(p *link.Port) units.Bytes
 	Receiver(p Port) Receiver
 	Gate(p Port) Gate
+	// Properties describes the scheme to validation, checks and nodes.
+	Properties() Properties
 }
 
-// Conditional is a scheme whose parameters decide which promises of its registry entry
-// it keeps.
-type Conditional interface {
-	Keeps(promised registry.Promise) registry.Promise
+// Properties describe a scheme with its parameters. The zero value describes a scheme that
+// pauses with PFC frames, fits every port and keeps the promises of its registry entry.
+type Properties struct {
+	// Dialect is the language of both ends. The two ports of a link must have the same.
+	Dialect Dialect
+	// Breaks are promises of the registry entry that these parameters do not keep.
+	Breaks registry.Promise
+	// Pools: the ports of a node share what they reserved; see Port.Pool.
+	Pools bool
+	// AtHosts: the receiver of a NIC must see every frame, as for credits. Otherwise only
+	// the receiver of a slow or stuck host does.
+	AtHosts bool
+	// Profile sets what the switch leaves to the lossless ingress queues of a port.
+	Profile buffer.Profile
+	// Sizing is the headroom of a scheme that sets headroom aside. The zero value exempts
+	// a scheme from checks of headroom.
+	Sizing Sizing
+	// Check returns why the scheme cannot run on a port, and what is allowed. The message
+	// begins with the parameter that it is about, if there is one. It is called for every
+	// port that runs the scheme before a run is built; a scheme at the port of a switch
+	// runs at the host behind it, too. Nil: it fits every port.
+	Check func(p *link.Port) error
+	// Advise returns what `xoff check` should note about a port, and what would be better.
+	// Both are empty when the scheme fits well. Nil: it always does.
+	Advise func(p *link.Port) (what, better string)
 }
 
-// Checker is a scheme that does not fit every port. Check says why it cannot run on
-// this one, and what is allowed; the message begins with the parameter that it is about,
-// if there is one. It is called for every port that runs the scheme before a run is
-// built; a scheme at the port of a switch runs at the host behind it, too.
-type Checker interface{ Check(p *link.Port) error }
-
-// Advisor is a scheme that fits a port, but not well: Advise returns what is worth
-// knowing and what would be better, for `xoff check`. Both are empty when there is nothing.
-type Advisor interface {
-	Advise(p *link.Port) (what, better string)
+// Sizing describes the headroom that a scheme sets aside at a port.
+type Sizing struct {
+	// Queue returns how much headroom one queue of a port can count on, from the frame
+	// that turns it OFF. With less than link.Exact it can lose frames. Nil: the scheme
+	// sets no headroom aside.
+	Queue func(p *link.Port) units.Bytes
+	// Enough are the parameters with which Queue returns link.Exact, as in a scenario.
+	Enough string
+	// Port returns the headroom of a port with these parameters.
+	Port func(p *link.Port) units.Bytes
 }
 
-// Profiled is a scheme that says something of the lossless ingress queues of its port that
-// the switch leaves to it.
-type Profiled interface{ Profile() buffer.Profile }
+// Dialect names the frames that the two ends of a link exchange.
+type Dialect string
 
-// ProfileOf returns what a scheme says; nothing for most.
-func ProfileOf(s Scheme) buffer.Profile {
-	if p, ok := s.(Profiled); ok {
-		return p.Profile()
+// PFC is the dialect of schemes that pause with PFC frames and obey them (PauseGate), as
+// every port can.
+const PFC Dialect = ""
+
+// String returns the name of the dialect.
+func (d Dialect) String() string {
+	if d == PFC {
+		return "PFC"
 	}
-	return buffer.Profile{}
+	return string(d)
 }
 
-// Pooling is a scheme whose ports may share what they reserved with each other.
-type Pooling interface{ Pooling() bool }
-
-// Pools reports whether a scheme does so.
-func Pools(s Scheme) bool {
-	p, ok := s.(Pooling)
-	return ok && p.Pooling()
+// perQueue is the Sizing of a scheme whose queues have headroom of their own.
+func perQueue(queue func(*link.Port) units.Bytes, enough string) Sizing {
+	return Sizing{queue, enough, func(p *link.Port) units.Bytes { return p.Queues() * link.Needed(p) }}
 }
-
-// Dialect is a scheme whose ends understand only their own kind: both ports of a
-// link must run a scheme of the same dialect. A scheme that is none pauses with
-// PFC frames and obeys them (PauseGate), as every port can.
-type Dialect interface{ Dialect() string }
-
-// PFCDialect is what every scheme speaks that is not a Dialect.
-const PFCDialect = "PFC"
-
-// DialectOf returns what the ends of a scheme speak.
-func DialectOf(s Scheme) string {
-	if d, ok := s.(Dialect); ok {
-		return d.Dialect()
-	}
-	return PFCDialect
-}
-
-// Sized is a scheme that sets headroom aside. QueueHeadroom returns how much of it
-// one queue of a port can count on, from the frame on that turns it OFF; with less
-// than Exact it can lose frames. A scheme that is not Sized is taken at its word.
-type Sized interface {
-	QueueHeadroom(p *link.Port) units.Bytes
-	// Enough are the parameters with which that is Exact, as a scenario has them.
-	Enough() string
-	// Needs is what a port sets aside then.
-	Needs(p *link.Port) units.Bytes
-}
-
-// perQueue are Needs of schemes whose queues have headroom of their own.
-type perQueue struct{}
-
-// Needs implements Sized.
-func (perQueue) Needs(p *link.Port) units.Bytes { return p.Queues() * link.Needed(p) }
 
 // headroomExact is Enough where nothing but the size of headroom matters.
 const headroomExact = "headroom: exact"

@@ -15,6 +15,8 @@ func newNone(any) (Scheme, error) { return none{}, nil }
 
 func (none) Reserve(*link.Port) units.Bytes { return 0 }
 
+func (none) Properties() Properties { return Properties{} }
+
 func (none) Gate(p Port) Gate { return NewPauseGate(p) }
 
 func (none) Receiver(p Port) Receiver { return noneReceiver{p} }

@@ -20,7 +20,6 @@ type OversubscribedParams struct {
 // oversubscribed is PFC with less headroom than can be needed (Azure, SONiC; DSH
 // sections III-C and V-B): what does not fit is dropped.
 type oversubscribed struct {
-	perQueue
 	sih    sih
 	params OversubscribedParams
 }
@@ -38,33 +37,30 @@ func newOversubscribed(params any) (Scheme, error) {
 	return &oversubscribed{sih: sih{params: SIHParams{Headroom: p.Headroom, Delta: p.Delta}}, params: *p}, nil
 }
 
-// Pooling implements Pooling.
-func (s *oversubscribed) Pooling() bool { return s.params.Limit == "pool" }
+// pools reports whether the queues of a switch share one pool.
+func (s *oversubscribed) pools() bool { return s.params.Limit == "pool" }
 
-// Keeps implements Conditional: a queue can take more than its port brings into the
-// pool.
-func (s *oversubscribed) Keeps(p registry.Promise) registry.Promise {
-	if s.Pooling() {
-		p &^= registry.Bounded
+// Properties implements Scheme. A queue can take more than its port brings into the pool.
+func (s *oversubscribed) Properties() Properties {
+	p := Properties{Pools: s.pools(), Sizing: perQueue(s.queue, headroomExact+", ratio: 1")}
+	if s.pools() {
+		p.Breaks = registry.Bounded
 	}
 	return p
 }
 
 // Reserve implements Scheme.
 func (s *oversubscribed) Reserve(p *link.Port) units.Bytes {
-	if s.Pooling() {
+	if s.pools() {
 		return s.params.Ratio.Of(s.sih.Reserve(p))
 	}
-	return p.Queues() * s.QueueHeadroom(p)
+	return p.Queues() * s.queue(p)
 }
 
-// QueueHeadroom implements Sized: what is left of a pool when all queues take alike.
-func (s *oversubscribed) QueueHeadroom(p *link.Port) units.Bytes {
+// queue is the headroom of a queue; of a pool, when all queues take the same.
+func (s *oversubscribed) queue(p *link.Port) units.Bytes {
 	return s.params.Ratio.Of(s.params.Headroom.Of(p))
 }
-
-// Enough implements Sized.
-func (s *oversubscribed) Enough() string { return headroomExact + ", ratio: 1" }
 
 // Gate implements Scheme.
 func (s *oversubscribed) Gate(p Port) Gate { return NewPauseGate(p) }
@@ -72,7 +68,7 @@ func (s *oversubscribed) Gate(p Port) Gate { return NewPauseGate(p) }
 // Receiver implements Scheme.
 func (s *oversubscribed) Receiver(p Port) Receiver {
 	r := s.sih.receiver(p)
-	if s.Pooling() {
+	if s.pools() {
 		return &poolReceiver{r}
 	}
 	r.headroom = s.params.Ratio.Of(r.headroom)

@@ -43,9 +43,9 @@ func TestOversubscribed(t *testing.T) {
 		if p := r.(Pausing).Paused(); p != 0b110 {
 			t.Errorf("%s: paused %03b", c.limit, p)
 		}
-		keeps := s.(Conditional).Keeps(registry.Bounded)
-		if bounded := keeps&registry.Bounded != 0; bounded != (c.limit == "per_queue") || Pools(s) == bounded {
-			t.Errorf("%s: bounded %v, pools %v", c.limit, bounded, Pools(s))
+		of := s.Properties()
+		if bounded := of.Breaks&registry.Bounded == 0; bounded != (c.limit == "per_queue") || of.Pools == bounded {
+			t.Errorf("%s: bounded %v, pools %v", c.limit, bounded, of.Pools)
 		}
 	}
 }

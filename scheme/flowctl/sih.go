@@ -17,10 +17,7 @@ type SIHParams struct {
 
 // sih is PFC as switches run it today: each lossless ingress queue owns its
 // headroom, sized for the worst case (DSH section II).
-type sih struct {
-	perQueue
-	params SIHParams
-}
+type sih struct{ params SIHParams }
 
 func newSIH(params any) (Scheme, error) {
 	p := params.(*SIHParams)
@@ -35,11 +32,10 @@ func (s *sih) Reserve(p *link.Port) units.Bytes {
 	return p.Queues() * s.params.Headroom.Of(p)
 }
 
-// QueueHeadroom implements Sized.
-func (s *sih) QueueHeadroom(p *link.Port) units.Bytes { return s.params.Headroom.Of(p) }
-
-// Enough implements Sized.
-func (s *sih) Enough() string { return headroomExact }
+// Properties implements Scheme.
+func (s *sih) Properties() Properties {
+	return Properties{Sizing: perQueue(s.params.Headroom.Of, headroomExact)}
+}
 
 // Gate implements Scheme.
 func (s *sih) Gate(p Port) Gate { return NewPauseGate(p) }

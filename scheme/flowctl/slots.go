@@ -133,8 +133,8 @@ func (s *slotRules) check(p *link.Port) error {
 	return nil
 }
 
-// Advise implements Advisor.
-func (s *slotRules) Advise(p *link.Port) (what, better string) {
+// advise is Properties.Advise.
+func (s *slotRules) advise(p *link.Port) (what, better string) {
 	h, steady := s.limit(p), s.steady(p)
 	if h >= steady {
 		return "", ""

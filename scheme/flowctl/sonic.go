@@ -28,7 +28,6 @@ type SONiCParams struct {
 // headroom (buffer.headroom_pool), a port brings none of its own: queues take theirs from
 // the pool, first come, first served, until it is empty.
 type sonic struct {
-	perQueue
 	sih    sih
 	params SONiCParams
 }
@@ -52,16 +51,13 @@ func (s *sonic) Reserve(p *link.Port) units.Bytes {
 	return s.sih.Reserve(p)
 }
 
-// Profile implements Profiled.
-func (s *sonic) Profile() buffer.Profile {
-	return buffer.Profile{Minimum: s.params.Minimum, Alpha: s.params.Alpha}
+// Properties implements Scheme.
+func (s *sonic) Properties() Properties {
+	return Properties{
+		Profile: buffer.Profile{Minimum: s.params.Minimum, Alpha: s.params.Alpha},
+		Sizing:  perQueue(s.params.Headroom.Of, headroomExact),
+	}
 }
-
-// QueueHeadroom implements Sized.
-func (s *sonic) QueueHeadroom(p *link.Port) units.Bytes { return s.sih.QueueHeadroom(p) }
-
-// Enough implements Sized.
-func (s *sonic) Enough() string { return headroomExact }
 
 // Gate implements Scheme.
 func (s *sonic) Gate(p Port) Gate { return NewPauseGate(p) }

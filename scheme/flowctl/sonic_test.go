@@ -164,10 +164,10 @@ func TestSONiCReserve(t *testing.T) {
 	if got := scheme.Reserve(&port); got != 0 {
 		t.Errorf("reserves %d B beside a pool", got)
 	}
-	if got := ProfileOf(scheme); got != (buffer.Profile{Minimum: 800, Alpha: units.Ratio{Num: 1, Den: 8}}) {
+	if got := scheme.Properties().Profile; got != (buffer.Profile{Minimum: 800, Alpha: units.Ratio{Num: 1, Den: 8}}) {
 		t.Errorf("profile %+v", got)
 	}
-	if got := ProfileOf(&sih{}); got != (buffer.Profile{}) {
+	if got := (&sih{}).Properties().Profile; got != (buffer.Profile{}) {
 		t.Errorf("profile of pfc %+v", got)
 	}
 	for _, p := range []*SONiCParams{{Minimum: -1}, {Minimum: mmu.MaxBuffer + 1}, {Offset: -1}} {

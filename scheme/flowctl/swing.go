@@ -61,8 +61,11 @@ func inFlight(p *link.Port) units.Bytes { return p.Cells(link.BDP(p) + p.Rate.In
 // relayPorts is the number of ports of a relay.
 const relayPorts = 2
 
-// Check implements Checker.
-func (s *swing) Check(p *link.Port) error {
+// Properties implements Scheme.
+func (s *swing) Properties() Properties { return Properties{Check: s.check} }
+
+// check is Properties.Check.
+func (s *swing) check(p *link.Port) error {
 	switch all := p.Queues() * s.queue(p); {
 	case p.Host:
 		return fmt.Errorf("a relay stands between switches, and this is the port of a host; allowed: swing at nodes of two ports, such as relay0 of two-dc with relay_link")

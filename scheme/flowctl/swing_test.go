@@ -133,7 +133,7 @@ func TestSwingCheck(t *testing.T) {
 			t.Fatal(err)
 		}
 		got := ""
-		if err := s.(Checker).Check(&port); err != nil {
+		if err := s.Properties().Check(&port); err != nil {
 			got = err.Error()
 		}
 		if !strings.HasPrefix(got, c.want) || (got == "") != (c.want == "") {

@@ -20,13 +20,13 @@ func Scenario(name string, switches []*sonic.Completed, wires []sonic.Wire) (tex
 	for _, s := range switches {
 		for _, m := range s.Mistakes {
 			if m.Kind != sonic.Odd {
-				return nil, nil, &sonic.InputError{Place: m.Place, What: m.What + " (xoff check lists all mistakes)"}
+				return nil, nil, m.Place.Errorf("%s (xoff check lists all mistakes)", m.What)
 			}
 		}
 	}
 	f.classes(switches)
 	if len(f.lossless) == 0 {
-		return nil, nil, &sonic.InputError{Place: sonic.Place{File: switches[0].File, Table: "PORT_QOS_MAP"}, What: "no switch has lossless priorities; allowed: pfc_enable with priority groups that have headroom"}
+		return nil, nil, sonic.Place{File: switches[0].File, Table: "PORT_QOS_MAP"}.Errorf("no switch has lossless priorities; allowed: pfc_enable with priority groups that have headroom")
 	}
 	at := f.nodes(switches)
 	f.cables(switches, wires, at)
@@ -267,7 +267,7 @@ func (f *fabric) describe(n *node, s *sonic.Completed) error {
 		if s.SharedPart(pool) == 0 {
 			at := pool.Place
 			at.Field = "size"
-			return &sonic.InputError{Place: at, What: fmt.Sprintf("leaves nothing to share on %s; allowed: more than headroom pool and minimums, --memory where the switch computes it, or the right --chip", s.Chip.Name)}
+			return at.Errorf("leaves nothing to share on %s; allowed: more than headroom pool and minimums, --memory where the switch computes it, or the right --chip", s.Chip.Name)
 		}
 		set.pool = pool.Xoff
 		set.size = s.SharedPart(pool)*units.Bytes(s.Chip.Partitions.N) + set.pool + n.taken(len(f.lossless))

@@ -1,0 +1,18 @@
+package dataplane_test
+
+import (
+	"testing"
+
+	"github.com/xoff-net/xoff/internal/mutant"
+)
+
+// Mistakes in taking frames back that the tests of it must find.
+func TestDeepMistakesInPushOutAreCaught(t *testing.T) {
+	for _, m := range []struct{ name, function, right, wrong string }{
+		{"the policy is not told", "Switch.expel", "s.observer.Dequeued(now, s.view, a)\n", ""},
+		{"the books are not", "Switch.expel", "s.ledger.Expel(a)\n", ""},
+		{"it counts as one that was refused", "Switch.expel", "f, probe.Expelled)", "f, probe.Overflow)"},
+	} {
+		t.Run(m.name, func(t *testing.T) { mutant.MustCatch(t, m.function, m.right, m.wrong, "-run=^TestExpel", ".") })
+	}
+}

@@ -1,0 +1,6 @@
+//go:build deep
+
+package mutant
+
+// compile: mutants are compiled and tested, not only looked for.
+const compile = true
