@@ -139,8 +139,8 @@ type watchedHandler struct {
 	s    *watchedSwitch
 }
 
-func (h *watchedHandler) Blocked(now units.Time, port int, from, to uint8) {
-	h.h.Blocked(now, port, from, to)
+func (h *watchedHandler) Gated(now units.Time, port int, from, to uint8) {
+	h.h.Gated(now, port, from, to)
 	h.s.done(now)
 }
 

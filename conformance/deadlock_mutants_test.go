@@ -16,7 +16,7 @@ type badHandler struct {
 	how string
 }
 
-func (h *badHandler) Blocked(now units.Time, port int, from, to uint8) {
+func (h *badHandler) Gated(now units.Time, port int, from, to uint8) {
 	for c := range uint8(8) {
 		if to&^from&(1<<c) == 0 {
 			continue

@@ -67,8 +67,8 @@ var roundaboutEntry = registry.Entry[deadlock.New]{
 // NeedsPairs implements deadlock.Pairs: which ingress feeds a stuck egress.
 func (*roundabout) NeedsPairs() {}
 
-// Blocked implements deadlock.Handler: a pause starts a clock.
-func (h *roundabout) Blocked(now units.Time, port int, from, to uint8) {
+// Gated implements deadlock.Handler: a pause starts a clock.
+func (h *roundabout) Gated(now units.Time, port int, from, to uint8) {
 	for c := range uint8(mmu.Classes) {
 		if to&^from&(1<<c) != 0 {
 			h.since[port][c] = now
@@ -95,7 +95,7 @@ func (h *roundabout) send(now units.Time, port int, words ...uint64) {
 
 // stuck reports whether a switch paused this egress and frames wait there.
 func (h *roundabout) stuck(port int, class uint8) bool {
-	return h.s.BlockedClasses(port)&(1<<class) != 0 && h.pauser[port] != 0 && h.s.Head(port, class) != nil
+	return h.s.GatedClasses(port)&(1<<class) != 0 && h.pauser[port] != 0 && h.s.Head(port, class) != nil
 }
 
 // upstream sends a probe to every paused upstream that feeds a stuck egress.

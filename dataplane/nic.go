@@ -120,11 +120,11 @@ type NIC struct {
 	receive *receiver
 	scan    *scanner // nil: lists of those that may send
 
-	qps     []qp
-	pace    timerHeap // queue pairs that wait for their send time
-	bdp     units.Bytes
-	waiting uint8 // classes with replies
-	_       [7]byte
+	qps      []qp
+	paceHeap timerHeap // queue pairs that wait for their send time
+	bdp      units.Bytes
+	waiting  uint8 // classes with replies
+	_        [7]byte
 
 	ready [mmu.Classes]flowList
 
@@ -134,22 +134,22 @@ type NIC struct {
 
 	ack cc.Ack // scratch
 	node
-	replies  [mmu.Classes]ring // ACK, NACK, CNP waiting to leave
-	soft     timerHeap         // queue pairs with a timeout or a timer of their control
-	idle     [][]int32         // unused queue pairs, by transport
-	id       uint16
-	kinds    [mmu.Classes]mmu.Kind
-	rtt      units.Time
-	starts   []uint32               // flows that have not started, by start
-	later    timerHeap              // flows that waited for others and may start
-	answers  [mmu.Classes]wordQueue // extensions of replies that have one
-	reorder  []reorder              // packets that came out of order, by RecvResult.held; 0 is unused
-	spare    []int32                // unused ones
-	sack     packet.Ext             // scratch, as are the next two
-	about    cc.Flow
-	left     [1]uint64  // extension of a packet that carries its time
-	flowEnds probe.Ends // what of the sink sees the ends of flows; nil: nothing does
-	Stats    NICStats
+	replies     [mmu.Classes]ring // ACK, NACK, CNP waiting to leave
+	softHeap    timerHeap         // queue pairs with a timeout or a timer of their control
+	freeQPs     [][]int32         // unused queue pairs, by transport
+	id          uint16
+	kinds       [mmu.Classes]mmu.Kind
+	rtt         units.Time
+	starts      []uint32               // flows that have not started, by start
+	later       timerHeap              // flows that waited for others and may start
+	answers     [mmu.Classes]wordQueue // extensions of replies that have one
+	reorder     []reorder              // packets that came out of order, by RecvResult.held; 0 is unused
+	freeReorder []int32                // unused ones
+	sack        packet.Ext             // scratch, as are the next two
+	about       cc.Flow
+	left        [1]uint64  // extension of a packet that carries its time
+	flowEnds    probe.Ends // what of the sink sees the ends of flows; nil: nothing does
+	Stats       NICStats
 }
 
 // wire is what the pacing of every packet asks of the spec of the port.
@@ -181,7 +181,7 @@ func NewNIC(spec *NICSpec, drv NICDriver) (*NIC, error) {
 	}
 	n := &NIC{
 		drv: drv, id: spec.Node, kinds: spec.Kinds, ways: spec.Transports, rtt: spec.BaseRTT, flows: spec.Flows,
-		starts: spec.Starts, idle: make([][]int32, len(spec.Transports)), bdp: spec.Port.Rate.In(spec.BaseRTT),
+		starts: spec.Starts, freeQPs: make([][]int32, len(spec.Transports)), bdp: spec.Port.Rate.In(spec.BaseRTT),
 		wire: wire{spec.Port.Rate, spec.Port.WireOverhead, spec.Port.Tick}, flowEnds: probe.EndsOf(spec.Sink),
 	}
 	n.node = node{drv: drv, ports: make([]port, 1), wakes: newWakes(components), fixed: components, sink: spec.Sink,
@@ -224,7 +224,7 @@ func NewNIC(spec *NICSpec, drv NICDriver) (*NIC, error) {
 	}
 	n.receive = newReceiver(n, &spec.Receive, spec.Flow)
 	n.armStart()
-	attach(spec.Sink, n)
+	n.attach(probedNIC{probedNode{&n.node}, n})
 	return n, nil
 }
 
@@ -234,7 +234,7 @@ func (n *NIC) Start(now units.Time) {
 		n.receive.start()
 	}
 	n.wakes.dirty = true
-	n.settle(now)
+	n.endEvent(now)
 }
 
 func (n *NIC) armStart() {
@@ -276,16 +276,16 @@ func (n *NIC) kick(now units.Time) {
 		n.scanKick(now)
 		return
 	}
-	// Not by way of node.start, which does not know what it calls.
+	// Not by way of node.serveOrWait, which does not know what it calls.
 	switch p := &n.ports[0]; {
 	case !p.wants():
 	case p.busy > now:
-		p.armed = 1
+		p.txPending = 1
 		n.drv.ArmTx(0, p.busy)
 	default:
 		n.serveNIC(now, p)
 	}
-	n.ends(now)
+	n.endEvent(now)
 }
 
 // Pace follows the send time of one or more queue pairs.
@@ -296,9 +296,9 @@ func (n *NIC) Pace(now units.Time) {
 		n.scanKick(now)
 		return
 	}
-	for n.pace.next() <= now {
-		at := n.pace.next()
-		i := n.pace.pop()
+	for n.paceHeap.next() <= now {
+		at := n.paceHeap.next()
+		i := n.paceHeap.pop()
 		q := &n.qps[i]
 		if at != q.paceAt {
 			continue // an earlier entry took its place
@@ -313,7 +313,7 @@ func (n *NIC) Pace(now units.Time) {
 			n.makeReady(i, q)
 		}
 	}
-	n.drv.ArmPace(n.pace.next())
+	n.drv.ArmPace(n.paceHeap.next())
 	n.kick(now)
 }
 
@@ -322,14 +322,14 @@ func (n *NIC) Pace(now units.Time) {
 func (n *NIC) TxDone(now units.Time, _ int) bool {
 	n.tick(now)
 	p := &n.ports[0]
-	p.armed = 0
+	p.txPending = 0
 	if n.scan != nil {
 		n.serveScan(now, p)
 	} else {
 		n.serveNIC(now, p)
 	}
-	n.ends(now)
-	return p.armed != 0
+	n.endEvent(now)
+	return p.txPending != 0
 }
 
 // serveNIC sends the next frame: flow control first, then replies, then data.
@@ -367,7 +367,7 @@ func (n *NIC) serveNIC(now units.Time, p *port) {
 
 func (n *NIC) more(p *port) {
 	if p.speaking|p.nonEmpty&^p.blocked != 0 {
-		p.armed = 1
+		p.txPending = 1
 		n.drv.ArmTx(0, p.busy)
 	}
 }
@@ -471,11 +471,11 @@ func (n *NIC) Wake(now units.Time) {
 		case softWake:
 			n.softTimers(now)
 		case rxWake:
-			n.receive.wake(now)
+			n.receive.takeNext(now)
 		case stormWake:
 			n.receive.turn(now)
 		default:
-			n.wake(now, id)
+			n.wakeEnd(now, id)
 		}
 	})
 	n.wakes.dirty = true
@@ -490,7 +490,7 @@ func (n *NIC) Arrive(now units.Time, in int, p *packet.Packet, ext packet.Ext) {
 	switch {
 	case p.Control():
 		n.control(now, in, p, ext)
-		n.settle(now)
+		n.endEvent(now)
 		return
 	case n.receive != nil:
 		n.receive.arrive(now, p, ext)

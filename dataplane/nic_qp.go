@@ -84,7 +84,7 @@ func (n *NIC) open(now units.Time, flow uint32) {
 	}
 	n.about = cc.Flow{Line: n.ports[0].spec.Rate, MTU: units.Bytes(q.fullSize), MSS: way.Payload, BaseRTT: n.rtt, ID: flow}
 	if n.sink != nil {
-		n.about.Events = n
+		n.about.Events = (*flowEvents)(n)
 	}
 	q.ctl.Start(now, &n.about)
 	q.window = q.ctl.Window(now)
@@ -97,21 +97,21 @@ func (n *NIC) open(now units.Time, flow uint32) {
 	} else {
 		n.makeReady(i, q)
 	}
-	n.report(now, flow, probe.FlowStarts)
+	n.reportFlow(now, flow, probe.FlowStarts)
 }
 
-// report tells the probe about a flow.
-func (n *NIC) report(now units.Time, flow uint32, what probe.FlowEvent) {
+// reportFlow tells the probe about a flow.
+func (n *NIC) reportFlow(now units.Time, flow uint32, what probe.FlowEvent) {
 	if n.sink != nil {
 		n.sink.Flow(now, flow, what)
 	}
 }
 
 func (n *NIC) allocate(way uint8) int32 {
-	free := n.idle[way]
+	free := n.freeQPs[way]
 	if len(free) > 0 {
 		i := free[len(free)-1]
-		n.idle[way] = free[:len(free)-1]
+		n.freeQPs[way] = free[:len(free)-1]
 		return i
 	}
 	ctl := n.ways[way].Control()
@@ -265,7 +265,7 @@ func (n *NIC) queue(now units.Time, i int32, q *qp) {
 	}
 	q.state = qpPaced
 	if n.pushPace(i, q) {
-		n.drv.ArmPace(n.pace.next())
+		n.drv.ArmPace(n.paceHeap.next())
 	}
 }
 
@@ -273,7 +273,7 @@ func (n *NIC) queue(now units.Time, i int32, q *qp) {
 // is too late now. It reports whether it is the earliest.
 func (n *NIC) pushPace(i int32, q *qp) bool {
 	q.paceAt = q.nextAt
-	return n.pace.push(q.nextAt, i)
+	return n.paceHeap.push(q.nextAt, i)
 }
 
 // armSoft makes sure that the soft heap has an entry no later than needed. An
@@ -287,14 +287,14 @@ func (n *NIC) armSoft(i int32, q *qp) {
 		return
 	}
 	q.softAt = at
-	n.soft.push(at, i)
-	n.wakes.set(softWake, n.soft.next())
+	n.softHeap.push(at, i)
+	n.wakes.set(softWake, n.softHeap.next())
 }
 
 func (n *NIC) softTimers(now units.Time) {
-	for n.soft.next() <= now {
-		at := n.soft.next()
-		i := n.soft.pop()
+	for n.softHeap.next() <= now {
+		at := n.softHeap.next()
+		i := n.softHeap.pop()
 		q := &n.qps[i]
 		if at != q.softAt {
 			continue // an earlier entry took its place
@@ -314,14 +314,14 @@ func (n *NIC) softTimers(now units.Time) {
 		}
 		n.armSoft(i, q)
 	}
-	n.wakes.set(softWake, n.soft.next())
+	n.wakes.set(softWake, n.softHeap.next())
 }
 
 // timeout sends everything from the first unacknowledged packet on again.
 func (n *NIC) timeout(now units.Time, i int32, q *qp) {
 	n.flows.Send[q.flow].Timeouts++
 	n.Stats.Timeouts++
-	n.report(now, q.flow, probe.FlowTimeout)
+	n.reportFlow(now, q.flow, probe.FlowTimeout)
 	n.tellLost(now, q)
 	q.late, q.rto = true, min(2*q.rto, q.way.MaxTimeout)
 	q.rtoAt = units.Never
@@ -384,7 +384,7 @@ func (n *NIC) acknowledged(now units.Time, p *packet.Packet, ext packet.Ext) {
 		n.armSoft(i, q) // after timeouts, progress makes the next one due earlier
 	}
 	if q.una == q.total && n.scan == nil {
-		n.finish(now, i, q)
+		n.finishFlow(now, i, q)
 		return
 	}
 	before := n.rateOf(now, q)
@@ -427,7 +427,7 @@ func (n *NIC) feedback(now units.Time, i int32, q *qp, p *packet.Packet, before 
 		q.ctl.OnCNP(now)
 	}
 	if n.scan != nil && q.una == q.total { // the public simulators let the last ACK change the rate, too
-		n.finish(now, i, q)
+		n.finishFlow(now, i, q)
 	}
 	q.ctl.OnAck(now, &n.ack)
 	n.reacted(now, i, q, before)
@@ -460,7 +460,7 @@ func (n *NIC) reacted(now units.Time, i int32, q *qp, before units.Rate) {
 				// An entry that is too early comes up and is pushed again.
 				q.nextAt = max(now, q.nextAt)
 				if n.pushPace(i, q) {
-					n.drv.ArmPace(n.pace.next())
+					n.drv.ArmPace(n.paceHeap.next())
 				}
 			}
 		}
@@ -474,26 +474,26 @@ func (n *NIC) reacted(now units.Time, i int32, q *qp, before units.Rate) {
 	n.reconsider(now, i, q)
 }
 
-// finish closes a queue pair whose last ACK has arrived.
-func (n *NIC) finish(now units.Time, i int32, q *qp) {
+// finishFlow closes a queue pair whose last ACK has arrived.
+func (n *NIC) finishFlow(now units.Time, i int32, q *qp) {
 	n.flows.Send[q.flow].Acked = now
 	if n.checks != nil {
 		n.checks.finished(now, n.flows, q.flow)
 	}
 	n.flows.slot[q.flow] = 0
 	n.Stats.Finished++
-	n.report(now, q.flow, probe.FlowAcked)
+	n.reportFlow(now, q.flow, probe.FlowAcked)
 	q.done = true
 	if n.scan == nil && (q.state == qpIdle || q.state == qpFull) {
 		n.free(i, q)
 	} // else: freed when its list or heap comes to it
 	if n.flows.wait != nil {
-		n.release(now, q.flow)
+		n.releaseWaiters(now, q.flow)
 	}
 }
 
 //go:noinline
 func (n *NIC) free(i int32, q *qp) {
 	q.state = qpFree
-	n.idle[q.way.index] = append(n.idle[q.way.index], i)
+	n.freeQPs[q.way.index] = append(n.freeQPs[q.way.index], i)
 }

@@ -100,7 +100,7 @@ func (r *receiver) arrive(now units.Time, p *packet.Packet, ext packet.Ext) {
 		r.n.refuse(now, a, p)
 		return
 	}
-	r.n.store(now, port, a, seg, tell)
+	r.n.charge(now, port, a, seg, tell)
 	*r.waiting.push() = *p
 	r.ext.push(ext, nil)
 	if !r.busy && !r.storm {
@@ -134,8 +134,8 @@ func (r *receiver) take(now units.Time) {
 	r.n.accept(now, p, ext)
 }
 
-// wake ends the taking of a frame.
-func (r *receiver) wake(now units.Time) {
+// takeNext ends the taking of a frame and begins the next.
+func (r *receiver) takeNext(now units.Time) {
 	r.busy = false
 	r.take(now)
 	if !r.storm {

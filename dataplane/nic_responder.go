@@ -36,9 +36,9 @@ func (n *NIC) data(now units.Time, p *packet.Packet, ext packet.Ext) {
 		if last {
 			r.Delivered = now
 			if n.flows.wait != nil {
-				n.release(now, p.Flow)
+				n.releaseWaiters(now, p.Flow)
 			}
-			n.report(now, p.Flow, probe.FlowDelivered)
+			n.reportFlow(now, p.Flow, probe.FlowDelivered)
 		}
 		if int(r.unacked) >= way.AckEvery || last || p.Flags&packet.AckNow != 0 || marked && way.CNP == CNPInAck {
 			r.unacked = 0
@@ -68,7 +68,7 @@ func (n *NIC) early(now units.Time, p *packet.Packet, r *RecvResult, way *Transp
 	if r.nacked != r.Next+1 || now-r.lastNack >= way.NackEvery {
 		r.nacked, r.lastNack = r.Next+1, now
 		n.Stats.Nacks++
-		n.report(now, p.Flow, probe.FlowGap)
+		n.reportFlow(now, p.Flow, probe.FlowGap)
 		n.answer(p, packet.Nack, way, r.Next, marked, ext)
 	}
 }

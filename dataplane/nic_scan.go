@@ -30,11 +30,11 @@ func (n *NIC) scanAdd(i int32, q *qp) {
 
 // scanKick looks for something to send if the wire is free.
 func (n *NIC) scanKick(now units.Time) {
-	if p := &n.ports[0]; p.armed == 0 && p.busy <= now {
+	if p := &n.ports[0]; p.txPending == 0 && p.busy <= now {
 		n.serveScan(now, p)
 	}
 	if len(n.visits) != 0 || n.wakes.dirty {
-		n.settle(now)
+		n.endEvent(now)
 	}
 }
 
@@ -42,7 +42,7 @@ func (n *NIC) scanKick(now units.Time) {
 func (n *NIC) serveScan(now units.Time, p *port) {
 	reply := n.waiting &^ p.blocked
 	if p.speaking != 0 && n.speak(now, p) || reply != 0 && n.sendReply(now, p, lowest(reply)) || n.scanSend(now, p) {
-		p.armed = 1 // even if nothing waits: the end of a frame is a time to look
+		p.txPending = 1 // even if nothing waits: the end of a frame is a time to look
 		n.drv.ArmTx(0, p.busy)
 	}
 	p.nonEmpty |= n.scan.classes

@@ -47,9 +47,9 @@ func (o *reorder) flip(seq uint32) {
 // hold returns the reorder buffer of a flow, which may have been without one.
 func (n *NIC) hold(r *RecvResult, way *Transport) *reorder {
 	if r.held == 0 {
-		if k := len(n.spare); k > 0 {
-			r.held = n.spare[k-1]
-			n.spare = n.spare[:k-1]
+		if k := len(n.freeReorder); k > 0 {
+			r.held = n.freeReorder[k-1]
+			n.freeReorder = n.freeReorder[:k-1]
 		} else {
 			n.reorder = append(n.reorder, reorder{})
 			r.held = int32(len(n.reorder) - 1)
@@ -90,7 +90,7 @@ func (n *NIC) selectiveData(now units.Time, p *packet.Packet, r *RecvResult, way
 		}
 		if r.nacked != r.Next+1 {
 			r.nacked = r.Next + 1
-			n.report(now, p.Flow, probe.FlowGap)
+			n.reportFlow(now, p.Flow, probe.FlowGap)
 		}
 		if way.Recovery == IRN {
 			kind = packet.Nack
@@ -129,16 +129,16 @@ func (n *NIC) deliver(now units.Time, p *packet.Packet, r *RecvResult, way *Tran
 		if last {
 			r.Delivered = now
 			if n.flows.wait != nil {
-				n.release(now, p.Flow)
+				n.releaseWaiters(now, p.Flow)
 			}
-			n.report(now, p.Flow, probe.FlowDelivered)
+			n.reportFlow(now, p.Flow, probe.FlowDelivered)
 		}
 		if r.held == 0 {
 			return
 		}
 		o := &n.reorder[r.held]
 		if o.n == 0 {
-			n.spare = append(n.spare, r.held)
+			n.freeReorder = append(n.freeReorder, r.held)
 			r.held = 0
 			return
 		}
@@ -238,7 +238,7 @@ func (n *NIC) selectivelyAcknowledged(now units.Time, i int32, q *qp, p *packet.
 		n.armSoft(i, q)
 	}
 	if q.una == q.total {
-		n.finish(now, i, q)
+		n.finishFlow(now, i, q)
 		return
 	}
 	before := n.rateOf(now, q)

@@ -98,9 +98,9 @@ func (f *Flows) Offered(i int) bool {
 	return began || f.wait.until[i] == units.Never
 }
 
-// release tells the flows of this host that waited for one that it is complete.
+// releaseWaiters tells the flows of this host that waited for one that it is complete.
 // Each of them has this host or the other end of that flow as its source.
-func (n *NIC) release(now units.Time, flow uint32) {
+func (n *NIC) releaseWaiters(now units.Time, flow uint32) {
 	w := n.flows.wait
 	for _, d := range w.next[w.first[flow]:w.first[flow+1]] {
 		f := &n.flows.Flow[d]

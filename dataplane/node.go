@@ -16,39 +16,40 @@ import (
 // node is what a switch and a NIC have in common.
 type node struct {
 	// What every event asks for is in one cache line: up to wakes.dirty.
-	ports   []port
-	visits  []uint16 // ports to look at before the current event ends
-	watched bool     // there is a sink, or there are checks
-	tallies bool     // ports count what they send, for telemetry
-	wakes   wakes
-	drv     Driver
-	view    mmu.View
-	policy  buffer.Policy
-	pauses  buffer.PauseObserver
-	handler deadlock.Handler
-	sink    probe.Sink
-	checks  *Checks
-	serve   func(now units.Time, p *port)
+	ports         []port
+	visits        []uint16 // ports to look at before the current event ends
+	watched       bool     // there is a sink, or there are checks
+	tallies       bool     // ports count what they send, for telemetry
+	wakes         wakes
+	drv           Driver
+	view          mmu.View
+	policy        buffer.Policy
+	pauseObserver buffer.PauseObserver
+	handler       deadlock.Handler
+	sink          probe.Sink
+	checks        *Checks
+	serve         func(now units.Time, p *port)
 	// beyond returns the deepest pause that holds frames which came in by a port;
 	// nil at a host.
-	beyond func(p *port, class uint8) heldBy
-	ledger *mmu.Ledger // the books behind view
-	spare  units.Bytes // of unconnected ports, what belongs to the pool of headroom
-	depths Depths
-	log    *PauseLog // nil: pauses are not kept
-	// resumed is when the last bit of the last RESUME left, by port and class; nil at
+	beyond    func(p *port, class uint8) pauseCause
+	ledger    *mmu.Ledger // the books behind view
+	sparePool units.Bytes // of unconnected ports, what belongs to the pool of headroom
+	depths    Depths
+	log       *PauseLog // nil: pauses are not kept
+	// resumedAt is when the last bit of the last RESUME left, by port and class; nil at
 	// a host.
-	resumed []units.Time
-	fixed   int                   // number of the first wake that is in timers
-	renewal int                   // of a switch: number of the wake that repeats held pauses
-	timers  []endTimer            // beyond the first of each end
-	watcher buffer.Observer       // of what is stored; nil: nobody
-	egress  buffer.EgressLimiting // asked before all others; nil: nobody
-	frame   packet.Packet         // scratch for control frames
-	ext     packet.Ext            // scratch for their extensions
-	event   probe.Event           // scratch for what schemes report
-	causes  []heldBy              // by port and class: why it was paused last; nil: nobody asks
-	words   probe.Wire            // what of sink sees extensions; nil: nothing does
+	resumedAt []units.Time
+	fixed     int                   // number of the first wake that is in timers
+	renewal   int                   // of a switch: number of the wake that repeats held pauses
+	timers    []endTimer            // beyond the first of each end
+	observer  buffer.Observer       // of what is stored; nil: nobody
+	egress    buffer.EgressLimiting // asked before all others; nil: nobody
+	frame     packet.Packet         // scratch for control frames
+	ext       packet.Ext            // scratch for their extensions
+	event     probe.Event           // scratch for what schemes report
+	probed    probe.Node            // what probes read
+	causes    []pauseCause          // by port and class: why it was paused last; nil: nobody asks
+	words     probe.Wire            // what of sink sees extensions; nil: nothing does
 }
 
 // initPort wires a port to its flow control.
@@ -59,7 +60,7 @@ func (n *node) initPort(i int, spec link.Port, scheme flowctl.Scheme) {
 		p.perByte = b
 	}
 	if spec.EveryEnd {
-		p.ends = 1
+		p.everyEnd = 1
 	}
 	p.recv = scheme.Receiver(&end{n, p, speakReceiver, []int{p.receiverWake()}})
 	p.pausing, _ = p.recv.(flowctl.Pausing)
@@ -68,8 +69,8 @@ func (n *node) initPort(i int, spec link.Port, scheme flowctl.Scheme) {
 	p.meter, _ = p.gate.(flowctl.Meter)
 }
 
-// push queues a ready-made control frame.
-func (n *node) push(p *port, f *packet.Packet, ext packet.Ext) {
+// queueControl queues a ready-made control frame.
+func (n *node) queueControl(p *port, f *packet.Packet, ext packet.Ext) {
 	lf := loopFrame{p: *f}
 	if len(ext) > 0 {
 		lf.ext = append(packet.Ext(nil), ext...)
@@ -89,13 +90,13 @@ func (n *node) look(p *port) {
 	}
 }
 
-// settle ends an event: ports that changed are served, timers are armed anew.
-func (n *node) settle(now units.Time) {
+// flush serves the ports that changed and arms the timer of the node anew.
+func (n *node) flush(now units.Time) {
 	for i := 0; i < len(n.visits); i++ {
 		p := &n.ports[n.visits[i]]
 		p.listed = false
 		if p.wants() {
-			n.start(now, p)
+			n.serveOrWait(now, p)
 		}
 	}
 	n.visits = n.visits[:0]
@@ -105,21 +106,21 @@ func (n *node) settle(now units.Time) {
 	}
 }
 
-// ends is settle for events after which there is seldom anything to do.
-func (n *node) ends(now units.Time) {
+// endEvent ends an event. Nearly always nothing is left to do.
+func (n *node) endEvent(now units.Time) {
 	if len(n.visits) != 0 || n.wakes.dirty {
-		n.settle(now)
+		n.flush(now)
 	}
 }
 
 // wants reports whether a port has something to send and does not wait for its
 // wire already.
-func (p *port) wants() bool { return (p.speaking|p.nonEmpty&^p.blocked)&(p.armed-1) != 0 }
+func (p *port) wants() bool { return (p.speaking|p.nonEmpty&^p.blocked)&(p.txPending-1) != 0 }
 
-// start serves a port that wants it now, or when its wire becomes free.
-func (n *node) start(now units.Time, p *port) {
+// serveOrWait serves a port that has something to send now, or when its wire becomes free.
+func (n *node) serveOrWait(now units.Time, p *port) {
 	if p.busy > now {
-		p.armed = 1
+		p.txPending = 1
 		n.drv.ArmTx(int(p.index), p.busy)
 		return
 	}
@@ -133,8 +134,8 @@ type endTimer struct {
 	timer int
 }
 
-// wake wakes an end of flow control, or the handler by one of its further timers.
-func (n *node) wake(now units.Time, id int) {
+// wakeEnd wakes an end of flow control, or the handler by one of its further timers.
+func (n *node) wakeEnd(now units.Time, id int) {
 	t := endTimer{bits: speakReceiver}
 	if id < 2*len(n.ports) {
 		t.p = &n.ports[id/2]
@@ -159,7 +160,7 @@ func (n *node) control(now units.Time, in int, f *packet.Packet, ext packet.Ext)
 	p := &n.ports[in]
 	switch f.Kind() {
 	case packet.PFC:
-		p.Stats.PFCReceived++
+		p.stats.PFCReceived++
 		p.pauses.received(f)
 		if n.log != nil {
 			n.log.received(now, p, f)
@@ -191,7 +192,7 @@ func (n *node) speak(now units.Time, p *port) bool {
 				ext, ok = n.pfcLeaves(now, p, f, ext)
 			} else if !ok {
 				p.speaking &^= speakReceiver
-				ext, ok = n.heldFrame(now, p, f, ext)
+				ext, ok = n.resumeFrame(now, p, f, ext)
 			}
 		case p.speaking&speakGate != 0:
 			if ext, ok = p.gate.Frame(now, f, ext); !ok {
@@ -210,11 +211,11 @@ func (n *node) speak(now units.Time, p *port) bool {
 			if len(ext) > 0 {
 				f.Flags |= packet.Extended
 				if f.Kind() == packet.PFC {
-					p.Stats.HeaderBytes += uint64(8 * len(ext))
+					p.stats.HeaderBytes += uint64(8 * len(ext))
 				}
 			}
 			p.busy = now + p.txTime(f.Size)
-			p.Stats.SentControl += uint64(f.Size) + uint64(p.overhead)
+			p.stats.SentControl += uint64(f.Size) + uint64(p.overhead)
 			if n.tallies {
 				p.tally += units.Bytes(f.Size)
 			}
@@ -244,13 +245,13 @@ func (n *node) LinkChanged(now units.Time, port int, up bool) {
 	p.pauses.sent = 0
 	p.gate.Reset(now, up)
 	p.recv.Reset(now, up)
-	n.settle(now)
+	n.endEvent(now)
 }
 
 // PortStats returns the counters of a port, with blocked times up to now.
 func (n *node) PortStats(port int, now units.Time) PortStats {
 	p := &n.ports[port]
-	s := p.Stats
+	s := p.stats
 	s.Sent = p.sent
 	for m := p.blocked; m != 0; m &= m - 1 {
 		c := bits.TrailingZeros8(m)

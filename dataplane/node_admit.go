@@ -60,14 +60,14 @@ func (n *node) admitReserved(now units.Time, ip *port, a *mmu.Arrival, bounded b
 	return n.unbounded(a), a.Kind == mmu.Lossless
 }
 
-// store puts a frame into the books and tells the receiver, if it is to know.
-func (n *node) store(now units.Time, ip *port, a *mmu.Arrival, seg mmu.Segment, tell bool) {
+// charge puts a frame into the books and tells the receiver, if it is to know.
+func (n *node) charge(now units.Time, ip *port, a *mmu.Arrival, seg mmu.Segment, tell bool) {
 	n.ledger.Charge(a, seg)
 	if tell {
 		ip.recv.Charged(now, a, seg)
 	}
-	if n.watcher != nil {
-		n.watcher.Enqueued(now, n.view, a)
+	if n.observer != nil {
+		n.observer.Enqueued(now, n.view, a)
 	}
 }
 
@@ -82,7 +82,7 @@ func (n *node) refuse(now units.Time, a *mmu.Arrival, p *packet.Packet) {
 
 // drop gives up a frame that came in by a port.
 func (n *node) drop(now units.Time, in int, p *packet.Packet, why probe.Reason) {
-	n.ports[in].Stats.Drops[p.Class()][why]++
+	n.ports[in].stats.Drops[p.Class()][why]++
 	broken := why == probe.Lossless && n.ports[in].lost(now)
 	if n.checks != nil {
 		n.checks.dropped += uint64(n.ledger.Cells(units.Bytes(p.Size)))

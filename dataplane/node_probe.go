@@ -1,7 +1,6 @@
 package dataplane
 
 import (
-	"github.com/xoff-net/xoff/scheme/buffer"
 	"math/bits"
 	"slices"
 
@@ -9,21 +8,41 @@ import (
 	"github.com/xoff-net/xoff/base/packet"
 	"github.com/xoff-net/xoff/base/probe"
 	"github.com/xoff-net/xoff/base/units"
+	"github.com/xoff-net/xoff/scheme/buffer"
 )
 
-// This file is what a probe sees of a node (probe.Node), and the depth of pauses.
+// This file is what probes see of a node, and the depth of pauses.
+
+// probedNode is the probe.Node of a node.
+type probedNode struct{ *node }
+
+// probedSwitch is the probe.Node of a switch.
+type probedSwitch struct {
+	probedNode
+	s *Switch
+}
+
+// probedNIC is the probe.Node of a NIC.
+type probedNIC struct {
+	probedNode
+	nic *NIC
+}
+
+// Probe returns what probes may read of the node.
+func (n *node) Probe() probe.Node { return n.probed }
 
 // attach lets a sink see its node.
-func attach(s probe.Sink, n probe.Node) {
-	if a, ok := s.(probe.Attached); ok {
-		a.Attach(n)
+func (n *node) attach(probed probe.Node) {
+	n.probed = probed
+	if a, ok := n.sink.(probe.Attached); ok {
+		a.Attach(probed)
 	}
 }
 
 // keepCauses remembers why pauses were sent, if there is a sink that could ask.
 func (n *node) keepCauses() {
 	if n.sink != nil {
-		n.causes = make([]heldBy, len(n.ports)*mmu.Classes)
+		n.causes = make([]pauseCause, len(n.ports)*mmu.Classes)
 	}
 }
 
@@ -35,7 +54,7 @@ func (n *node) passedOn(p *port, from uint16, f *packet.Packet) {
 	_, pause, _ := f.PFC()
 	for m := pause; m != 0; m &= m - 1 {
 		c := uint8(bits.TrailingZeros8(m))
-		n.causes[p.queueID(c)] = heldBy{max(1, f.PauseDepth(c)), from, c}
+		n.causes[p.queueID(c)] = pauseCause{max(1, f.PauseDepth(c)), from, c}
 	}
 }
 
@@ -81,19 +100,17 @@ func (n *node) came(now units.Time, in int, p *packet.Packet, ext packet.Ext) {
 	}
 }
 
-// Level implements probe.Node.
-func (n *node) Level(now units.Time, port int, class uint8) (q, xoff units.Bytes) {
-	return n.policy.Level(now, n.view, port, class)
+func (p probedNode) Level(now units.Time, port int, class uint8) (q, xoff units.Bytes) {
+	return p.policy.Level(now, p.view, port, class)
 }
 
-// Headroom implements probe.Node.
+// Headroom returns what the flow control of a port reserved for it.
 func (n *node) Headroom(port int) units.Bytes { return n.ports[port].reserved }
 
-// LosslessClasses implements probe.Node.
+// LosslessClasses returns the lossless classes of a port.
 func (n *node) LosslessClasses(port int) uint8 { return n.ports[port].spec.Lossless }
 
-// EachGauged implements probe.Node.
-func (n *node) EachGauged(use func(probe.Gauges)) {
+func (p probedNode) EachGauged(use func(probe.Gauges)) {
 	show := func(of probe.Source, scheme any, port int) {
 		here, _ := scheme.(probe.Gauged)
 		whole, _ := scheme.(probe.NodeGauged)
@@ -101,12 +118,12 @@ func (n *node) EachGauged(use func(probe.Gauges)) {
 			use(probe.Gauges{Of: of, Scheme: here, Whole: whole, Port: port})
 		}
 	}
-	show(probe.Policy, n.policy, 0)
-	for i := range n.ports {
-		show(probe.FlowControl, n.ports[i].recv, i)
-		show(probe.FlowControl, n.ports[i].gate, i)
+	show(probe.Policy, p.policy, 0)
+	for i := range p.ports {
+		show(probe.FlowControl, p.ports[i].recv, i)
+		show(probe.FlowControl, p.ports[i].gate, i)
 	}
-	show(probe.Deadlock, n.handler, 0)
+	show(probe.Deadlock, p.handler, 0)
 }
 
 // reported passes on what a scheme reports.
@@ -117,52 +134,51 @@ func (n *node) reported(now units.Time, of probe.Source, event string, port, cla
 	}
 }
 
-// HeldClasses implements probe.Node.
-func (n *node) HeldClasses(port int) uint8 { return n.ports[port].blocked }
+func (p probedNode) BlockedClasses(port int) uint8 { return p.ports[port].blocked }
 
-// OffClasses implements probe.Node.
-func (n *node) OffClasses(port int) uint8 {
-	if p := &n.ports[port]; p.pausing != nil {
+func (p probedNode) OffClasses(port int) uint8 { return p.ports[port].off() }
+
+// off returns the ingress classes that are OFF.
+func (p *port) off() uint8 {
+	if p.pausing != nil {
 		return p.pausing.Paused()
 	}
 	return 0
 }
 
-// PauseDepth implements probe.Node.
-func (n *node) PauseDepth(port int, class uint8) int {
-	return int(n.ports[port].pauses.sentDepth[class])
+func (p probedNode) PauseDepth(port int, class uint8) int {
+	return int(p.ports[port].pauses.sentDepth[class])
 }
 
 // PauseCause implements probe.Causes.
-func (n *node) PauseCause(port int, class uint8) (by int, byClass uint8, ok bool) {
-	if n.causes == nil {
+func (p probedNode) PauseCause(port int, class uint8) (by int, byClass uint8, ok bool) {
+	if p.causes == nil {
 		return 0, 0, false
 	}
-	c := &n.causes[port*mmu.Classes+int(class)]
+	c := &p.causes[port*mmu.Classes+int(class)]
 	return int(c.port), c.class, c.depth > 0
 }
 
 // Refused implements probe.Refuser: a frame is refused while its arrival is described.
-func (s *Switch) Refused(now units.Time) (out int, q, limit units.Bytes, ok bool) {
-	d, ok := s.policy.(buffer.Dropping)
-	if a := &s.arrival; ok && a.Kind == mmu.Lossy {
-		q, limit = d.LossyLevel(now, s.view, a)
+func (p probedSwitch) Refused(now units.Time) (out int, q, limit units.Bytes, ok bool) {
+	d, ok := p.s.policy.(buffer.Dropping)
+	if a := &p.s.arrival; ok && a.Kind == mmu.Lossy {
+		q, limit = d.LossyLevel(now, p.s.view, a)
 		return a.Out, q, limit, true
 	}
 	return 0, 0, 0, false
 }
 
-// Rate implements probe.Node and deadlock.Switch.
-func (n *node) Rate(port int) units.Rate { return n.ports[port].spec.Rate }
+func (p probedNode) Rate(port int) units.Rate { return p.ports[port].spec.Rate }
 
-// Ports implements probe.Node and deadlock.Switch.
+// Ports returns the number of ports.
 func (n *node) Ports() int { return len(n.ports) }
 
 // View returns read access to the buffer.
 func (n *node) View() mmu.View { return n.view }
 
-// EachFlow implements probe.Node: a switch has none.
-func (n *node) EachFlow(units.Time, func(probe.FlowState)) {}
+// EachFlow calls nothing: a switch has no flows.
+func (probedNode) EachFlow(units.Time, func(probe.FlowState)) {}
 
 // openQPs returns the queue pairs that are open, in order of their flows.
 func (n *NIC) openQPs() []int32 {
@@ -176,10 +192,9 @@ func (n *NIC) openQPs() []int32 {
 	return open
 }
 
-// EachFlow implements probe.Node.
-func (n *NIC) EachFlow(now units.Time, use func(probe.FlowState)) {
-	for _, i := range n.openQPs() {
-		q := &n.qps[i]
+func (p probedNIC) EachFlow(now units.Time, use func(probe.FlowState)) {
+	for _, i := range p.nic.openQPs() {
+		q := &p.nic.qps[i]
 		use(probe.FlowState{Flow: q.flow, Rate: q.ctl.Rate(now), Window: q.ctl.Window(now), InFlight: q.inFlight()})
 	}
 }
@@ -198,38 +213,40 @@ func (n *NIC) tellLost(now units.Time, q *qp) {
 	}
 }
 
-// EachHeld implements probe.Holder.
-func (s *Switch) EachHeld(use func(out int, p *packet.Packet)) {
-	for i := range s.ports {
-		for class := range s.ports[i].queues {
-			for _, q := range [2]fifo{s.ports[i].queues[class], s.aside[i*mmu.Classes+class]} {
-				for slot := q.head; slot != 0; slot = s.memory.next[slot] {
-					use(i, &s.memory.packets[slot])
+// EachBuffered implements probe.Buffered.
+func (p probedSwitch) EachBuffered(use func(out int, p *packet.Packet)) {
+	for i := range p.s.ports {
+		for class := range p.s.ports[i].queues {
+			for _, q := range [2]fifo{p.s.ports[i].queues[class], p.s.forHandler.aside[i*mmu.Classes+class]} {
+				for slot := q.head; slot != 0; slot = p.s.memory.next[slot] {
+					use(i, &p.s.memory.packets[slot])
 				}
 			}
 		}
 	}
 }
 
-// EachGauged implements probe.Node.
-func (n *NIC) EachGauged(use func(probe.Gauges)) {
-	n.node.EachGauged(use)
-	for _, i := range n.openQPs() {
-		if g, ok := n.qps[i].ctl.(probe.Gauged); ok {
-			use(probe.Gauges{Of: probe.CC, Scheme: g, Flow: n.qps[i].flow})
+func (p probedNIC) EachGauged(use func(probe.Gauges)) {
+	p.probedNode.EachGauged(use)
+	for _, i := range p.nic.openQPs() {
+		if g, ok := p.nic.qps[i].ctl.(probe.Gauged); ok {
+			use(probe.Gauges{Of: probe.CC, Scheme: g, Flow: p.nic.qps[i].flow})
 		}
 	}
 }
 
+// flowEvents is the cc.Events of a NIC.
+type flowEvents NIC
+
 // Report implements cc.Events.
-func (n *NIC) Report(now units.Time, flow uint32, event string, number int64) {
+func (n *flowEvents) Report(now units.Time, flow uint32, event string, number int64) {
 	n.event = probe.Event{Of: probe.CC, Name: event, Port: -1, Class: -1, Flow: int64(flow), Number: number}
 	n.sink.Reported(now, &n.event)
 }
 
 // Lose takes a frame that the link damaged.
 func (n *node) Lose(now units.Time, port int, p *packet.Packet) {
-	n.ports[port].Stats.Drops[p.Class()][probe.Corrupt]++
+	n.ports[port].stats.Drops[p.Class()][probe.Corrupt]++
 	if n.sink != nil {
 		n.sink.Drop(now, port, p, probe.Corrupt)
 	}
@@ -239,22 +256,22 @@ func (n *node) Lose(now units.Time, port int, p *packet.Packet) {
 // are held. Pauses are rare and held queues few, so it walks them; a matrix of
 // bytes per ingress and egress would cost every frame. A queue that is empty and
 // yet OFF was paused because of its port (DSH): then frames of all classes count.
-func (s *Switch) deepestPause(in *port, class uint8) heldBy {
+func (s *Switch) deepestPause(in *port, class uint8) pauseCause {
 	mask := uint8(1) << class
-	if q := s.view.Ingress(int(in.index), class); q.Total() == 0 && s.OffClasses(int(in.index))&mask != 0 {
+	if q := s.view.Ingress(int(in.index), class); q.Total() == 0 && in.off()&mask != 0 {
 		mask = in.spec.Lossless
 	}
-	var deepest heldBy
+	var deepest pauseCause
 	for i := range s.ports {
 		op := &s.ports[i]
 		m := op.blocked & op.nonEmpty & mask
 		if s.handler != nil { // else nothing but the gate blocks
-			m = op.pauses.gate & op.nonEmpty & mask
+			m = op.pauses.gated & op.nonEmpty & mask
 		}
 		for ; m != 0; m &= m - 1 {
 			c := uint8(bits.TrailingZeros8(m))
-			if int(op.pauses.heldDepth[c]) > deepest.depth && s.waitsFor(in, op, c) {
-				deepest = heldBy{int(op.pauses.heldDepth[c]), op.index, c}
+			if int(op.pauses.recvDepth[c]) > deepest.depth && s.waitsFor(in, op, c) {
+				deepest = pauseCause{int(op.pauses.recvDepth[c]), op.index, c}
 			}
 		}
 	}

@@ -17,24 +17,24 @@ import (
 // port is one port of a switch or NIC: its wire, its flow control, and the masks
 // that say what could be sent.
 type port struct {
-	busy     units.Time // until when the wire is taken
-	perByte  units.Time // serialization of a byte; 0 when it is no whole number
-	nonEmpty uint8      // classes with frames waiting
-	blocked  uint8      // classes that may not be sent: pauses.gate, with the handler's overrides
-	metered  uint8      // classes for which the meter is asked
-	speaking uint8      // ends that have control frames to send, see speak*
-	hookIn   uint8      // ingress classes that a deadlock handler armed
-	hookOut  uint8      // egress classes that a deadlock handler armed or opens
-	armed    uint8      // 1: a TxDone is pending
-	fastIn   uint8      // ingress classes that the fast path admits
-	fastOut  uint8      // ingress classes that the fast path releases: fastOutOn, but for those that are OFF
-	counted  uint8      // ingress classes whose frames someone wants to see even when they only pass
-	ecn      uint8      // classes that are marked
-	ends     uint8      // not 0: the end of every frame is an event (link.Port.EveryEnd)
-	overhead uint16     // wire overhead of a frame, in bytes
-	index    uint16
-	arriver  flowctl.Arriver // nil: nobody
-	sched    sched.Scheduler
+	busy       units.Time // until when the wire is taken
+	perByte    units.Time // serialization of a byte; 0 when it is no whole number
+	nonEmpty   uint8      // classes with frames waiting
+	blocked    uint8      // classes that may not be sent: pauses.gate, with the handler's overrides
+	metered    uint8      // classes for which the meter is asked
+	speaking   uint8      // ends that have control frames to send, see speak*
+	armedIn    uint8      // ingress classes that a deadlock handler armed
+	handledOut uint8      // egress classes that a deadlock handler armed or opens
+	txPending  uint8      // 1: a TxDone is pending
+	fastIn     uint8      // ingress classes that the fast path admits
+	fastOut    uint8      // ingress classes that the fast path releases: fastOutOn, but for those that are OFF
+	counted    uint8      // ingress classes whose frames someone wants to see even when they only pass
+	ecn        uint8      // classes that are marked
+	everyEnd   uint8      // not 0: the end of every frame is an event (link.Port.EveryEnd)
+	overhead   uint16     // wire overhead of a frame, in bytes
+	index      uint16
+	arriver    flowctl.Arriver // nil: nobody
+	sched      sched.Scheduler
 
 	// What is above fills a cache line, the queues of a switch the next one; what
 	// is below is used less.
@@ -57,7 +57,7 @@ type port struct {
 	loop      []loopFrame // control frames pushed by a handler or relayed
 	pauses    pauseState
 
-	Stats PortStats
+	stats PortStats
 	tally units.Bytes // what telemetry counts; see stamps
 }
 
@@ -99,7 +99,7 @@ func (p *port) lost(now units.Time) bool {
 	if p.spec.Excused != 0 && p.spec.Excused <= now {
 		return false
 	}
-	p.Stats.Broken++
+	p.stats.Broken++
 	return true
 }
 
@@ -161,14 +161,14 @@ func (e *end) NewTimer() int {
 func (e *end) WakeAt(timer int, at units.Time) { e.n.wakes.set(e.timers[timer], at) }
 
 func (e *end) Block(now units.Time, mask uint8) {
-	from := e.p.pauses.gate
-	e.p.pauses.gate = mask
+	from := e.p.pauses.gated
+	e.p.pauses.gated = mask
 	e.n.reblock(now, e.p)
 	if from&^mask != 0 {
 		e.n.look(e.p) // also of a class that was open, but out of budget
 	}
 	if from != mask && e.n.handler != nil {
-		e.n.handler.Blocked(now, int(e.p.index), from, mask)
+		e.n.handler.Gated(now, int(e.p.index), from, mask)
 	}
 }
 
@@ -182,7 +182,7 @@ func (e *end) Reserve(b units.Bytes) {
 }
 
 func (e *end) Pool() (held, size units.Bytes) {
-	size = e.n.spare
+	size = e.n.sparePool
 	for i := range e.n.ports {
 		if p := &e.n.ports[i]; p.pools {
 			held, size = held+e.n.view.PortIn(i, mmu.Headroom), size+p.reserved
@@ -199,5 +199,5 @@ func (e *end) Kick(units.Time) { e.n.look(e.p) }
 
 func (e *end) Relay(_ units.Time, port int, f *packet.Packet, ext packet.Ext) {
 	e.n.passedOn(&e.n.ports[port], e.p.index, f)
-	e.n.push(&e.n.ports[port], f, ext)
+	e.n.queueControl(&e.n.ports[port], f, ext)
 }

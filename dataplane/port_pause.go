@@ -22,24 +22,24 @@ import (
 //	   └────────────────────  resuming  ◀──────────────────────  not Paused(),
 //	                          not asked; sent                     Request
 //	                          while a handler holds
-//	                          the RESUME (holding)
+//	                          the RESUME (heldResumes)
 //
 // Downstream, of each egress class: the gate says whether it may send; a deadlock
 // handler overrides that in either direction. port.blocked is the outcome.
 //
-//	blocked = gate &^ open | shut
+//	blocked = gated &^ open | shut
 type pauseState struct {
-	asked     uint8              // what the receiver last asked the upstream to hold
-	sent      uint8              // what the upstream was last told
-	holding   uint8              // classes whose RESUME a handler keeps back
-	renew     uint8              // of those, whose pause is due again
-	reported  uint8              // classes that were OFF when the probe was last told
-	sentDepth [mmu.Classes]uint8 // of the last PAUSE that was sent
+	asked       uint8              // what the receiver last asked the upstream to hold
+	sent        uint8              // what the upstream was last told
+	heldResumes uint8              // classes whose RESUME a handler keeps back
+	toRenew     uint8              // of those, whose pause is due again
+	reported    uint8              // classes that were OFF when the probe was last told
+	sentDepth   [mmu.Classes]uint8 // of the last PAUSE that was sent
 
-	gate      uint8                    // classes that the gate blocks
+	gated     uint8                    // classes that the gate blocks
 	open      uint8                    // classes that the handler opens
 	shut      uint8                    // classes that the handler shuts
-	heldDepth [mmu.Classes]uint8       // of the last PAUSE that was received
+	recvDepth [mmu.Classes]uint8       // of the last PAUSE that was received
 	budget    [mmu.Classes]units.Bytes // of open classes: what may still be forced
 	since     [mmu.Classes]units.Time  // start of the current block; of a metered class also its last departure
 }
@@ -55,7 +55,7 @@ func (p *port) turned() {
 // handler changed its mind.
 func (n *node) reblock(now units.Time, p *port) {
 	from := p.blocked
-	to := p.pauses.gate&^p.pauses.open | p.pauses.shut
+	to := p.pauses.gated&^p.pauses.open | p.pauses.shut
 	if from == to {
 		return
 	}
@@ -66,10 +66,10 @@ func (n *node) reblock(now units.Time, p *port) {
 		if on {
 			p.pauses.since[c] = now
 		} else {
-			p.Stats.Blocked[c] += now - p.pauses.since[c]
+			p.stats.Blocked[c] += now - p.pauses.since[c]
 		}
-		if n.pauses != nil {
-			n.pauses.EgressPaused(now, int(p.index), c, on)
+		if n.pauseObserver != nil {
+			n.pauseObserver.EgressPaused(now, int(p.index), c, on)
 		}
 	}
 	if n.sink != nil {
@@ -84,9 +84,9 @@ func (n *node) reblock(now units.Time, p *port) {
 func (n *node) pfcLeaves(now units.Time, p *port, f *packet.Packet, ext packet.Ext) (packet.Ext, bool) {
 	enable, pause, quanta := f.PFC()
 	n.ask(now, p, p.pauses.asked&^enable|pause)
-	if held := enable &^ pause & p.pauses.holding; held != 0 {
+	if held := enable &^ pause & p.pauses.heldResumes; held != 0 {
 		enable &^= held
-		n.keep(now, p, held)
+		n.keepPaused(now, p, held)
 		if enable == 0 {
 			return ext, false
 		}
@@ -99,12 +99,12 @@ func (n *node) pfcLeaves(now units.Time, p *port, f *packet.Packet, ext packet.E
 	return ext, true
 }
 
-// keep makes a pause last whose RESUME is held: the receiver does not repeat it any more.
-func (n *node) keep(now units.Time, p *port, classes uint8) {
+// keepPaused makes a pause last whose RESUME is held: the receiver does not repeat it any more.
+func (n *node) keepPaused(now units.Time, p *port, classes uint8) {
 	if p.spec.PFC.Indefinite || classes == 0 {
 		return
 	}
-	p.pauses.renew |= classes
+	p.pauses.toRenew |= classes
 	n.wakes.sooner(n.renewal, now+max(1, packet.Quanta(p.spec.PFC.Quanta, p.spec.Rate)/2))
 }
 
@@ -112,22 +112,22 @@ func (n *node) keep(now units.Time, p *port, classes uint8) {
 func (n *node) renew(now units.Time) {
 	for i := range n.ports {
 		p := &n.ports[i]
-		if held := p.pauses.held() & p.pauses.holding; held != 0 {
-			n.keep(now, p, held)
+		if held := p.pauses.unresumed() & p.pauses.heldResumes; held != 0 {
+			n.keepPaused(now, p, held)
 			p.speaking |= speakReceiver
 			n.look(p)
 		}
 	}
 }
 
-// held returns classes that the upstream was told to hold and the receiver has let go.
-func (s *pauseState) held() uint8 { return s.sent &^ s.asked }
+// unresumed returns the classes that are paused upstream though the receiver is ON again.
+func (s *pauseState) unresumed() uint8 { return s.sent &^ s.asked }
 
-// heldFrame builds the RESUME of classes whose hold has ended, and repeats pauses that go on.
-func (n *node) heldFrame(now units.Time, p *port, f *packet.Packet, ext packet.Ext) (packet.Ext, bool) {
-	free := p.pauses.held() &^ p.pauses.holding
-	again := p.pauses.held() & p.pauses.holding & p.pauses.renew
-	p.pauses.renew = 0
+// resumeFrame builds the RESUME of classes whose hold has ended, and repeats pauses that go on.
+func (n *node) resumeFrame(now units.Time, p *port, f *packet.Packet, ext packet.Ext) (packet.Ext, bool) {
+	free := p.pauses.unresumed() &^ p.pauses.heldResumes
+	again := p.pauses.unresumed() & p.pauses.heldResumes & p.pauses.toRenew
+	p.pauses.toRenew = 0
 	if free|again == 0 {
 		return ext, false
 	}
@@ -145,11 +145,11 @@ func (n *node) heldFrame(now units.Time, p *port, f *packet.Packet, ext packet.E
 func (n *node) countPFC(now units.Time, p *port, f *packet.Packet, enable, pause uint8) {
 	fresh, resumed := pause&^p.pauses.sent, enable&^pause&p.pauses.sent
 	if fresh|resumed == 0 {
-		p.Stats.Refreshes++
+		p.stats.Refreshes++
 	}
 	for m := fresh; m != 0; m &= m - 1 {
 		c := uint8(bits.TrailingZeros8(m))
-		p.Stats.Pauses[c]++
+		p.stats.Pauses[c]++
 		n.deepen(now, p, c)
 	}
 	for m := pause; m != 0; m &= m - 1 {
@@ -158,9 +158,9 @@ func (n *node) countPFC(now units.Time, p *port, f *packet.Packet, enable, pause
 	}
 	for m := resumed; m != 0; m &= m - 1 {
 		c := uint8(bits.TrailingZeros8(m))
-		p.Stats.Resumes[c]++
-		if n.resumed != nil {
-			n.resumed[p.queueID(c)] = now + p.txTime(f.Size)
+		p.stats.Resumes[c]++
+		if n.resumedAt != nil {
+			n.resumedAt[p.queueID(c)] = now + p.txTime(f.Size)
 		}
 	}
 	if n.log != nil {
@@ -201,7 +201,7 @@ func (s *pauseState) received(f *packet.Packet) {
 	_, pause, _ := f.PFC()
 	for m := pause; m != 0; m &= m - 1 {
 		c := uint8(bits.TrailingZeros8(m))
-		s.heldDepth[c] = uint8(f.PauseDepth(c))
+		s.recvDepth[c] = uint8(f.PauseDepth(c))
 	}
 }
 
@@ -211,9 +211,9 @@ type Depths [packet.MaxPauseDepth + 1]uint64
 // Depths returns how deep the pauses were that the node sent.
 func (n *node) Depths() *Depths { return &n.depths }
 
-// heldBy is a pause that holds frames of a switch: its depth, 0 for none, and the
-// egress queue that it holds.
-type heldBy struct {
+// pauseCause is a received pause that led to one that was sent: its depth, 0 for none,
+// and the egress queue that it holds.
+type pauseCause struct {
 	depth int
 	port  uint16
 	class uint8
@@ -224,7 +224,7 @@ type heldBy struct {
 // pausing ingress queue wait, or one when there is none. It stays the depth of
 // this pause, refreshes included, until a RESUME ends it.
 func (n *node) deepen(now units.Time, p *port, class uint8) {
-	var by heldBy
+	var by pauseCause
 	if n.beyond != nil {
 		by = n.beyond(p, class)
 	}

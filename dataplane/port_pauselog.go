@@ -11,10 +11,10 @@ import (
 // PauseLog keeps every pause that a node sends, and because of which pause it did.
 // Nodes without one pay a nil check per PFC frame.
 type PauseLog struct {
-	Pauses []PauseRecord // in order of Sent
-	open   []int32       // by ingress port and class: 1 + index of the pause that holds there
-	held   []units.Time  // by egress port and class: arrival of the frame that began the pause there
-	paused []uint8       // by egress port: classes that the peer holds
+	Pauses   []PauseRecord // in order of Sent
+	current  []int32       // by ingress port and class: 1 + index of the pause that holds there
+	pausedAt []units.Time  // by egress port and class: arrival of the frame that began the pause there
+	paused   []uint8       // by egress port: classes that the peer holds
 }
 
 // PauseRecord is one pause of one class, from the PAUSE to the RESUME.
@@ -35,7 +35,7 @@ type PauseRecord struct {
 // NewPauseLog returns the empty log of a node.
 func NewPauseLog(ports int) *PauseLog {
 	n := ports * mmu.Classes
-	return &PauseLog{open: make([]int32, n), held: make([]units.Time, n), paused: make([]uint8, ports)}
+	return &PauseLog{current: make([]int32, n), pausedAt: make([]units.Time, n), paused: make([]uint8, ports)}
 }
 
 // received notes the pauses that a PFC frame from the peer begins and ends.
@@ -45,27 +45,27 @@ func (l *PauseLog) received(now units.Time, p *port, f *packet.Packet) {
 		pause = 0
 	}
 	for m := pause &^ l.paused[p.index]; m != 0; m &= m - 1 {
-		l.held[p.queueID(uint8(bits.TrailingZeros8(m)))] = now
+		l.pausedAt[p.queueID(uint8(bits.TrailingZeros8(m)))] = now
 	}
 	l.paused[p.index] = l.paused[p.index]&^enable | pause
 }
 
-func (l *PauseLog) sent(now units.Time, p *port, class uint8, depth int, by heldBy) {
+func (l *PauseLog) sent(now units.Time, p *port, class uint8, depth int, by pauseCause) {
 	r := PauseRecord{Sent: now, Ended: units.Never, Port: p.index, Class: class, Depth: uint8(depth)}
 	if by.depth > 0 {
 		r.Caused, r.ByPort, r.ByClass = true, by.port, by.class
-		r.Since = l.held[int(by.port)*mmu.Classes+int(by.class)]
+		r.Since = l.pausedAt[int(by.port)*mmu.Classes+int(by.class)]
 	}
 	l.Pauses = append(l.Pauses, r)
-	l.open[p.queueID(class)] = int32(len(l.Pauses))
+	l.current[p.queueID(class)] = int32(len(l.Pauses))
 }
 
 func (l *PauseLog) resumed(now units.Time, p *port, mask uint8) {
 	for ; mask != 0; mask &= mask - 1 {
 		q := p.queueID(uint8(bits.TrailingZeros8(mask)))
-		if i := l.open[q]; i != 0 {
+		if i := l.current[q]; i != 0 {
 			l.Pauses[i-1].Ended = now
-			l.open[q] = 0
+			l.current[q] = 0
 		}
 	}
 }

@@ -9,7 +9,7 @@ import (
 // Mistakes in taking frames back that the tests of it must find.
 func TestDeepMistakesInPushOutAreCaught(t *testing.T) {
 	for _, m := range []struct{ name, function, right, wrong string }{
-		{"the policy is not told", "Switch.expel", "s.watcher.Dequeued(now, s.view, a)\n", ""},
+		{"the policy is not told", "Switch.expel", "s.observer.Dequeued(now, s.view, a)\n", ""},
 		{"the books are not", "Switch.expel", "s.ledger.Expel(a)\n", ""},
 		{"it counts as one that was refused", "Switch.expel", "f, probe.Expelled)", "f, probe.Overflow)"},
 	} {

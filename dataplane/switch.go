@@ -58,25 +58,20 @@ type SwitchSpec struct {
 // Switch is an output-queued switch with one shared packet memory.
 type Switch struct {
 	node
-	id     uint16
-	kinds  [mmu.Classes]mmu.Kind
-	router route.Router
-	routes *route.Table
-	aside  map[int]fifo // by queue: frames that a deadlock handler keeps apart
-	atEnq  bool
-	timed  buffer.Waker
-	pushes *pushOut // nil: what is stored stays until it is sent
-	hook   deadlock.Hook
-	fast   fastPath
-	// handlerTimers are those beyond the first, among the wakes.
-	handlerTimers []int
-	rand          *rand.PCG
-	handlerRand   *rand.PCG // apart, so that a handler changes no marks
-	memory        memory
-	stamps        *stamps     // nil when no flow wants telemetry
-	carried       packet.Ext  // extension of the frame that is being forwarded
-	arrival       mmu.Arrival // scratch: arguments of interface calls must not escape
-	leaving       mmu.Arrival
+	id         uint16
+	kinds      [mmu.Classes]mmu.Kind
+	router     route.Router
+	routes     *route.Table
+	atEnq      bool
+	timed      buffer.Waker
+	pushes     *pushOut // nil: what is stored stays until it is sent
+	fast       fastPath
+	rand       *rand.PCG
+	memory     memory
+	stamps     *stamps     // nil when no flow wants telemetry
+	arrival    mmu.Arrival // scratch: arguments of interface calls must not escape
+	leaving    mmu.Arrival
+	forHandler handlerSwitch
 }
 
 // NewSwitch builds a switch.
@@ -88,12 +83,12 @@ func NewSwitch(spec *SwitchSpec, drv Driver) (*Switch, error) {
 	n := len(spec.Ports)
 	s := &Switch{
 		id: spec.Node, routes: spec.Routes, kinds: spec.Buffer.Kinds, atEnq: spec.AtEnqueue,
-		rand: rand.NewPCG(spec.Seed, 0), handlerRand: rand.NewPCG(spec.Seed, 1),
+		rand:   rand.NewPCG(spec.Seed, 0),
 		memory: memory{packets: make([]packet.Packet, 1, 64), next: make([]uint32, 1, 64)},
 	}
 	s.node = node{drv: drv, ports: make([]port, n), wakes: newWakes(2*n + 4), fixed: 2*n + 4, renewal: 2*n + 3, sink: spec.Sink,
 		checks: spec.Checks, watched: spec.Sink != nil || spec.Checks != nil, serve: s.serveData, beyond: s.deepestPause,
-		log: spec.Log, words: words, resumed: make([]units.Time, n*mmu.Classes)}
+		log: spec.Log, words: words, resumedAt: make([]units.Time, n*mmu.Classes)}
 
 	layout := spec.Buffer
 	layout.Ports = n
@@ -102,7 +97,7 @@ func NewSwitch(spec *SwitchSpec, drv Driver) (*Switch, error) {
 	s.ledger = mmu.NewLedger(layout)
 	s.stamps = newStamps(spec)
 	s.tallies = s.stamps != nil
-	s.view, s.spare = s.ledger.View(), spec.SparePool
+	s.view, s.sparePool = s.ledger.View(), spec.SparePool
 	if spec.Peaks {
 		s.ledger.KeepPeaks()
 	}
@@ -128,18 +123,18 @@ func NewSwitch(spec *SwitchSpec, drv Driver) (*Switch, error) {
 	if s.egress, _ = policy.(buffer.EgressLimiting); s.egress != nil {
 		s.ledger.KeepEgress(s.egress.EgressMinimum())
 	}
-	s.watcher, _ = policy.(buffer.Observer)
-	s.pauses, _ = policy.(buffer.PauseObserver)
+	s.observer, _ = policy.(buffer.Observer)
+	s.pauseObserver, _ = policy.(buffer.PauseObserver)
 	s.timed, _ = policy.(buffer.Waker)
 	if x, ok := policy.(buffer.Expeller); ok {
 		s.pushes = &pushOut{x, s}
-		s.watcher = s.pushes
+		s.observer = s.pushes
 	}
 	lossless, control := s.classes(mmu.Lossless), s.classes(mmu.Control)
 	for i := range spec.Ports {
 		s.initPort(i, spec.Ports[i], spec.Flow[i])
 		s.fast.learn(&s.ports[i], policy, lossless, control, spec.AskAlways)
-		if s.watcher != nil {
+		if s.observer != nil {
 			s.ports[i].counted = 1<<mmu.Classes - 1
 		}
 		if err := s.initMarkers(i, spec); err != nil {
@@ -150,16 +145,17 @@ func NewSwitch(spec *SwitchSpec, drv Driver) (*Switch, error) {
 		s.wakes.set(s.policyWake(), s.timed.NextWake())
 	}
 	if spec.Deadlock != nil {
-		if s.handler, err = spec.Deadlock(s); err != nil {
+		s.forHandler = handlerSwitch{s: s, rand: rand.NewPCG(spec.Seed, 1)}
+		if s.handler, err = spec.Deadlock(&s.forHandler); err != nil {
 			return nil, err
 		}
-		s.hook, _ = s.handler.(deadlock.Hook)
+		s.forHandler.hook, _ = s.handler.(deadlock.Hook)
 		if _, ok := s.handler.(deadlock.Pairs); ok {
 			s.ledger.KeepPairs()
 		}
 	}
 	s.keepCauses()
-	attach(spec.Sink, s)
+	s.attach(probedSwitch{probedNode{&s.node}, s})
 	return s, nil
 }
 
@@ -265,7 +261,7 @@ func (s *Switch) expelWake() int   { return 2*len(s.ports) + 2 }
 // Start begins the run.
 func (s *Switch) Start(now units.Time) {
 	s.wakes.dirty = true
-	s.settle(now)
+	s.endEvent(now)
 }
 
 // SetRoutes installs new routing tables.

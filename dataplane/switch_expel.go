@@ -42,8 +42,8 @@ func (x *pushOut) plan(now units.Time) {
 	w.set(id, at)
 }
 
-// wake takes back what may be taken back now.
-func (x *pushOut) wake(now units.Time) {
+// expelDue takes back what may be taken back now.
+func (x *pushOut) expelDue(now units.Time) {
 	for {
 		port, class, ok := x.policy.Expel(now, x.s.view)
 		if !ok {
@@ -73,11 +73,11 @@ func (s *Switch) expel(now units.Time, p *port, class uint8) {
 	a := &s.leaving
 	s.describe(a, int(f.Port), int(p.index), slot, f)
 	s.ledger.Expel(a)
-	s.watcher.Dequeued(now, s.view, a)
+	s.observer.Dequeued(now, s.view, a)
 	if s.checks != nil {
 		s.checks.dequeued(now, p.queueID(class), slot)
 		s.checks.expelled += uint64(a.Bytes)
 	}
 	s.drop(now, a.In, f, probe.Expelled)
-	s.memory.drop(slot)
+	s.memory.recycle(slot)
 }

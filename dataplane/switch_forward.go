@@ -17,27 +17,27 @@ func (s *Switch) Arrive(now units.Time, in int, p *packet.Packet, ext packet.Ext
 			s.observe(now, in, p, ext)
 		}
 		s.control(now, in, p, ext)
-		s.settle(now)
+		s.endEvent(now)
 		return
 	}
-	if p.Flags&packet.Extended != 0 {
-		s.carried = ext
+	if p.Flags&packet.Extended == 0 {
+		ext = nil
 	}
-	s.Forward(now, in, p)
+	s.Forward(now, in, p, ext)
 }
 
-// Forward is Arrive for a frame that is not link-local. Its extension, if it has
-// one, is in s.carried: what nearly no frame has is not handed down.
-func (s *Switch) Forward(now units.Time, in int, p *packet.Packet) {
+// Forward is Arrive for a frame that is not link-local. Without the flag Extended, ext
+// must be nil.
+func (s *Switch) Forward(now units.Time, in int, p *packet.Packet, ext packet.Ext) {
 	if s.watched {
-		s.observe(now, in, p, s.carried)
+		s.observe(now, in, p, ext)
 	}
 	out := s.router.Route(now, in, p)
 	ip := &s.ports[in]
 	bit := uint8(1) << p.Class()
-	if ip.hookIn&bit != 0 {
-		s.arriveHooked(now, in, out, p, s.extension(p))
-		s.settle(now)
+	if ip.armedIn&bit != 0 {
+		s.forHandler.arriving(now, in, out, p, ext)
+		s.endEvent(now)
 		return
 	}
 	if out < 0 {
@@ -52,7 +52,7 @@ func (s *Switch) Forward(now units.Time, in int, p *packet.Packet) {
 			s.describe(a, in, out, 0, p)
 			if seg, tell = s.admit(now, ip, a); seg == mmu.Drop {
 				s.refuse(now, a, p)
-				s.ends(now)
+				s.endEvent(now)
 				return
 			}
 		}
@@ -62,7 +62,7 @@ func (s *Switch) Forward(now units.Time, in int, p *packet.Packet) {
 		// counts it.
 		if seg == mmu.Headroom || ip.counted&bit != 0 {
 			s.describe(a, in, out, 0, p)
-			s.storeAt(now, ip, a, seg, tell)
+			s.chargeSlot(now, ip, a, seg, tell)
 			s.release(now, a)
 		}
 		if s.watched {
@@ -71,29 +71,29 @@ func (s *Switch) Forward(now units.Time, in int, p *packet.Packet) {
 		op.count(p)
 		op.busy = now + op.txTime(p.Size)
 		if s.stamps != nil {
-			s.passStamped(now, op, p)
+			s.passStamped(now, op, p, ext)
 		} else {
-			s.drv.Transmit(out, p, s.extension(p), op.busy)
+			s.drv.Transmit(out, p, ext, op.busy)
 		}
-		if op.ends != 0 {
+		if op.everyEnd != 0 {
 			s.more(op)
 		}
 	} else {
 		s.describe(a, in, out, 0, p)
-		s.storeAt(now, ip, a, seg, tell)
+		s.chargeSlot(now, ip, a, seg, tell)
 		slot := s.memory.put(p, in)
 		if p.Flags&(packet.Extended|packet.Telemetry) != 0 {
-			s.memory.keep(slot, s.carriedBy(p))
+			s.memory.keepExt(slot, ext)
 		}
 		s.join(now, op, slot)
 		if s.sink != nil {
 			s.sink.Queued(now, in, out, &s.memory.packets[slot], seg)
 		}
 		if op.wants() {
-			s.start(now, op)
+			s.serveOrWait(now, op)
 		}
 	}
-	s.ends(now)
+	s.endEvent(now)
 }
 
 // unrouted takes a frame whose destination nobody knows. A Barrier that has strayed from
@@ -104,14 +104,6 @@ func (s *Switch) unrouted(now units.Time, in int, p *packet.Packet) {
 		return
 	}
 	s.drop(now, in, p, probe.NoRoute)
-}
-
-// extension returns the extension of the frame that is being forwarded.
-func (s *Switch) extension(p *packet.Packet) packet.Ext {
-	if p.Flags&packet.Extended == 0 {
-		return nil
-	}
-	return s.carried
 }
 
 // leaves tells the checks and the probe that a frame leaves.
@@ -140,7 +132,7 @@ func (p *port) idle(now units.Time, bit uint8) bool {
 	// One sum instead of five branches, each of which is mispredicted: the sign
 	// of a difference of times counts when the wire is taken.
 	taken := uint8(uint64(now-p.busy) >> 63)
-	return taken|p.armed|p.speaking|p.nonEmpty&^p.blocked|(p.nonEmpty|p.blocked|p.metered|p.hookOut)&bit == 0
+	return taken|p.txPending|p.speaking|p.nonEmpty&^p.blocked|(p.nonEmpty|p.blocked|p.metered|p.handledOut)&bit == 0
 }
 
 // describe fills in what the ledger and the policies see of a frame. Field by
@@ -155,13 +147,13 @@ func (s *Switch) describe(a *mmu.Arrival, in, out int, slot uint32, p *packet.Pa
 	a.Unscheduled = p.Flags&packet.Unscheduled != 0
 }
 
-// storeAt is store for a frame that takes the next slot of the memory, or passes and
+// chargeSlot is charge for a frame that takes the next slot of the memory, or passes and
 // borrows its number for the instant.
-func (s *Switch) storeAt(now units.Time, ip *port, a *mmu.Arrival, seg mmu.Segment, tell bool) {
-	if s.watcher != nil {
+func (s *Switch) chargeSlot(now units.Time, ip *port, a *mmu.Arrival, seg mmu.Segment, tell bool) {
+	if s.observer != nil {
 		a.Slot = s.nextSlot()
 	}
-	s.store(now, ip, a, seg, tell)
+	s.charge(now, ip, a, seg, tell)
 }
 
 // nextSlot returns the slot that the next stored packet will take.
@@ -211,7 +203,7 @@ func (s *Switch) mark(now units.Time, op *port, p *packet.Packet) {
 		}
 		if m.Mark(q, s.rand) {
 			p.Flags |= packet.CE
-			op.Stats.Marks[p.Class()]++
+			op.stats.Marks[p.Class()]++
 			if s.sink != nil {
 				s.sink.Marked(now, int(op.index), p)
 			}
@@ -234,8 +226,8 @@ func (s *Switch) release(now units.Time, a *mmu.Arrival) {
 			ip.recv.Released(now, a)
 		}
 	}
-	if s.watcher != nil {
-		s.watcher.Dequeued(now, s.view, a)
+	if s.observer != nil {
+		s.observer.Dequeued(now, s.view, a)
 	}
 }
 
@@ -246,10 +238,10 @@ func (s *Switch) TxDone(now units.Time, port int) bool {
 		s.checks.event(now, s.ledger)
 	}
 	p := &s.ports[port]
-	p.armed = 0
+	p.txPending = 0
 	s.serveData(now, p)
-	s.ends(now)
-	return p.armed != 0
+	s.endEvent(now)
+	return p.txPending != 0
 }
 
 // serveData sends the next frame of a port whose wire is free.
@@ -263,12 +255,12 @@ func (s *Switch) serveData(now units.Time, p *port) {
 		class := uint8(p.sched.Pick(eligible)) & 7
 		slot := p.queues[class].head
 		bit := uint8(1) << class
-		if (p.metered|p.hookOut)&bit != 0 {
+		if (p.metered|p.handledOut)&bit != 0 {
 			if p.metered&bit != 0 && !p.meter.May(now, class, units.Bytes(s.memory.packets[slot].Size)) {
 				eligible &^= bit
 				continue
 			}
-			if p.hookOut&bit != 0 && !s.departHooked(now, p, slot) {
+			if p.handledOut&bit != 0 && !s.forHandler.departing(now, p, slot) {
 				eligible = eligible &^ bit & p.nonEmpty
 				continue
 			}
@@ -281,8 +273,8 @@ func (s *Switch) serveData(now units.Time, p *port) {
 
 // more asks for TxDone when there is something left to send.
 func (s *Switch) more(p *port) {
-	if p.speaking|p.nonEmpty&^p.blocked|p.ends != 0 {
-		p.armed = 1
+	if p.speaking|p.nonEmpty&^p.blocked|p.everyEnd != 0 {
+		p.txPending = 1
 		s.drv.ArmTx(int(p.index), p.busy)
 	}
 }
@@ -325,10 +317,10 @@ func (s *Switch) send(now units.Time, p *port, class uint8, slot uint32) {
 		s.stampStored(now, p, f, slot)
 	}
 	s.drv.Transmit(int(p.index), f, s.memory.extOf(f, slot), p.busy)
-	if p.hookOut != 0 {
-		s.departed(now, p, f)
+	if p.handledOut != 0 {
+		s.forHandler.departed(now, p, f)
 	}
-	s.memory.drop(slot)
+	s.memory.recycle(slot)
 }
 
 // Wake runs the components whose time has come.
@@ -344,13 +336,13 @@ func (s *Switch) Wake(now units.Time) {
 		case s.handlerWake():
 			s.handler.Wake(now, 0)
 		case s.expelWake():
-			s.pushes.wake(now)
+			s.pushes.expelDue(now)
 		case s.renewal:
 			s.renew(now)
 		default:
-			s.wake(now, id)
+			s.wakeEnd(now, id)
 		}
 	})
 	s.wakes.dirty = true // the driver's timer has fired: tell it the next one
-	s.settle(now)
+	s.endEvent(now)
 }

@@ -65,10 +65,10 @@ type handler struct {
 	controls int
 }
 
-func (h *handler) NeedsPairs()                              {}
-func (h *handler) Blocked(_ units.Time, _ int, _, to uint8) { h.blocked = append(h.blocked, to) }
-func (h *handler) Paused(_ units.Time, _ int, _, to uint8)  { h.paused = append(h.paused, to) }
-func (h *handler) Wake(now units.Time, _ int)               { h.woken = append(h.woken, now) }
+func (h *handler) NeedsPairs()                             {}
+func (h *handler) Gated(_ units.Time, _ int, _, to uint8)  { h.blocked = append(h.blocked, to) }
+func (h *handler) Paused(_ units.Time, _ int, _, to uint8) { h.paused = append(h.paused, to) }
+func (h *handler) Wake(now units.Time, _ int)              { h.woken = append(h.woken, now) }
 func (h *handler) Departed(_ units.Time, _ int, p *packet.Packet) {
 	h.departed = append(h.departed, p.Seq)
 }
@@ -232,7 +232,7 @@ func TestHandlerSees(t *testing.T) {
 	if s.Node() != 77 || s.Ports() != 4 || s.Rate(1) != 100*units.Gbps || s.Rand() == nil {
 		t.Errorf("node %d, %d ports, rate %s", s.Node(), s.Ports(), s.Rate(1))
 	}
-	if s.BlockedClasses(2) != 1<<class || s.Head(2, class).Seq != 1 || s.Head(1, class) != nil {
+	if s.GatedClasses(2) != 1<<class || s.Head(2, class).Seq != 1 || s.Head(1, class) != nil {
 		t.Error("masks or heads are wrong")
 	}
 	if p := s.View().Pair(0, 2, class); p.Bytes != 3000 || p.Packets != 3 {
@@ -297,7 +297,7 @@ func TestForcedSendStaysWithinBudget(t *testing.T) {
 // held by its peer again, and the search for deadlock must not take it for the handler's.
 func TestShortBudgetIsHeld(t *testing.T) {
 	b := three(t)
-	held := func() int { return len(b.sw.HeldQueues(b.now, nil)) }
+	held := func() int { return len(b.sw.BlockedQueues(b.now, nil)) }
 	if held() != 1 {
 		t.Fatalf("%d queues are held by a pause, want 1", held())
 	}

@@ -23,7 +23,7 @@ type memory struct {
 func (m *memory) store(p *packet.Packet, ext packet.Ext, in int) uint32 {
 	slot := m.put(p, in)
 	if p.Flags&(packet.Extended|packet.Telemetry) != 0 {
-		m.keep(slot, ext)
+		m.keepExt(slot, ext)
 	}
 	return slot
 }
@@ -54,10 +54,10 @@ func (m *memory) grow() uint32 {
 // slabSlots is a power of two.
 const slabSlots = 256
 
-// keep stores the extension of a packet that may have one.
+// keepExt stores the extension of a packet that may have one.
 //
 //go:noinline
-func (m *memory) keep(slot uint32, ext packet.Ext) {
+func (m *memory) keepExt(slot uint32, ext packet.Ext) {
 	for uint32(len(m.ext)) <= slot {
 		at := len(m.ext) % slabSlots * packet.ExtWords
 		if at == 0 {
@@ -84,7 +84,8 @@ func (m *memory) expect(slot uint32) {
 	}
 }
 
-func (m *memory) drop(slot uint32) {
+// recycle frees a slot.
+func (m *memory) recycle(slot uint32) {
 	m.next[slot] = m.free
 	m.free = slot
 }

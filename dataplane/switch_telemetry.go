@@ -57,19 +57,12 @@ func (s *Switch) stampStored(now units.Time, op *port, f *packet.Packet, slot ui
 	s.stamps.leaves(op, f)
 }
 
-// carriedBy is extension without a branch: where there is telemetry, whether a
-// frame has an extension yet is often mispredicted.
-func (s *Switch) carriedBy(p *packet.Packet) packet.Ext {
-	has := uint(p.Flags&packet.Extended) / uint(packet.Extended)
-	return s.carried[:uint(len(s.carried))*has]
-}
-
 // passStamped does the same for a packet that is not stored, and sends it. What
 // arrived is read-only: the packet is copied.
 //
 //go:noinline
-func (s *Switch) passStamped(now units.Time, op *port, p *packet.Packet) {
-	t, ext := s.stamps, s.carriedBy(p)
+func (s *Switch) passStamped(now units.Time, op *port, p *packet.Packet, ext packet.Ext) {
+	t := s.stamps
 	t.joins(op, p)
 	if p.Flags&packet.Telemetry != 0 {
 		t.passing = *p

@@ -120,7 +120,7 @@ func (a *arrivals) gather(n *fastNode, from, end units.Time) []uint64 {
 		all = all[:len(blocks)*blockFrames] // those of a block that is not full are not used
 	}
 	a.frames, a.blocks, a.first = all, blocks, uint32(index)-nearWindows
-	if end < n.worker.near.end() { // the run ends before the window does
+	if end < n.worker.near.windowEnd() { // the run ends before the window does
 		limit := uint64(end-from) << (keyTimeShift + placeBits)
 		keys = slices.DeleteFunc(keys, func(k uint64) bool { return k >= limit })
 	}

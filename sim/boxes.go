@@ -65,8 +65,8 @@ func (n *near) begin(index uint64) {
 	n.far = n.start + nearWindows*n.length
 }
 
-// end is when the current window ends, unless the run does.
-func (n *near) end() units.Time { return n.start + n.length }
+// windowEnd is when the current window ends, unless the run does.
+func (n *near) windowEnd() units.Time { return n.start + n.length }
 
 // of returns the number of the window of a time that is not far.
 func (n *near) of(at units.Time) uint64 {
@@ -114,10 +114,10 @@ const (
 	extPlace   = 1 << 8
 )
 
-// keep puts the extension of the last frame behind others and returns its place.
+// keepExt puts the extension of the last frame behind others and returns its place.
 //
 //go:noinline
-func (b *box) keep(ext packet.Ext) uint32 {
+func (b *box) keepExt(ext packet.Ext) uint32 {
 	b.ext = true
 	k := b.last
 	at := uint32(len(k.ext))

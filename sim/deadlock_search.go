@@ -32,7 +32,7 @@ type deadlockSearch struct {
 	outs     [][]*queue // by switch: its own
 	places   []*queue   // by number of the queue; nil for what is not held
 	left     []units.Bytes
-	held     []dataplane.Held
+	held     []dataplane.BlockedQueue
 	now      units.Time // the last moment that is seen
 	later    units.Time // after now: when the next held queue settles
 }
@@ -126,7 +126,7 @@ func (x *deadlockSearch) scan(now units.Time) bool {
 				i := to.Node - len(x.nics)
 				x.ups[i] = append(x.ups[i], q)
 				// A RESUME may be on its way although the peer has changed its mind.
-				sent := x.switches[i].Resumed(to.Port, h.Class)
+				sent := x.switches[i].LastResume(to.Port, h.Class)
 				q.free = sent != 0 && sent+x.delays[to.Node][to.Port]+h.Takes > x.now
 			}
 			if from := node - len(x.nics); from >= 0 {
@@ -136,11 +136,11 @@ func (x *deadlockSearch) scan(now units.Time) bool {
 		}
 	}
 	for i, n := range x.nics {
-		x.held = n.HeldQueues(now, x.held[:0])
+		x.held = n.BlockedQueues(now, x.held[:0])
 		add(i)
 	}
 	for i, s := range x.switches {
-		x.held = s.HeldQueues(now, x.held[:0])
+		x.held = s.BlockedQueues(now, x.held[:0])
 		add(len(x.nics) + i)
 	}
 	return found
@@ -225,7 +225,7 @@ func (x *deadlockSearch) reduceAt(i int, t units.Time) bool {
 	}
 	x.rests[i].Clear()
 	for port := range s.Ports() {
-		x.keep(i, port, left, t)
+		x.keepRest(i, port, left, t)
 	}
 	changed := false
 	for _, up := range x.ups[i] {
@@ -238,7 +238,7 @@ func (x *deadlockSearch) reduceAt(i int, t units.Time) bool {
 		if s.Resumes(x.now, port, &rest) {
 			up.in, changed = false, true
 		}
-		x.keep(i, port, left, t)
+		x.keepRest(i, port, left, t)
 	}
 	return changed
 }
@@ -250,8 +250,8 @@ func (x *deadlockSearch) silent(node, port int, class uint8, t units.Time) bool 
 	return up != nil && up.in && up.settled <= t
 }
 
-// keep makes the rest of a port what is left of it.
-func (x *deadlockSearch) keep(i, port int, left []units.Bytes, t units.Time) {
+// keepRest makes the rest of a port what is left of it.
+func (x *deadlockSearch) keepRest(i, port int, left []units.Bytes, t units.Time) {
 	for class := range uint8(mmu.Classes) {
 		b := left[port*mmu.Classes+int(class)]
 		switch {

@@ -31,14 +31,14 @@ type Fast struct {
 	opts      Options
 	nodes     []*fastNode // with one worker hosts after their switch, see collect; else switches first, which are the larger pieces of work
 	hosts     []*fastNode
-	links     []wire
+	links     []fastWire
 	nics      []*dataplane.NIC
 	switches  []*dataplane.Switch
 	window    units.Time
 	workers   []*worker
 	chunks    []*stock[chunk]  // of the workers
 	blocks    []*stock[*block] // of the workers
-	gate      gate
+	barrier   barrier
 	deadlocks *deadlocks
 	planner   *planner // not nil in runs in the order of insertion
 
@@ -146,7 +146,7 @@ func (n *fastNode) home() int {
 }
 
 func (f *Fast) connect(byNumber []*fastNode) {
-	f.links = make([]wire, 2*len(f.spec.Cables))
+	f.links = make([]fastWire, 2*len(f.spec.Cables))
 	var first chunks
 	for i := range f.spec.Cables {
 		c := &f.spec.Cables[i]
@@ -238,7 +238,7 @@ func (f *Fast) plan(ctx context.Context) {
 	f.active = f.active[:0]
 	for empty := 0; ; empty++ {
 		if f.now%CheckPeriod == 0 || f.now >= f.until {
-			if f.ends(ctx) {
+			if f.stops(ctx) {
 				f.stop = true
 				return
 			}
@@ -300,7 +300,7 @@ func (f *Fast) collect(index uint64) {
 	}
 }
 
-func (f *Fast) ends(ctx context.Context) bool {
+func (f *Fast) stops(ctx context.Context) bool {
 	if f.opts.Progress != nil {
 		f.opts.Progress(f.now)
 	}

@@ -62,8 +62,8 @@ type fastNode struct {
 	touched     []uint64 // bitmap of links with frames not yet published
 	waiting     []uint64 // bitmap of inputs with known frames that arrive later
 	news        []uint64 // bitmap of inputs with frames published by their senders
-	common      node
-	links       []*wire
+	common      dataPlane
+	links       []*fastWire
 	ext         packet.Ext // scratch
 	changes     []change
 	samples     *sampler     // nil when there are none
@@ -84,7 +84,7 @@ const (
 func newFastNode(ports int) *fastNode {
 	words := (ports + 63) / 64
 	n := &fastNode{
-		txDone: newTree(ports), inputs: make([]input, ports), outputs: make([]output, ports), links: make([]*wire, ports),
+		txDone: newTree(ports), inputs: make([]input, ports), outputs: make([]output, ports), links: make([]*fastWire, ports),
 		touched: make([]uint64, words), waiting: make([]uint64, words), news: make([]uint64, words),
 		timers: [4]uint64{none, none, none, none}, timer: none, later: none,
 	}
@@ -118,7 +118,7 @@ func (n *fastNode) Transmit(port int, p *packet.Packet, ext packet.Ext, done uni
 	e.Port = o.toPort
 	e.Link = w.near.sent
 	if p.Flags&packet.Extended != 0 {
-		e.Link |= b.keep(ext)
+		e.Link |= b.keepExt(ext)
 	}
 }
 
@@ -191,7 +191,7 @@ func (n *fastNode) run(s *arrivals, from, end units.Time) {
 			case p.Control() || p.Flags&packet.Extended != 0 || n.faulty:
 				n.arriveSpecial(port, p, s.ext(place-nearPlace, p))
 			case sw != nil:
-				sw.Forward(p.At, port, p)
+				sw.Forward(p.At, port, p, nil)
 			default:
 				n.nic.Arrive(p.At, port, p, nil)
 			}
@@ -269,7 +269,7 @@ func (n *fastNode) fire(now units.Time) {
 // alter takes the samples that are due now, or carries out the next timed change.
 func (n *fastNode) alter(now units.Time) {
 	if n.samples != nil && n.samples.next == now {
-		n.samples.take(now, n.common)
+		n.samples.take(now, n.common.Probe())
 		return
 	}
 	c := n.changes[0]

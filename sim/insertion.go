@@ -12,8 +12,8 @@ import (
 // simultaneous events happen in the order in which they were planned. The rules
 // are those of ns-3, and the same for both engines.
 type insertions struct {
-	last *uint64  // the last number given
-	ends []uint64 // by port: number of the end of the frame that is being sent
+	last      *uint64  // the last number given
+	frameEnds []uint64 // by port: number of the end of the frame that is being sent
 }
 
 // plan numbers an event that is planned now: a timer that is set, even to the time
@@ -27,7 +27,7 @@ func (s *insertions) plan() uint64 {
 // end of a transmission is an event of its own, planned before the arrival at the
 // other end; here it may become one later, then it has this number.
 func (s *insertions) send(port int) uint64 {
-	s.ends[port] = s.plan()
+	s.frameEnds[port] = s.plan()
 	return s.plan()
 }
 
@@ -107,7 +107,7 @@ func (p *planner) finish(nodes []*fastNode, active []int32) {
 		}
 	}
 	for _, i := range active {
-		nodes[i].ordered.settle()
+		nodes[i].ordered.numberPlanned()
 	}
 }
 
@@ -180,7 +180,7 @@ func (o *orderedNode) Transmit(port int, p *packet.Packet, ext packet.Ext, done 
 }
 
 // ArmTx implements dataplane.Driver.
-func (o *orderedNode) ArmTx(port int, at units.Time) { o.set(port, moment{at, o.ends[port]}) }
+func (o *orderedNode) ArmTx(port int, at units.Time) { o.set(port, moment{at, o.frameEnds[port]}) }
 
 // ArmWake implements dataplane.Driver.
 func (o *orderedNode) ArmWake(at units.Time) { o.set(o.own(ownWake), moment{at, o.plan()}) }
@@ -304,16 +304,16 @@ func (o *orderedNode) finalize(number *uint64) {
 	}
 }
 
-// settle gives everything that the node has planned its final number. The order
+// numberPlanned gives everything that the node has planned its final number. The order
 // among its own events stays what it was.
-func (o *orderedNode) settle() {
+func (o *orderedNode) numberPlanned() {
 	for _, s := range o.sent {
 		o.finalize(&s.number)
 		l := o.links[s.port]
 		l.to.ordered.wires[l.toPort].push(s.number)
 	}
-	for i := range o.ends {
-		o.finalize(&o.ends[i])
+	for i := range o.frameEnds {
+		o.finalize(&o.frameEnds[i])
 	}
 	for i := range o.planned {
 		o.finalize(&o.planned[i].number)

@@ -29,7 +29,7 @@ type Network struct {
 
 // Node is a data plane.
 type Node interface {
-	probe.Node
+	Probe() probe.Node
 	Start(now units.Time)
 	Wake(now units.Time)
 	TxDone(now units.Time, port int) (pending bool)
@@ -130,7 +130,7 @@ func (w *Network) NextSample(node int) units.Time {
 
 // Sample takes the samples of a node that are due. Of those that a late driver missed it
 // takes one.
-func (w *Network) Sample(now units.Time, node int) { w.samples[node].take(now, w.Nodes[node]) }
+func (w *Network) Sample(now units.Time, node int) { w.samples[node].take(now, w.Nodes[node].Probe()) }
 
 // Arrive hands a frame to a node, unless the wire damaged it. The time of the packet is
 // that at which its last bit reached the node, which may be earlier than now.

@@ -106,7 +106,7 @@ type oracleNode struct {
 	number  int
 	sw      *dataplane.Switch
 	nic     *dataplane.NIC
-	common  node
+	common  dataPlane
 	samples *sampler
 	out     []oracleWire // by port
 	txDone  []uint64     // by port: running number of the TxDone that counts
@@ -254,7 +254,7 @@ func (o *Oracle) step() {
 
 // sample takes samples and schedules the next ones.
 func (n *oracleNode) sample(now units.Time) {
-	n.samples.take(now, n.common)
+	n.samples.take(now, n.common.Probe())
 	n.o.schedule(&oracleEvent{at: n.samples.next, node: n, kind: oracleSample})
 }
 
@@ -308,7 +308,7 @@ func (n *oracleNode) arm(order uint64, slot *uint64, kind oracleKind, port int, 
 
 // ArmTx implements dataplane.Driver.
 func (n *oracleNode) ArmTx(port int, at units.Time) {
-	n.arm(n.ends[port], &n.txDone[port], oracleTxDone, port, at)
+	n.arm(n.frameEnds[port], &n.txDone[port], oracleTxDone, port, at)
 }
 
 // ArmWake implements dataplane.Driver.

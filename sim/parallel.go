@@ -10,7 +10,7 @@ import (
 // parallel runs the windows on all workers. Nodes are handed out by a counter;
 // the last worker to finish a window plans the next one, alone.
 func (f *Fast) parallel(ctx context.Context) {
-	f.gate.init(len(f.workers))
+	f.barrier.init(len(f.workers))
 	var wg sync.WaitGroup
 	for id, w := range f.workers {
 		wg.Add(1)
@@ -24,17 +24,17 @@ func (f *Fast) parallel(ctx context.Context) {
 					}
 					w.run(f.nodes[f.active[i]])
 				}
-				f.gate.wait(id, func() { f.advance(ctx) })
+				f.barrier.wait(id, func() { f.advance(ctx) })
 			}
 		}()
 	}
 	wg.Wait()
 }
 
-// gate is a barrier: the last to arrive does a piece of work, then all go on.
+// barrier is where workers wait: the last to arrive does a piece of work, then all go on.
 // Waiting begins with a short spin, which is fastest when every worker has a
 // core, and ends in sleep, which is right when it does not.
-type gate struct {
+type barrier struct {
 	size    int32
 	spins   int // bounds the spinning
 	waiting atomic.Int32
@@ -51,30 +51,30 @@ const (
 	yieldEvery = 1000
 )
 
-func (g *gate) init(n int) {
-	g.size, g.spins = int32(n), maxSpins
-	g.sleeps = make([]atomic.Int32, n)
-	g.wakeup = make([]chan struct{}, n)
-	for i := range g.wakeup {
-		g.wakeup[i] = make(chan struct{}, 1)
+func (b *barrier) init(n int) {
+	b.size, b.spins = int32(n), maxSpins
+	b.sleeps = make([]atomic.Int32, n)
+	b.wakeup = make([]chan struct{}, n)
+	for i := range b.wakeup {
+		b.wakeup[i] = make(chan struct{}, 1)
 	}
 }
 
-func (g *gate) wait(id int, last func()) {
-	round := g.round.Load()
-	if g.waiting.Add(1) == g.size {
+func (b *barrier) wait(id int, last func()) {
+	round := b.round.Load()
+	if b.waiting.Add(1) == b.size {
 		last()
-		g.waiting.Store(0)
-		g.round.Add(1)
-		for i := range g.sleeps {
-			if g.sleeps[i].CompareAndSwap(1, 0) {
-				g.wakeup[i] <- struct{}{}
+		b.waiting.Store(0)
+		b.round.Add(1)
+		for i := range b.sleeps {
+			if b.sleeps[i].CompareAndSwap(1, 0) {
+				b.wakeup[i] <- struct{}{}
 			}
 		}
 		return
 	}
-	for i := 1; i <= g.spins; i++ {
-		if g.round.Load() != round {
+	for i := 1; i <= b.spins; i++ {
+		if b.round.Load() != round {
 			return
 		}
 		if i%yieldEvery == 0 {
@@ -83,11 +83,11 @@ func (g *gate) wait(id int, last func()) {
 	}
 	// A worker that is slow to wake the others of the last round may wake one that
 	// sleeps in this round already: look again.
-	for g.round.Load() == round {
-		g.sleeps[id].Store(1)
-		if g.round.Load() != round && g.sleeps[id].CompareAndSwap(1, 0) {
+	for b.round.Load() == round {
+		b.sleeps[id].Store(1)
+		if b.round.Load() != round && b.sleeps[id].CompareAndSwap(1, 0) {
 			return
 		}
-		<-g.wakeup[id]
+		<-b.wakeup[id]
 	}
 }

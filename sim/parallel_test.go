@@ -11,7 +11,7 @@ import (
 func TestGateHoldsEverybody(t *testing.T) {
 	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(8)) // more threads than cores: they are preempted anywhere
 	const workers, rounds = 8, 5000
-	var g gate
+	var g barrier
 	g.init(workers)
 	g.spins = 0
 	var came [workers]int // plain: the gate orders the accesses

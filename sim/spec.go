@@ -155,9 +155,9 @@ func (s *Spec) changes() [][]change {
 	return all
 }
 
-// node is what both engines drive.
-type node interface {
-	probe.Node
+// dataPlane is what both engines drive.
+type dataPlane interface {
+	Probe() probe.Node
 	Start(now units.Time)
 	Wake(now units.Time)
 	TxDone(now units.Time, port int) (pending bool)

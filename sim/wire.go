@@ -8,7 +8,7 @@ import (
 	"github.com/xoff-net/xoff/base/units"
 )
 
-// wire is one direction of a cable that is long: a queue of the frames on it that
+// fastWire is one direction of a cable that is long: a queue of the frames on it that
 // arrive further ahead than boxes reach, in the order of their arrival. A long-haul
 // fibre holds a million of them, in a chain of chunks.
 //
@@ -16,7 +16,7 @@ import (
 // different workers. Neither needs a lock: in the window that is being run, the
 // consumer only takes frames that were appended in earlier windows, and a chunk
 // belongs to the producer until the next one follows it, then to the consumer.
-type wire struct {
+type fastWire struct {
 	// The producer's side.
 	last    chunk // where the next frame goes, unless it is full
 	to      *fastNode
@@ -62,7 +62,7 @@ func moreChunks(free []chunk) []chunk {
 }
 
 // connect makes in the receiving end of the wire.
-func (w *wire) connect(in *input, c chunk) {
+func (w *fastWire) connect(in *input, c chunk) {
 	// Number 0 is left out: a number that a chunk begins with is one that takes a
 	// step to the next chunk.
 	w.last, w.tail, w.flushed = c, 1, 1
@@ -72,7 +72,7 @@ func (w *wire) connect(in *input, c chunk) {
 }
 
 // push puts a frame on the wire.
-func (w *wire) push(c *chunks, p *packet.Packet, at units.Time) {
+func (w *fastWire) push(c *chunks, p *packet.Packet, at units.Time) {
 	i := w.tail % chunkFrames
 	if i == 0 {
 		w.grow(c)
@@ -85,7 +85,7 @@ func (w *wire) push(c *chunks, p *packet.Packet, at units.Time) {
 }
 
 //go:noinline
-func (w *wire) grow(c *chunks) {
+func (w *fastWire) grow(c *chunks) {
 	k := c.take()
 	w.last.rest.next = k
 	w.last = k
@@ -93,7 +93,7 @@ func (w *wire) grow(c *chunks) {
 
 // extend puts the extension of the last frame beside it. Each has its own: while one is
 // written, another worker may read those before it.
-func (w *wire) extend(ext packet.Ext) {
+func (w *fastWire) extend(ext packet.Ext) {
 	r := w.last.rest
 	if r.ext == nil {
 		r.ext = new([chunkFrames]packet.Ext)
@@ -104,7 +104,7 @@ func (w *wire) extend(ext packet.Ext) {
 
 // flush publishes what was appended and returns when the first of it arrives. A
 // worker that is alone needs no atomic store, which is as slow as a lock.
-func (w *wire) flush(alone bool) units.Time {
+func (w *fastWire) flush(alone bool) units.Time {
 	w.flushed = w.tail
 	if alone {
 		w.in.published = w.tail
@@ -128,7 +128,7 @@ type input struct {
 
 // Both ends fill a cache line.
 var (
-	_ = [1]struct{}{}[unsafe.Sizeof(wire{})-64]
+	_ = [1]struct{}{}[unsafe.Sizeof(fastWire{})-64]
 	_ = [1]struct{}{}[unsafe.Sizeof(input{})-64]
 )
 

@@ -23,10 +23,10 @@ type Ends interface {
 	Lost(now units.Time, flow uint32)
 }
 
-// Holder is a node that shows the frames in its buffer.
-type Holder interface {
-	// EachHeld calls use for every frame that waits for an egress.
-	EachHeld(use func(out int, p *packet.Packet))
+// Buffered is a node that shows the frames in its buffer.
+type Buffered interface {
+	// EachBuffered calls use for every frame that waits for an egress.
+	EachBuffered(use func(out int, p *packet.Packet))
 }
 
 // ends are several of them.

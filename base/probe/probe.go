@@ -89,8 +89,8 @@ type Node interface {
 	Headroom(port int) units.Bytes
 	// LosslessClasses of a port.
 	LosslessClasses(port int) uint8
-	// HeldClasses of an egress may not send now.
-	HeldClasses(port int) uint8
+	// BlockedClasses of an egress may not send now.
+	BlockedClasses(port int) uint8
 	// OffClasses are the ingress queues of a port that want their upstream to
 	// hold now.
 	OffClasses(port int) uint8

@@ -58,7 +58,7 @@ func (f *fake) EachGauged(use func(Gauges)) {
 	}
 }
 func (f *fake) LosslessClasses(int) uint8 { return 0b110 }
-func (f *fake) HeldClasses(int) uint8     { return 0 }
+func (f *fake) BlockedClasses(int) uint8  { return 0 }
 func (f *fake) OffClasses(port int) uint8 { return f.off[port] }
 func (f *fake) PauseDepth(int, uint8) int { return 1 }
 func (f *fake) Rate(int) units.Rate       { return 100 * units.Gbps }

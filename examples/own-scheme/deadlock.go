@@ -43,8 +43,8 @@ func newAlarm(params any, s deadlock.Switch) (deadlock.Handler, error) {
 	return a, nil
 }
 
-// Blocked implements deadlock.Handler.
-func (a *alarm) Blocked(now units.Time, port int, from, to uint8) {
+// Gated implements deadlock.Handler.
+func (a *alarm) Gated(now units.Time, port int, from, to uint8) {
 	switch {
 	case to == 0:
 		a.s.WakeAt(a.timers[port], units.Never)

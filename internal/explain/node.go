@@ -264,11 +264,11 @@ func (n *node) Drop(now units.Time, port int, p *packet.Packet, reason probe.Rea
 
 // finish writes down what still waits at the end of the run.
 func (n *node) finish(end units.Time) {
-	h, ok := n.n.(probe.Holder)
+	h, ok := n.n.(probe.Buffered)
 	if !ok {
 		return
 	}
-	h.EachHeld(func(out int, p *packet.Packet) {
+	h.EachBuffered(func(out int, p *packet.Packet) {
 		if !p.OfFlow() {
 			return
 		}

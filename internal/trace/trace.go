@@ -204,7 +204,7 @@ func (n *node) Queued(now units.Time, in, out int, p *packet.Packet, s mmu.Segme
 		_, xoff := n.n.Level(now, in, c)
 		text += fmt.Sprintf(" (threshold %d B)", int64(xoff))
 	}
-	if n.n.HeldClasses(out)&(1<<c) != 0 {
+	if n.n.BlockedClasses(out)&(1<<c) != 0 {
 		text += fmt.Sprintf("; class %d is paused here", c)
 	}
 	n.add(now, out, false, "%s", text)

@@ -73,8 +73,8 @@ func (*breaker) NeedsPairs() {}
 // Patience implements Patient: a pause just after a look, and one hop per period of latency.
 func (b *breaker) Patience() units.Time { return 2*b.params.Period + 16*b.params.Latency }
 
-// Blocked implements Handler.
-func (b *breaker) Blocked(now units.Time, port int, from, to uint8) {
+// Gated implements Handler.
+func (b *breaker) Gated(now units.Time, port int, from, to uint8) {
 	for m := from ^ to; m != 0; m &= m - 1 {
 		b.since[port*mmu.Classes+bits.TrailingZeros8(m)] = now
 	}
@@ -99,7 +99,7 @@ func (b *breaker) lookAt(at units.Time) {
 // stuck reports whether an egress queue was paused for the whole period that has ended.
 func (b *breaker) stuck(now units.Time, port int, class uint8) bool {
 	ended := now - b.params.Latency
-	return b.s.BlockedClasses(port)>>class&1 != 0 && b.s.Head(port, class) != nil && ended-b.since[port*mmu.Classes+int(class)] >= b.params.Period
+	return b.s.GatedClasses(port)>>class&1 != 0 && b.s.Head(port, class) != nil && ended-b.since[port*mmu.Classes+int(class)] >= b.params.Period
 }
 
 // Wake implements Handler.
@@ -112,7 +112,7 @@ func (b *breaker) Wake(now units.Time, timer int) {
 	clear(b.least[1])
 	clear(b.found)
 	for port := range b.armed {
-		for m := b.s.BlockedClasses(port); m != 0; m &= m - 1 {
+		for m := b.s.GatedClasses(port); m != 0; m &= m - 1 {
 			if class := uint8(bits.TrailingZeros8(m)); b.stuck(now, port, class) {
 				id := b.id(port, class)
 				b.s.Report(now, Suspected, port, int(class), 0)
@@ -207,7 +207,7 @@ func (b *breaker) work(now units.Time) {
 
 // probe takes a probe that came by an egress.
 func (b *breaker) probe(now units.Time, out int, class uint8, ext []uint64) {
-	if b.s.BlockedClasses(out)>>class&1 == 0 {
+	if b.s.GatedClasses(out)>>class&1 == 0 {
 		return
 	}
 	queue := out*mmu.Classes + int(class)
@@ -255,7 +255,7 @@ func (b *breaker) resolve(now units.Time, out int, class uint8, ext []uint64) {
 // the first that is not paused. What has no other way stays.
 func (b *breaker) reroute(now units.Time, out int, class uint8) (moved int) {
 	for to := range b.armed {
-		if to == out || b.s.BlockedClasses(to)>>class&1 != 0 {
+		if to == out || b.s.GatedClasses(to)>>class&1 != 0 {
 			continue
 		}
 		moved += b.s.Requeue(now, out, class, to, func(p *packet.Packet) bool {

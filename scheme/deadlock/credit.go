@@ -54,7 +54,7 @@ func (c *credits) take(now units.Time, port int, ext packet.Ext) bool {
 		return false
 	}
 	class := uint8(ext[0]>>32) & 7
-	if c.s.View().Kind(class) == mmu.Lossless && c.s.BlockedClasses(port)>>class&1 != 0 {
+	if c.s.View().Kind(class) == mmu.Lossless && c.s.GatedClasses(port)>>class&1 != 0 {
 		c.s.SetGate(now, port, class, Open, units.Bytes(uint32(ext[0])))
 		c.open[port] |= 1 << class
 	}

@@ -26,7 +26,7 @@ func (g *gates) WakeAt(timer int, at units.Time) {
 		g.wake = at
 	}
 }
-func (g *gates) BlockedClasses(int) uint8 { return g.paused }
+func (g *gates) GatedClasses(int) uint8 { return g.paused }
 func (g *gates) SetGate(_ units.Time, _ int, _ uint8, gate Gate, b units.Bytes) {
 	g.gate, g.budget = gate, b
 }
@@ -73,8 +73,8 @@ func TestBreakerLooksEachPeriod(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		h.Blocked(20*us, 0, 0, 1<<3)
-		h.Blocked(105*us, 1, 0, 1<<3)
+		h.Gated(20*us, 0, 0, 1<<3)
+		h.Gated(105*us, 1, 0, 1<<3)
 		for _, at := range want {
 			if g.wake != at {
 				t.Errorf("latency %s: looks at %s, want %s", latency, g.wake, at)

@@ -15,9 +15,9 @@ import (
 // Handler watches one switch. Calls come in the order of events; now never
 // decreases. A handler acts only through the Switch it was built with.
 type Handler interface {
-	// Blocked: the peer of an egress changed which classes may be sent, also
-	// while the handler overrides it.
-	Blocked(now units.Time, port int, from, to uint8)
+	// Gated follows a change of the classes that the gate of an egress blocks, because
+	// its peer asked for it, also while the handler overrides the gate.
+	Gated(now units.Time, port int, from, to uint8)
 	// Paused: an ingress changed what it asks its upstream to hold.
 	Paused(now units.Time, port int, from, to uint8)
 	// OnPFC sees each PFC frame before it leaves and may append a header.
@@ -76,8 +76,10 @@ type Switch interface {
 	// ToHost reports whether the peer of a port is a host, which has no handler.
 	ToHost(port int) bool
 
-	// BlockedClasses and PausedClasses return the current masks of a port.
-	BlockedClasses(port int) uint8
+	// GatedClasses returns the classes that the gate of an egress blocks, whatever the
+	// handler overrides. PausedClasses returns the classes of an ingress that its upstream
+	// was asked to pause.
+	GatedClasses(port int) uint8
 	PausedClasses(port int) uint8
 	// WholePort reports whether an ingress holds its upstream because of what all of its
 	// classes store together (the port level of DSH).

@@ -65,7 +65,7 @@ func (h *itsy) at(port int, class uint8) *itsyQueue { return &h.queues[port*mmu.
 
 // waits reports whether frames of an ingress queue wait behind a pause.
 func (h *itsy) waits(in, out int, class uint8) bool {
-	return h.s.BlockedClasses(out)&(1<<class) != 0 && h.s.View().Pair(in, out, class).Packets > 0
+	return h.s.GatedClasses(out)&(1<<class) != 0 && h.s.View().Pair(in, out, class).Packets > 0
 }
 
 // Paused implements Handler: a queue turns OFF or ON.
@@ -123,14 +123,14 @@ func (h *itsy) Control(now units.Time, port int, f *packet.Packet, ext packet.Ex
 	for i, m := 0, pause; m != 0; i, m = i+1, m&(m-1) {
 		class := uint8(bits.TrailingZeros8(m))
 		h.at(port, class).heard = ext[i]
-		if h.s.BlockedClasses(port)>>class&1 != 0 {
+		if h.s.GatedClasses(port)>>class&1 != 0 {
 			h.spread(now, port, class)
 		}
 	}
 }
 
-// Blocked implements Handler: a pause takes effect, or ends.
-func (h *itsy) Blocked(now units.Time, port int, from, to uint8) {
+// Gated implements Handler: a pause takes effect, or ends.
+func (h *itsy) Gated(now units.Time, port int, from, to uint8) {
 	for m := from ^ to; m != 0; m &= m - 1 {
 		class := uint8(bits.TrailingZeros8(m))
 		if to>>class&1 == 0 {

@@ -125,7 +125,7 @@ func (h *roundabout) at(port int, class uint8) *raQueue {
 // while an egress queue is paused: it keeps Xon or more for that, or everything that is
 // left of it. A queue whose port is paused as a whole waits for all classes.
 func (h *roundabout) stuckOn(now units.Time, in int, class uint8, out int, of uint8) bool {
-	if h.s.BlockedClasses(out)>>of&1 == 0 || class != of && !h.s.WholePort(in) {
+	if h.s.GatedClasses(out)>>of&1 == 0 || class != of && !h.s.WholePort(in) {
 		return false
 	}
 	waits := h.s.View().Pair(in, out, of).Bytes
@@ -154,7 +154,7 @@ func (h *roundabout) stuck(now units.Time, in int, class uint8) []Heard {
 	}
 	sum := units.Bytes(0)
 	for out := range h.off {
-		for m := h.s.BlockedClasses(out) & of; m != 0; m &= m - 1 {
+		for m := h.s.GatedClasses(out) & of; m != 0; m &= m - 1 {
 			c := uint8(bits.TrailingZeros8(m))
 			sum += h.s.View().Pair(in, out, c).Bytes
 			if h.stuckOn(now, in, class, out, c) {
@@ -219,8 +219,8 @@ func (h *roundabout) OnPFC(_ units.Time, port int, f *packet.Packet, ext packet.
 	return ext
 }
 
-// Blocked implements Handler. What the pause said has come before.
-func (h *roundabout) Blocked(now units.Time, port int, from, to uint8) {
+// Gated implements Handler. What the pause said has come before.
+func (h *roundabout) Gated(now units.Time, port int, from, to uint8) {
 	switch {
 	case from == 0 && to != 0:
 		h.held++
@@ -248,7 +248,7 @@ func (h *roundabout) Control(now units.Time, port int, f *packet.Packet, ext pac
 			h.at(port, hdr.Class).reg = hdr.T
 			ext = rest
 		}
-		if h.s.BlockedClasses(port) != 0 {
+		if h.s.GatedClasses(port) != 0 {
 			h.lookAll(now)
 		}
 		return

@@ -204,7 +204,7 @@ func (h *roundabout) Arriving(now units.Time, p *packet.Packet, out *int) Verdic
 		p.Flags &^= packet.Marked // it is where it began
 	case p.Flags&packet.Marked != 0:
 		*out = r.out
-	case *out != r.out && (r.missed[*out] || h.s.BlockedClasses(*out)>>r.class&1 != 0):
+	case *out != r.out && (r.missed[*out] || h.s.GatedClasses(*out)>>r.class&1 != 0):
 		// Once one rode on, all later ones to that exit must: they would overtake it.
 		r.missed[*out] = true
 		p.Flags |= packet.Marked

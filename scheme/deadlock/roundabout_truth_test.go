@@ -54,7 +54,7 @@ type armWatch struct {
 
 func (a armWatch) note() {
 	for p := range a.Ports() {
-		if a.BlockedClasses(p) != 0 {
+		if a.GatedClasses(p) != 0 {
 			return
 		}
 	}

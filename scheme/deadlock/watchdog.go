@@ -53,8 +53,8 @@ func newWatchdog(params any, s Switch) (Handler, error) {
 // Patience implements Patient: a pause may begin just after a look.
 func (w *watchdog) Patience() units.Time { return w.params.Detection + 2*w.params.Polling }
 
-// Blocked implements Handler.
-func (w *watchdog) Blocked(now units.Time, port int, from, to uint8) {
+// Gated implements Handler.
+func (w *watchdog) Gated(now units.Time, port int, from, to uint8) {
 	for m := from ^ to; m != 0; m &= m - 1 {
 		w.ports[port].changed[bits.TrailingZeros8(m)] = now
 	}
@@ -70,7 +70,7 @@ func (w *watchdog) look(now units.Time) { w.s.WakeAt(0, now-now%w.params.Polling
 func (w *watchdog) Wake(now units.Time, _ int) {
 	again := false
 	for port := range w.ports {
-		q, paused := &w.ports[port], w.s.BlockedClasses(port)
+		q, paused := &w.ports[port], w.s.GatedClasses(port)
 		for m := paused | q.storm; m != 0; m &= m - 1 {
 			class := uint8(bits.TrailingZeros8(m))
 			bit := uint8(1) << class

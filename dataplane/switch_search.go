@@ -10,8 +10,8 @@ import (
 
 // This file is what the search for deadlock sees of a node. Nothing else uses it.
 
-// Held is an egress queue that its peer holds back.
-type Held struct {
+// BlockedQueue is an egress queue that its peer does not let send.
+type BlockedQueue struct {
 	Port  int
 	Class uint8
 	Since units.Time
@@ -23,28 +23,30 @@ type Held struct {
 	Next  units.Bytes // size of the first frame that waits; of a NIC an estimate
 }
 
-// HeldQueues lists the lossless egress queues that may not send: paused, or short
+// BlockedQueues lists the lossless egress queues that may not send: paused, or short
 // of credit for their first frame. A queue that a deadlock handler has armed or
-// opens is in its hands, not held.
-func (n *node) HeldQueues(now units.Time, list []Held) []Held { return n.heldQueues(now, list, nil) }
+// opens is in its hands, not blocked.
+func (n *node) BlockedQueues(now units.Time, list []BlockedQueue) []BlockedQueue {
+	return n.listBlocked(now, list, nil)
+}
 
-// HeldQueues is that of a switch, which knows its frames.
-func (s *Switch) HeldQueues(now units.Time, list []Held) []Held {
-	return s.heldQueues(now, list, func(p *port, class uint8) (units.Bytes, units.Time) {
+// BlockedQueues lists them with their first frames.
+func (s *Switch) BlockedQueues(now units.Time, list []BlockedQueue) []BlockedQueue {
+	return s.listBlocked(now, list, func(p *port, class uint8) (units.Bytes, units.Time) {
 		f := &s.memory.packets[p.queues[class&7].head]
 		return units.Bytes(f.Size), f.At
 	})
 }
 
-func (n *node) heldQueues(now units.Time, list []Held, first func(*port, uint8) (units.Bytes, units.Time)) []Held {
+func (n *node) listBlocked(now units.Time, list []BlockedQueue, first func(*port, uint8) (units.Bytes, units.Time)) []BlockedQueue {
 	for i := range n.ports {
 		p := &n.ports[i]
-		paused := p.blocked & p.pauses.gate
-		for m := (paused | p.metered&p.nonEmpty) & p.spec.Lossless &^ p.hookOut; m != 0; m &= m - 1 {
+		paused := p.blocked & p.pauses.gated
+		for m := (paused | p.metered&p.nonEmpty) & p.spec.Lossless &^ p.handledOut; m != 0; m &= m - 1 {
 			c := uint8(bits.TrailingZeros8(m))
 			bit := uint8(1) << c
 			longest := max(p.spec.MTU, p.spec.MTUOut)
-			h := Held{Port: i, Class: c, Since: p.pauses.since[c], Takes: p.spec.PFC.Processing, Waits: p.nonEmpty&bit != 0, Next: longest}
+			h := BlockedQueue{Port: i, Class: c, Since: p.pauses.since[c], Takes: p.spec.PFC.Processing, Waits: p.nonEmpty&bit != 0, Next: longest}
 			came := units.Time(0)
 			if h.Waits && first != nil {
 				h.Next, came = first(p, c)
@@ -65,7 +67,7 @@ func (n *node) heldQueues(now units.Time, list []Held, first func(*port, uint8) 
 // EachWaiting calls use for every frame that waits for an egress queue: where it
 // came in, when, and what it takes of the buffer.
 func (s *Switch) EachWaiting(port int, class uint8, use func(in int, came units.Time, b units.Bytes)) {
-	for _, q := range [2]fifo{s.ports[port].queues[class&7], s.aside[port*mmu.Classes+int(class)]} {
+	for _, q := range [2]fifo{s.ports[port].queues[class&7], s.forHandler.aside[port*mmu.Classes+int(class)]} {
 		for slot := q.head; slot != 0; {
 			f := &s.memory.packets[slot]
 			use(int(f.Port), f.At, s.ledger.Cells(units.Bytes(f.Size)))
@@ -93,6 +95,6 @@ func (s *Switch) Quiet(port int, class uint8) units.Time {
 }
 
 // Resumed returns when the last bit of the last RESUME of a class left by a port.
-func (s *Switch) Resumed(port int, class uint8) units.Time {
-	return s.resumed[port*mmu.Classes+int(class)]
+func (s *Switch) LastResume(port int, class uint8) units.Time {
+	return s.resumedAt[port*mmu.Classes+int(class)]
 }
