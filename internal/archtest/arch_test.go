@@ -123,6 +123,17 @@ func TestImportDirection(t *testing.T) {
 	}
 }
 
+// The NATS server is larger than the simulator: it is in xoff-hub only.
+func TestNoServerInXoff(t *testing.T) {
+	out, err := exec.Command("go", "list", "-deps", module+"cmd/xoff").Output()
+	if err != nil {
+		t.Fatalf("go list: %v", err)
+	}
+	if !strings.Contains(string(out), module+"cli\n") || strings.Contains(string(out), "nats-server") {
+		t.Error("cmd/xoff depends on nats-server, or go list shows the wrong packages")
+	}
+}
+
 func TestVerdict(t *testing.T) {
 	for _, c := range []struct{ from, to, want string }{
 		{"dataplane", module + "base/mmu", ""},
