@@ -103,7 +103,7 @@ func (p *Plan) checkWaits(name func(flow int32) string) error {
 				return fmt.Errorf("%s waits for flow %d; allowed: another of the flows 0 to %d", name(w.Flow), on, n-1)
 			}
 			if f, g := &p.Flows[w.Flow], &p.Flows[on]; g.Src != f.Src && g.Dst != f.Src {
-				return fmt.Errorf("%s waits for flow %d, which neither starts nor ends at its source; allowed: flows that do", name(w.Flow), on)
+				return fmt.Errorf("%s waits for flow %d, which neither starts nor ends at its source; allowed: flows that start or end there", name(w.Flow), on)
 			}
 			left[w.Flow]++
 			next[on] = append(next[on], w.Flow)
