@@ -12,22 +12,22 @@ import (
 	"github.com/xoff-net/xoff/base/units"
 )
 
-// Condition is what a number of a summary must be: `slowdown.p99 < 5`,
+// Condition is an assertion about a number of a summary: `slowdown.p99 < 5`,
 // `fct.p99 <= 200us`.
 type Condition struct {
-	Metric string // its full name
+	Metric string // full name, as in summary.json
 	Op     string
 	Value  float64
 }
 
 var conditionForm = regexp.MustCompile(`^\s*(.+?)\s*(<=|>=|==|!=|<|>)\s*(\S.*?)\s*$`)
 
-// ParseCondition reads a condition about one of the known metrics, whose names may be
-// as in summary.json or as tables print them.
+// ParseCondition parses a condition on one of the known metrics. Metrics may be named as in
+// summary.json or as in printed tables.
 func ParseCondition(text string, known []string) (Condition, error) {
 	m := conditionForm.FindStringSubmatch(text)
 	if m == nil {
-		return Condition{}, fmt.Errorf("%q is no condition; allowed: a metric, one of <, <=, ==, !=, >= and >, and a value, such as drops.lossless == 0", text)
+		return Condition{}, fmt.Errorf("%q is not a condition; allowed: a metric, one of <, <=, ==, !=, >= and >, and a value, such as drops.lossless == 0", text)
 	}
 	names, err := FullNames(m[1:2], known)
 	if err != nil {
@@ -38,10 +38,10 @@ func ParseCondition(text string, known []string) (Condition, error) {
 	return c, err
 }
 
-// parseValue reads a value of a metric in the unit that its name has.
+// parseValue parses a value in the unit of the metric.
 func parseValue(name, text string) (float64, error) {
 	wrong := func(what string) error {
-		return fmt.Errorf("%q is not what %s is measured in; allowed: %s", text, Title(name), what)
+		return fmt.Errorf("%q is not a value of %s; allowed: %s", text, Title(name), what)
 	}
 	switch {
 	case isTime(name):
@@ -77,7 +77,7 @@ func isRate(name string) bool {
 	return strings.Contains(name, "_bps.") || strings.HasSuffix(name, "_bps")
 }
 
-// Holds reports whether a value is as it must be.
+// Holds reports whether v satisfies the condition.
 func (c *Condition) Holds(v float64) bool {
 	sign := cmp.Compare(v, c.Value)
 	switch c.Op {
@@ -96,14 +96,14 @@ func (c *Condition) Holds(v float64) bool {
 	}
 }
 
-// Growing reports whether a condition that does not hold while a run goes cannot hold
-// at its end: it bounds from above what is only ever counted up.
+// Growing reports whether a condition that fails during a run must also fail at its end: it
+// is an upper bound on a counter.
 func (c *Condition) Growing() bool {
 	bounded := c.Op == "<" || c.Op == "<=" || c.Op == "=="
 	return bounded && slices.Contains(growing, c.Metric)
 }
 
-// growing are the numbers that Counters has.
+// growing are the metrics that Counters fills.
 var growing = func() []string {
 	var list []string
 	for _, m := range Measures((&Outcome{}).Counters()) {
@@ -116,7 +116,7 @@ var growing = func() []string {
 	return list
 }()
 
-// Exact prints a value of a metric with all its digits.
+// Exact formats a value of a metric with all digits.
 func Exact(name string, v float64) string {
 	switch {
 	case isTime(name):
@@ -127,7 +127,7 @@ func Exact(name string, v float64) string {
 	return Format(name, v)
 }
 
-// Find returns the number of a summary that has a name; false: there is none, such as a
+// Find returns the metric with the given name. It returns false if there is none, such as a
 // percentile of no flows.
 func Find(s *Summary, name string) (float64, bool) {
 	for _, m := range Measures(s) {

@@ -8,17 +8,16 @@ import (
 	"github.com/xoff-net/xoff/sim"
 )
 
-// Deadlock is what the search for deadlocks found; docs/deadlock.md says what one
-// is.
+// Deadlock has the results of deadlock detection; docs/deadlock.md defines a deadlock.
 type Deadlock struct {
-	Watched  bool        `json:"watched"`  // looked for while the run went; otherwise only at its end
-	Found    int         `json:"found"`    // how many; one that is not watched is seen only if it stands at the end
+	Watched  bool        `json:"watched"`  // searched during the run; otherwise only at its end
+	Found    int         `json:"found"`    // number of deadlocks; without watching, only one that stands at the end is found
 	Standing int         `json:"standing"` // 1: the last one stands at the end of the run
-	Onset    *units.Time `json:"onset_ps"` // when the first one closed; null: there was none
-	Stuck    units.Time  `json:"stuck_ps"` // how long they lasted, in all
-	Queues   int         `json:"queues"`   // egress queues of switches that were stuck in the largest one
-	Hosts    int         `json:"hosts"`    // hosts that could not send because of the one that stopped most
-	Loop     []string    `json:"loop"`     // of the first one: each queue waits for the next, the last for the first
+	Onset    *units.Time `json:"onset_ps"` // when the first one closed; null: none
+	Stuck    units.Time  `json:"stuck_ps"` // total duration of all deadlocks
+	Queues   int         `json:"queues"`   // stuck egress queues of switches in the largest one
+	Hosts    int         `json:"hosts"`    // largest number of hosts that one deadlock blocked
+	Loop     []string    `json:"loop"`     // cycle of the first one: each queue waits for the next, the last for the first
 }
 
 func (o *Outcome) deadlock() Deadlock {
@@ -42,26 +41,26 @@ func (o *Outcome) deadlock() Deadlock {
 	return s
 }
 
-// queueName names an egress queue for people.
+// queueName returns the name of an egress queue for messages.
 func (o *Outcome) queueName(q *sim.StuckQueue) string {
 	return fmt.Sprintf("%s port %d class %d", o.Nodes[q.Node], q.Port, q.Class)
 }
 
-// deadlockColumns is the layout of deadlocks.parquet: one row per deadlock and
-// stuck queue, in order of deadlocks, nodes, ports and classes.
+// deadlockColumns is the layout of deadlocks.parquet: one row per deadlock and stuck queue,
+// ordered by deadlock, node, port and class.
 func (o *Outcome) deadlockColumns() []probe.Column {
 	return []probe.Column{
 		{Name: "deadlock", Doc: "number of the deadlock, from 0"},
-		{Name: "onset_ps", Doc: "when its first loop closed"},
-		{Name: "end_ps", May: true, Doc: "when a frame of that loop left or was dropped; null: it stands at the end of the run"},
+		{Name: "onset_ps", Doc: "when its first cycle closed"},
+		{Name: "end_ps", May: true, Doc: "when a frame of that cycle left or was dropped; null: it stands at the end of the run"},
 		{Name: "node", Type: probe.Text, Texts: o.Nodes, Doc: "name of the switch"},
 		{Name: "port", Doc: "port of the stuck egress queue"},
-		{Name: "peer", Type: probe.Text, Texts: o.Nodes, Doc: "node that holds it"},
+		{Name: "peer", Type: probe.Text, Texts: o.Nodes, Doc: "node that blocks it"},
 		{Name: "class", Doc: "traffic class"},
-		{Name: "paused_ps", Doc: "since when it is held"},
+		{Name: "paused_ps", Doc: "since when it is blocked"},
 		{Name: "stuck_ps", Doc: "since when it is part of a deadlock"},
-		{Name: "bytes", Doc: "bytes that wait in it"},
-		{Name: "hop", May: true, Doc: "place in the loop that closed first, from 0: each waits for the next; null for the other queues"},
+		{Name: "bytes", Doc: "bytes in the queue"},
+		{Name: "hop", May: true, Doc: "position in the first cycle, from 0: each waits for the next; null for other queues"},
 	}
 }
 
@@ -90,7 +89,7 @@ func (o *Outcome) writeDeadlocks(t *Table) error {
 	return nil
 }
 
-// orNull is a time, or no value for never.
+// orNull returns t, or Null for Never.
 func orNull(t units.Time) int64 {
 	if t == units.Never {
 		return probe.Null

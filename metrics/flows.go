@@ -7,11 +7,10 @@ import (
 	"github.com/xoff-net/xoff/base/units"
 )
 
-// flowColumns is the layout of flows.parquet and flows.csv: one row per flow, in
-// order of their ids.
+// flowColumns is the layout of flows.parquet and flows.csv: one row per flow, ordered by id.
 func (o *Outcome) flowColumns() []probe.Column {
 	return []probe.Column{
-		{Name: "id", Doc: "number of the flow, from 0, in order of start"},
+		{Name: "id", Doc: "flow number, from 0, in order of start"},
 		{Name: "workload", Type: probe.Text, Texts: o.Workloads, Doc: "name of the workload it belongs to"},
 		{Name: "src", Type: probe.Text, Texts: o.Hosts, Doc: "source host"},
 		{Name: "dst", Type: probe.Text, Texts: o.Hosts, Doc: "destination host"},
@@ -23,13 +22,13 @@ func (o *Outcome) flowColumns() []probe.Column {
 		{Name: "fct_ps", May: true, Doc: "completion time, acked_ps - start_ps; null: unfinished"},
 		{Name: "ideal_ps", Doc: "completion time in an empty network"},
 		{Name: "slowdown", Type: probe.Float, May: true, Doc: "fct_ps / ideal_ps; null: unfinished"},
-		{Name: "resent", Doc: "data packets sent again"},
+		{Name: "resent", Doc: "retransmitted data packets"},
 		{Name: "timeouts", Doc: "timeouts of the source"},
 		{Name: "early", Doc: "packets that arrived ahead of a gap"},
 		{Name: "twice", Doc: "packets that had arrived before"},
 		{Name: "measured", Type: probe.Bool, Doc: "started in the measurement window: counts in summary.json"},
 		{Name: "finished", Type: probe.Bool, Doc: "the last ACK has arrived"},
-		{Name: "group", Doc: "collective, request or burst that it belongs to, `operation` in operations.parquet; -1 for none"},
+		{Name: "group", Doc: "its collective, request or burst, `operation` in operations.parquet; -1: none"},
 		{Name: "delivered_bytes", Doc: "payload that had arrived in order by the end of the run"},
 		{Name: "goodput_bps", Type: probe.Float, May: true, Doc: "delivered_bytes over the time from start_ps to delivered_ps, or to the end of the run; null: not started"},
 	}

@@ -7,10 +7,9 @@ import (
 	"github.com/xoff-net/xoff/base/units"
 )
 
-// groupFlows fills in the statistics of the flows and of their subsets. A table
-// of flow numbers in order of (workload, class, size bucket) makes every subset a
-// few runs of it, so that one array of values serves them all: memory stays at
-// some 20 bytes per flow however many subsets there are.
+// groupFlows computes the statistics of all flows and of their subsets. Flow numbers are
+// sorted by workload, class and size bucket, so every subset is a few ranges of one array.
+// Memory stays at about 20 bytes per flow however many subsets there are.
 func (o *Outcome) groupFlows(s *Summary) {
 	c := o.newCells()
 	for i := range o.Flows.Flow {
@@ -46,18 +45,18 @@ func (o *Outcome) groupFlows(s *Summary) {
 	s.Sizes = c.sizes(buckets, every, every)
 }
 
-// ClassName is what the part of a class is called.
+// ClassName returns the name of the part of a class.
 func ClassName(class int) string { return fmt.Sprintf("class %d", class) }
 
 // every stands for all workloads, classes or size buckets.
 const every = -1
 
-// cells are the measured flows in order of their cell: workload, class, size.
+// cells has the measured flows ordered by cell: workload, class, size.
 type cells struct {
 	o         *Outcome
 	buckets   int
 	flows     []int32
-	begin     []int32 // by cell: where its flows begin; one more at the end
+	begin     []int32 // by cell: index of its first flow; one more at the end
 	fcts      []units.Time
 	slowdowns []float64
 	volume    volume
@@ -73,7 +72,7 @@ func (o *Outcome) newCells() *cells {
 			c.begin[c.cellOf(i)]++
 		}
 	}
-	// Counts become ends, and the ends beginnings as flows fill in from behind.
+	// Counts become ends; ends become beginnings as flows are filled in from the back.
 	sum := int32(0)
 	for i := range c.begin {
 		sum += c.begin[i]
@@ -100,7 +99,7 @@ func (c *cells) index(workload, class, bucket int) int {
 	return (workload*mmu.Classes+class)*c.buckets + bucket
 }
 
-// sizes returns the parts of a subset by size.
+// sizes returns the parts of a subset by size bucket.
 func (c *cells) sizes(names []string, workload, class int) []Part {
 	parts := []Part{}
 	for b, name := range names {
@@ -125,7 +124,7 @@ func (c *cells) part(name string, workload, class, bucket int) Part {
 	b0, b1 := span(bucket, c.buckets)
 	for w := w0; w < w1; w++ {
 		for k := k0; k < k1; k++ {
-			// Buckets lie side by side.
+			// Buckets are adjacent.
 			for _, i := range c.flows[c.begin[c.index(w, k, b0)]:c.begin[c.index(w, k, b1-1)+1]] {
 				p.Measured++
 				c.volume.add(c.o, int(i))

@@ -13,8 +13,8 @@ import (
 func TestGroups(t *testing.T) {
 	o := outcome()
 	s := o.Summarize()
-	// Of web, flow 1 is measured: 10,000 B, the first bucket. Of incast, flow 2 is
-	// in the second bucket and the unfinished flow 3 (5000 B) in the first.
+	// In web, flow 1 is measured: 10,000 B, the first bucket. In incast, flow 2 is in the
+	// second bucket and the unfinished flow 3 (5000 B) in the first.
 	web, incast := s.Workloads[0].Sizes, s.Workloads[1].Sizes
 	if len(web) != 5 || web[0].Name != "up to 10KB" || web[0].Finished != 1 || web[0].FCT.Max != 100 || web[1].FCT != nil {
 		t.Errorf("web by size: %+v", web)
@@ -23,7 +23,7 @@ func TestGroups(t *testing.T) {
 		t.Errorf("incast by size: %+v", incast)
 	}
 	if s.Classes != nil {
-		t.Error("classes without being asked for")
+		t.Error("classes without group_by: class")
 	}
 
 	o.Grouping = Grouping{By: "class", Sizes: []units.Bytes{5000}}
@@ -36,7 +36,7 @@ func TestGroups(t *testing.T) {
 		t.Errorf("class 3 by size: %+v", c)
 	}
 	if s.Workloads[0].Sizes != nil {
-		t.Error("workloads by size, but classes were asked for")
+		t.Error("workloads by size with group_by: class")
 	}
 
 	o.Grouping = Grouping{By: "none"}
@@ -55,7 +55,7 @@ func TestPauseDepths(t *testing.T) {
 	}
 }
 
-// Against the plain way: filter, then compute.
+// The result equals a simple computation: filter, then compute.
 func TestGroupsAgainstFilter(t *testing.T) {
 	r := rand.New(rand.NewPCG(1, 2))
 	n := 500

@@ -10,13 +10,13 @@ import (
 	"github.com/xoff-net/xoff/base/units"
 )
 
-// Measure is a number of a summary. Its name is its path in summary.json, with
-// the name of a workload or size bucket as a step: workloads.web.fct_ps.p99.
+// Measure is a number of a summary. Its name is its path in summary.json, in which workloads
+// and size buckets appear by name: workloads.web.fct_ps.p99.
 type Measure struct {
 	Name  string
-	Group string // the named thing of a list that it is a number of, a beginning of the name; "" for none
+	Group string // prefix of the name for an element of a named list; "": none
 	Value float64
-	Known bool // false when no flow finished
+	Known bool // false if no flow finished
 }
 
 // Measures returns every number of a summary in the order of summary.json.
@@ -30,7 +30,7 @@ func Measures(s *Summary) []Measure {
 	return list
 }
 
-// measure walks a value; known is false below a pointer that is nil.
+// measure visits the numbers in v; known is false below a nil pointer.
 func measure(v reflect.Value, path, group string, known bool, add func(Measure)) {
 	switch v.Kind() {
 	case reflect.Pointer:
@@ -50,12 +50,12 @@ func measure(v reflect.Value, path, group string, known bool, add func(Measure))
 				continue
 			}
 			if p := v.Field(i); group != "" && p.Kind() == reflect.Pointer && p.IsNil() && strings.HasSuffix(f.Tag.Get("json"), ",omitempty") {
-				continue // this one of the list has no such numbers
+				continue // this element has no such numbers
 			}
 			measure(v.Field(i), strings.TrimPrefix(path+"."+name, "."), group, known, add)
 		}
 	case reflect.Slice:
-		// Lists of named things; a list without names has no stable place.
+		// Elements of a list are identified by name; lists without names are skipped.
 		for i := range v.Len() {
 			item := reflect.Indirect(v.Index(i))
 			if item.Kind() != reflect.Struct {
@@ -86,7 +86,7 @@ func MeasureNames(list []Measure) []string {
 	return names
 }
 
-// CheckNames finds the first name that is not a known metric.
+// CheckNames returns an error for the first name that is not a known metric.
 func CheckNames(names, known []string) error {
 	for _, n := range names {
 		if !slices.Contains(known, n) {
@@ -96,8 +96,8 @@ func CheckNames(names, known []string) error {
 	return nil
 }
 
-// FullNames turns names of metrics, as they are in summary.json or as tables print
-// them, into those of summary.json.
+// FullNames returns the names in summary.json for metrics named as there or as in printed
+// tables.
 func FullNames(names, known []string) ([]string, error) {
 	titles := Titles(known)
 	swapped := make([]string, len(titles))
@@ -106,7 +106,7 @@ func FullNames(names, known []string) ([]string, error) {
 	}
 	var list []string
 	for _, n := range names {
-		n = strings.ReplaceAll(n, "p99.9", "p99_9") // as heads of columns have it
+		n = strings.ReplaceAll(n, "p99.9", "p99_9") // as in column headers
 		i := slices.Index(known, n)
 		if i < 0 {
 			i = slices.Index(titles, n)
@@ -122,7 +122,7 @@ func FullNames(names, known []string) ([]string, error) {
 	return list, nil
 }
 
-// maxLast writes a.max_b as a.b.max, like the maxima of distributions.
+// maxLast turns a.max_b into a.b.max, like the maxima of distributions.
 func maxLast(name string) string {
 	at := strings.LastIndexByte(name, '.') + 1
 	if rest, ok := strings.CutPrefix(name[at:], "max_"); ok {
@@ -148,7 +148,7 @@ func unknownMetric(name string, known []string) error {
 		name, registry.DidYouMean(name, known), strings.Join(near, ", "))
 }
 
-// Format prints a value of a metric for people.
+// Format formats a value of a metric for humans.
 func Format(name string, v float64) string {
 	switch {
 	case isTime(name):
@@ -165,7 +165,7 @@ func Format(name string, v float64) string {
 	return fmt.Sprintf("%.4g", v)
 }
 
-// Titles are the names of metrics for people.
+// Titles returns the printed names of metrics.
 func Titles(names []string) []string {
 	var list []string
 	for _, n := range names {
@@ -174,8 +174,8 @@ func Titles(names []string) []string {
 	return list
 }
 
-// Title names a metric for people: what its unit says is in the value. Commands take
-// this name as well as that of summary.json.
+// Title returns the printed name of a metric: without the unit, which is in the value.
+// Commands accept this name as well as the one in summary.json.
 func Title(name string) string {
 	return strings.NewReplacer("_ps", "", "_bps", "").Replace(strings.TrimSuffix(name, "_bytes"))
 }

@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-// Whatever a table prints is accepted, and means that number and no other.
+// Every printed name is accepted and identifies exactly one metric.
 func TestPrintedNamesAreUnique(t *testing.T) {
 	s := &Summary{Workloads: []Part{{Name: "web"}}, Sizes: []Part{{Name: "up to 1KB"}}}
 	names := MeasureNames(Measures(s))
@@ -35,7 +35,7 @@ func TestUnknownMetrics(t *testing.T) {
 			t.Errorf("%s: got %v, want %q", name, err, want)
 		}
 	}
-	if err := CheckNames([]string{"fct.p50"}, known); err == nil { // stored experiments have names of summary.json
-		t.Error("a printed name is taken for one of summary.json")
+	if err := CheckNames([]string{"fct.p50"}, known); err == nil { // stored experiments use the names in summary.json
+		t.Error("a printed name is accepted as one of summary.json")
 	}
 }

@@ -16,7 +16,7 @@ import (
 	"github.com/xoff-net/xoff/sim"
 )
 
-// outcome is a run of four flows: one before the window, two finished in it, one
+// outcome returns a run of four flows: one before the window, two finished in it, one
 // unfinished.
 func outcome() *Outcome {
 	flows := dataplane.NewFlows([]dataplane.Flow{
@@ -29,7 +29,7 @@ func outcome() *Outcome {
 	flows.Send[1] = dataplane.SendResult{Acked: 110, Resent: 2, Timeouts: 1}
 	flows.Send[2] = dataplane.SendResult{Acked: 320}
 	flows.Recv[1] = dataplane.RecvResult{Delivered: 90, Early: 3, Twice: 1}
-	flows.Recv[3] = dataplane.RecvResult{Delivered: 400} // its last ACK is still on the way
+	flows.Recv[3] = dataplane.RecvResult{Delivered: 400} // its last ACK is still in flight
 	o := &Outcome{
 		Scenario: "four", Seed: 9, End: 600, Flows: flows,
 		Ideal: []units.Time{100, 50, 100, 100}, Origin: []int32{0, 0, 1, 1}, Groups: []int32{-1, -1, 0, 0}, Payloads: []units.Bytes{1000},
@@ -60,8 +60,8 @@ func TestSummarize(t *testing.T) {
 	if w := s.Workloads[1]; w.Name != "incast" || w.Measured != 2 || w.Finished != 1 || w.Unfinished != 1 || w.Slowdown.Mean != 3 {
 		t.Errorf("workload: got %+v", w)
 	}
-	// 10,000 B still belongs to the first bucket, 10,001 B does not; both
-	// unmeasured and unfinished flows stay out of the statistics.
+	// 10,000 B is in the first bucket, 10,001 B is not; unmeasured and unfinished flows are
+	// not in the statistics.
 	if s.Sizes[0].Measured != 2 || s.Sizes[0].Finished != 1 || s.Sizes[1].Finished != 1 || s.Sizes[2].FCT != nil {
 		t.Errorf("sizes: got %+v", s.Sizes)
 	}
@@ -74,7 +74,7 @@ func TestSummarize(t *testing.T) {
 		t.Errorf("control frames: got %+v", n)
 	}
 	if s.Invariants.Checked {
-		t.Error("a run without checks says that it was checked")
+		t.Error("a run without checks reports that it was checked")
 	}
 }
 
@@ -109,7 +109,7 @@ func TestSummaryJSON(t *testing.T) {
 	}
 }
 
-// flowRow is a row of flows.parquet, read back.
+// flowRow is a row of flows.parquet, for reading.
 type flowRow struct {
 	ID        int64    `parquet:"id"`
 	Workload  string   `parquet:"workload"`
@@ -182,8 +182,8 @@ func TestFlowsCSV(t *testing.T) {
 	}
 }
 
-// More rows than a batch and a row group, so that the writer is flushed on the
-// way, with every type of column and with nulls.
+// With more rows than a batch and a row group, the writer is flushed before the end. All
+// column types and nulls occur.
 func TestTableManyRows(t *testing.T) {
 	columns := []probe.Column{
 		{Name: "n"}, {Name: "maybe", May: true}, {Name: "word", Type: probe.Text, Texts: []string{"x", "y"}},

@@ -10,33 +10,33 @@ import (
 	"github.com/xoff-net/xoff/base/units"
 )
 
-// An operation is what flows do together: a collective, a request with its answers, a
-// burst. It begins with the start of its first flow and is done when the last byte of
-// the last one is delivered.
+// An operation is a group of flows: a collective, a request with its answers, or a burst. It
+// begins with the start of its first flow and ends when the last byte of its last flow is
+// delivered.
 
 // Operations are the measured operations of a run or of a workload.
 type Operations struct {
 	Measured   int     `json:"measured"`
 	Finished   int     `json:"finished"`
 	Unfinished int     `json:"unfinished"`
-	Time       *Times  `json:"completion_ps"` // of the finished ones; null for none
+	Time       *Times  `json:"completion_ps"` // of finished operations; null: none
 	Slowest    *Slowly `json:"slowest,omitempty"`
 }
 
-// Slowly is the operation that took longest, and what held it up.
+// Slowly describes the operation that took longest, and the flow that delayed it most.
 type Slowly struct {
 	Workload  string     `json:"workload"`
 	Operation int        `json:"operation"`
 	Time      units.Time `json:"completion_ps"`
-	Steps     int        `json:"steps"`            // flows of the chain that ended last, each of which waited for the one before
-	Step      int        `json:"slowest_step"`     // of these: the one that lost most time, from 1
-	StepTime  units.Time `json:"slowest_took_ps"`  // that it took
-	StepIdeal units.Time `json:"slowest_ideal_ps"` // that it takes in an empty network
+	Steps     int        `json:"steps"`            // flows in the chain that ended last, each waiting for the previous one
+	Step      int        `json:"slowest_step"`     // step of that chain that lost most time, from 1
+	StepTime  units.Time `json:"slowest_took_ps"`  // duration of that step
+	StepIdeal units.Time `json:"slowest_ideal_ps"` // its duration in an empty network
 	Straggler string     `json:"straggler"`        // host that sent it
 	To        string     `json:"straggler_to"`
 }
 
-// String says in words what held an operation up.
+// String describes what delayed the operation.
 func (s *Slowly) String() string {
 	step := ""
 	if s.Steps > 1 {
@@ -52,16 +52,16 @@ type operation struct {
 	start, end    units.Time
 	size          units.Bytes
 	delivered     units.Bytes
-	done          int // flows
+	done          int // delivered flows
 	measured      bool
 	steps, slow   int   // of the chain that ended last
-	straggler     int32 // flow
+	straggler     int32 // flow number
 	took, ideal   units.Time
 }
 
 func (p *operation) finished() bool { return p.done == len(p.flows) }
 
-// operations finds the operations of a run, in order of workloads and groups.
+// operations returns the operations of a run, ordered by workload and group.
 func (o *Outcome) operations() []operation {
 	if o.ops != nil {
 		return o.ops
@@ -89,10 +89,10 @@ func (o *Outcome) operations() []operation {
 	return list
 }
 
-// operation sums up the flows of one.
+// operation summarizes the flows of one operation.
 func (o *Outcome) operation(flows []int32) operation {
 	p := operation{origin: o.Origin[flows[0]], group: o.Groups[flows[0]], flows: flows, start: units.Never, straggler: -1}
-	last := int32(-1) // to be delivered
+	last := int32(-1) // last flow to be delivered
 	for _, f := range flows {
 		i := int(f)
 		p.size += o.Flows.Flow[i].Size
@@ -118,9 +118,9 @@ func (o *Outcome) operation(flows []int32) operation {
 	return p
 }
 
-// follow walks back from the flow that was delivered last: each waited for others, the
-// last of which to be done let it start. The one of them that lost most time against an
-// empty network held the operation up.
+// follow walks back from the flow that was delivered last: each flow started when the last
+// of those it waited for was complete. The straggler is the flow of this chain that lost
+// most time compared with an empty network.
 func (o *Outcome) follow(p *operation, flow int32) {
 	var chain []int32
 	for flow >= 0 {
@@ -130,18 +130,18 @@ func (o *Outcome) follow(p *operation, flow int32) {
 	lost := units.Time(-1)
 	for k, f := range chain {
 		i := int(f)
-		took, done := o.fct(i) // the ideal runs to the last ACK, too
+		took, done := o.fct(i) // the ideal time includes the last ACK, too
 		if !done {
 			took = o.End - o.start(i)
 		}
-		if l := max(0, took-o.Ideal[i]); l >= lost { // of equal ones the first in time
+		if l := max(0, took-o.Ideal[i]); l >= lost { // of equal ones, the earliest
 			lost, p.straggler, p.slow, p.took, p.ideal = l, f, len(chain)-k, took, o.Ideal[i]
 		}
 	}
 	p.steps = len(chain)
 }
 
-// cause returns which flow of the same operation let another one start, or -1.
+// cause returns the flow of the same operation whose end started another flow, or -1.
 func (o *Outcome) cause(p *operation, flow int32) int32 {
 	k := sort.Search(len(o.Waits), func(k int) bool { return o.Waits[k].Flow >= uint32(flow) })
 	if k == len(o.Waits) || o.Waits[k].Flow != uint32(flow) {
@@ -160,7 +160,7 @@ func (o *Outcome) cause(p *operation, flow int32) int32 {
 	return best
 }
 
-// seen returns when a host knew that a flow was complete.
+// seen returns when a host learned that a flow was complete.
 func (o *Outcome) seen(i int, host uint16) units.Time {
 	if o.Flows.Flow[i].Dst == host {
 		return o.Flows.Recv[i].Delivered
@@ -168,7 +168,7 @@ func (o *Outcome) seen(i int, host uint16) units.Time {
 	return o.Flows.Send[i].Acked
 }
 
-// operationsOf sums up the measured operations of a workload, or of all.
+// operationsOf summarizes the measured operations of a workload, or of all.
 func (o *Outcome) operationsOf(origin int) *Operations {
 	var s *Operations
 	var times []units.Time
@@ -213,26 +213,26 @@ func (o *Outcome) slowly(p *operation) *Slowly {
 	}
 }
 
-// operationColumns is the layout of operations.parquet: one row per operation, in order
-// of workloads and of their numbers.
+// operationColumns is the layout of operations.parquet: one row per operation, ordered by
+// workload and number.
 func (o *Outcome) operationColumns() []probe.Column {
 	return []probe.Column{
 		{Name: "workload", Type: probe.Text, Texts: o.Workloads, Doc: "name of the workload it belongs to"},
-		{Name: "operation", Doc: "its number there, from 0: `group` of its flows"},
-		{Name: "flows", Doc: "that it consists of"},
-		{Name: "size_bytes", Doc: "payload of all of them"},
+		{Name: "operation", Doc: "its number in the workload, from 0: `group` of its flows"},
+		{Name: "flows", Doc: "number of flows"},
+		{Name: "size_bytes", Doc: "payload of all its flows"},
 		{Name: "delivered_bytes", Doc: "payload that had arrived in order by the end of the run"},
 		{Name: "start_ps", Doc: "start of its first flow"},
 		{Name: "end_ps", May: true, Doc: "when the last byte of the last flow was delivered; null: unfinished"},
 		{Name: "completion_ps", May: true, Doc: "end_ps - start_ps; null: unfinished"},
-		{Name: "steps", May: true, Doc: "flows of the chain that ended last, each of which waited for the one before; null: not started"},
-		{Name: "slowest_step", May: true, Doc: "of these the one that lost most time against an empty network, from 1"},
-		{Name: "slowest_took_ps", May: true, Doc: "from its start to its last ACK, or to the end of the run"},
+		{Name: "steps", May: true, Doc: "flows in the chain that ended last, each waiting for the previous one; null: not started"},
+		{Name: "slowest_step", May: true, Doc: "step of that chain that lost most time compared with an empty network, from 1"},
+		{Name: "slowest_took_ps", May: true, Doc: "time from its start to its last ACK, or to the end of the run"},
 		{Name: "slowest_ideal_ps", May: true, Doc: "completion time of that flow in an empty network"},
 		{Name: "straggler", Type: probe.Text, May: true, Texts: o.Hosts, Doc: "host that sent it"},
 		{Name: "straggler_to", Type: probe.Text, May: true, Texts: o.Hosts, Doc: "host that it was sent to"},
 		{Name: "straggler_flow", May: true, Doc: "its id in flows.parquet"},
-		{Name: "measured", Type: probe.Bool, Doc: "counts in summary.json"},
+		{Name: "measured", Type: probe.Bool, Doc: "it is counted in summary.json"},
 		{Name: "finished", Type: probe.Bool, Doc: "every flow was delivered"},
 	}
 }

@@ -10,9 +10,9 @@ import (
 	"github.com/xoff-net/xoff/sim"
 )
 
-// ring is an operation of three steps from a to b to c to a, and one that never starts.
-// The steps take 110, 410 and 160 ps, where 100, 150 and 100 are needed: step 2 lost 260.
-// A fourth flow of the operation is shorter than the chain.
+// ring returns an operation of three steps from a to b to c to a, and one that never starts.
+// The steps take 110, 410 and 160 ps; ideal are 100, 150 and 100: step 2 lost 260 ps. A
+// fourth flow of the operation ends before the chain.
 func ring() *Outcome {
 	flows := dataplane.NewFlows([]dataplane.Flow{
 		{Start: 1000, Size: 100, Src: 0, Dst: 1},
@@ -68,7 +68,7 @@ func TestOperations(t *testing.T) {
 	}
 }
 
-// An operation that is cut short is unfinished, and its last flow so far is to blame.
+// An interrupted operation is unfinished, and its last flow so far is the straggler.
 func TestUnfinishedOperation(t *testing.T) {
 	o := ring()
 	o.Flows.Recv[3].Delivered, o.Flows.Send[3].Acked = 0, 0
@@ -76,7 +76,7 @@ func TestUnfinishedOperation(t *testing.T) {
 	if s.Measured != 1 || s.Finished != 0 || s.Unfinished != 1 || s.Time != nil || s.Slowest != nil {
 		t.Errorf("%+v", s)
 	}
-	// 1520 to the end at 2000, where 100 are needed: 380 lost.
+	// From 1520 to the end at 2000; ideal are 100: 380 lost.
 	if p := o.operations()[0]; p.slow != 3 || p.took != 480 || p.straggler != 3 {
 		t.Errorf("%+v", p)
 	}

@@ -9,36 +9,36 @@ import (
 	"github.com/xoff-net/xoff/sim"
 )
 
-// portColumns is the layout of ports.parquet: one row per port and class, of
-// hosts and switches, in order of nodes, ports and classes.
+// portColumns is the layout of ports.parquet: one row per port and class of hosts and
+// switches, ordered by node, port and class.
 func (o *Outcome) portColumns() []probe.Column {
 	cols := []probe.Column{
 		{Name: "node", Type: probe.Text, Texts: o.Nodes, Doc: "name of the node"},
-		{Name: "port", Doc: "number of the port, from 0"},
-		{Name: "peer", Type: probe.Text, May: true, Texts: o.Nodes, Doc: "node at the other end of the cable; null: no cable"},
+		{Name: "port", Doc: "port number, from 0"},
+		{Name: "peer", Type: probe.Text, May: true, Texts: o.Nodes, Doc: "peer node; null: not connected"},
 		{Name: "class", Doc: "traffic class"},
 		{Name: "kind", Type: probe.Text, Texts: []string{"unused", "control", "lossless", "lossy"}, Doc: "how the class is treated"},
-		{Name: "pauses_sent", Doc: "PAUSE for a class that was not paused"},
-		{Name: "resumes_sent", Doc: "RESUME of a class that was paused"},
-		{Name: "blocked_ps", Doc: "how long the class could not be sent by this port, in all"},
-		{Name: "marks", Doc: "frames of the egress queue that got the congestion mark"},
+		{Name: "pauses_sent", Doc: "PAUSE frames for a class that was not paused"},
+		{Name: "resumes_sent", Doc: "RESUME frames for a class that was paused"},
+		{Name: "blocked_ps", Doc: "total time for which this port could not send the class"},
+		{Name: "marks", Doc: "ECN-marked frames of the egress queue"},
 	}
 	for r := range o.reasons() {
-		cols = append(cols, probe.Column{Name: dropColumns[r], Doc: "frames that came in here and were dropped: " + r.String()})
+		cols = append(cols, probe.Column{Name: dropColumns[r], Doc: "dropped frames that arrived by this port:  " + r.String()})
 	}
 	for _, m := range []struct{ name, doc string }{
-		{"peak_egress_bytes", "most bytes that waited for the egress queue"},
-		{"peak_private_bytes", "most bytes of the ingress queue in its private segment"},
-		{"peak_shared_bytes", "most bytes of the ingress queue in the shared segment"},
-		{"peak_headroom_bytes", "most bytes of the ingress queue in headroom"},
+		{"peak_egress_bytes", "peak of the egress queue"},
+		{"peak_private_bytes", "peak of the ingress queue in its private segment"},
+		{"peak_shared_bytes", "peak of the ingress queue in the shared segment"},
+		{"peak_headroom_bytes", "peak of the ingress queue in headroom"},
 	} {
 		cols = append(cols, probe.Column{Name: m.name, May: true, Doc: m.doc + "; null for a host, and where output.watermarks is false"})
 	}
 	return append(cols,
-		probe.Column{Name: "headroom_bytes", Doc: "headroom set aside for the port, all classes together"},
-		probe.Column{Name: "sent_bytes", Doc: "that left by the port, preamble and gap included where switch.wire_overhead has them"},
-		probe.Column{Name: "utilisation", Type: probe.Float, Doc: "share of the time of the run for which these took the wire"},
-		probe.Column{Name: "control_bytes", Doc: "the same of control frames of the link such as PAUSE, which belong to no class"})
+		probe.Column{Name: "headroom_bytes", Doc: "headroom reserved for the port, all classes together"},
+		probe.Column{Name: "sent_bytes", Doc: "bytes sent by the port, with preamble and gap as in switch.wire_overhead"},
+		probe.Column{Name: "utilisation", Type: probe.Float, Doc: "fraction of the run for which they occupied the link"},
+		probe.Column{Name: "control_bytes", Doc: "bytes of link-local frames such as PAUSE, which belong to no class"})
 }
 
 var dropColumns = [probe.NumReasons]string{
@@ -46,8 +46,8 @@ var dropColumns = [probe.NumReasons]string{
 	probe.Handler: "drops_deadlock_handler", probe.Corrupt: "drops_link", probe.Expelled: "drops_expelled",
 }
 
-// reasons is how many of them have a column: the last one only where a policy took
-// frames back, so that tables of other runs are what they were.
+// reasons returns the number of drop reasons with a column. Expelled, the last one, has a
+// column only if frames were expelled, so that tables of other runs do not change.
 func (o *Outcome) reasons() probe.Reason {
 	if o.Totals.Drops[probe.Expelled] == 0 {
 		return probe.Expelled
@@ -92,14 +92,14 @@ func (o *Outcome) portRow(row []int64, p *sim.PortResult, c uint8) []int64 {
 	return append(row, int64(p.Headroom), int64(sent), int64(math.Float64bits(o.utilisation(p.Rate, sent))), int64(s.SentControl))
 }
 
-// poolColumns is the layout of pools.parquet: one row per switch and segment of
-// its buffer, and one for the whole.
+// poolColumns is the layout of pools.parquet: one row per switch and segment of its buffer,
+// and one for the whole buffer.
 func (o *Outcome) poolColumns() []probe.Column {
 	return []probe.Column{
 		{Name: "node", Type: probe.Text, Texts: o.Nodes, Doc: "name of the switch"},
 		{Name: "pool", Type: probe.Text, Texts: []string{"all", "private", "shared", "headroom"}, Doc: "segment of the buffer; all: the whole buffer"},
 		{Name: "size_bytes", Doc: "size of the segment"},
-		{Name: "peak_bytes", Doc: "most bytes that were stored in it at a time"},
+		{Name: "peak_bytes", Doc: "peak of the bytes stored in it"},
 		{Name: "end_bytes", Doc: "bytes stored in it at the end of the run"},
 	}
 }

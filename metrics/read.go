@@ -15,8 +15,8 @@ import (
 	"github.com/xoff-net/xoff/base/probe"
 )
 
-// ReadColumns reads columns of numbers from the file of a table. Truth is 1, and
-// NaN stands for no value.
+// ReadColumns reads numeric columns from the file of a table. True is 1, and a missing value
+// is NaN.
 func ReadColumns(path string, names ...string) (list [][]float64, err error) {
 	err = withTable(path, func(table *parquet.File) error {
 		for _, name := range names {
@@ -29,7 +29,7 @@ func ReadColumns(path string, names ...string) (list [][]float64, err error) {
 				return fmt.Errorf("there is no column %q; allowed: %s", name, strings.Join(known, ", "))
 			}
 			if k := leaf.Node.Type().Kind(); k != parquet.Int64 && k != parquet.Double && k != parquet.Boolean {
-				return fmt.Errorf("column %q holds no numbers; allowed: one that does", name)
+				return fmt.Errorf("column %q is not numeric; allowed: a numeric column", name)
 			}
 			column, err := readColumn(table, leaf.ColumnIndex, number)
 			if err != nil {
@@ -42,8 +42,8 @@ func ReadColumns(path string, names ...string) (list [][]float64, err error) {
 	return list, err
 }
 
-// ReadWords reads a column of text from the file of a table; false: it holds none, or
-// there is no such column.
+// ReadWords reads a text column from the file of a table. It returns false if the column
+// does not exist or is not text.
 func ReadWords(path, name string) (words []string, ok bool, err error) {
 	err = withTable(path, func(table *parquet.File) error {
 		leaf, found := table.Schema().Lookup(name)
@@ -127,7 +127,7 @@ func number(v parquet.Value) float64 {
 	return float64(v.Int64())
 }
 
-// ReadSummary reads the summary of a run that this program understands.
+// ReadSummary reads the summary of a run. Its schema version must be SchemaVersion.
 func ReadSummary(folder string) (*Summary, error) {
 	data, err := os.ReadFile(filepath.Join(folder, "summary.json"))
 	if err != nil {
@@ -138,14 +138,14 @@ func ReadSummary(folder string) (*Summary, error) {
 		return nil, fmt.Errorf("%s: %w", filepath.Join(folder, "summary.json"), err)
 	}
 	if version.Schema != SchemaVersion {
-		return nil, fmt.Errorf("%s has results of schema %d; allowed: %d, that of this program (run it again)", folder, version.Schema, SchemaVersion)
+		return nil, fmt.Errorf("%s has results of schema %d; allowed: %d, the schema of this program (run it again)", folder, version.Schema, SchemaVersion)
 	}
 	s := new(Summary)
 	return s, json.Unmarshal(data, s)
 }
 
-// ReadInts reads columns of whole numbers from the file of a table. Truth is 1, and
-// probe.Null stands for no value.
+// ReadInts reads integer columns from the file of a table. True is 1, and a missing value is
+// probe.Null.
 func ReadInts(path string, names ...string) (list [][]int64, err error) {
 	err = withTable(path, func(table *parquet.File) error {
 		for _, name := range names {
@@ -177,10 +177,10 @@ func whole(v parquet.Value) int64 {
 	return v.Int64()
 }
 
-// ReadTexts reads a column of text from the file of a table: of each row the place of its
-// text in a list, -1 for no value.
+// ReadTexts reads a text column from the file of a table. rows has the index into texts of
+// each row, or -1 for a missing value.
 func ReadTexts(path, name string) (rows []int32, texts []string, err error) {
-	places := make(map[string]int32)
+	indexOf := make(map[string]int32)
 	err = withTable(path, func(table *parquet.File) error {
 		leaf, ok := table.Schema().Lookup(name)
 		if !ok {
@@ -190,11 +190,11 @@ func ReadTexts(path, name string) (rows []int32, texts []string, err error) {
 			if v.IsNull() {
 				return -1
 			}
-			at, known := places[string(v.ByteArray())]
+			at, known := indexOf[string(v.ByteArray())]
 			if !known {
 				at = int32(len(texts))
 				texts = append(texts, string(v.ByteArray()))
-				places[texts[at]] = at
+				indexOf[texts[at]] = at
 			}
 			return at
 		})
@@ -203,7 +203,7 @@ func ReadTexts(path, name string) (rows []int32, texts []string, err error) {
 	return rows, texts, err
 }
 
-// ReadRows returns how many rows the file of a table has.
+// ReadRows returns the number of rows in the file of a table.
 func ReadRows(path string) (n int64, err error) {
 	err = withTable(path, func(table *parquet.File) error {
 		n = table.NumRows()

@@ -12,7 +12,7 @@ import (
 	"github.com/xoff-net/xoff/base/probe"
 )
 
-// What a table was given is read back, over several row groups.
+// A written table reads back unchanged, over several row groups.
 func TestReadColumns(t *testing.T) {
 	var file bytes.Buffer
 	table, err := NewTable([]probe.Column{
@@ -57,7 +57,7 @@ func TestReadColumns(t *testing.T) {
 	}
 	for name, want := range map[string]string{
 		"b":    `there is no column "b"; allowed: a, may, yes, x, word`,
-		"word": `column "word" holds no numbers`,
+		"word": `column "word" is not numeric`,
 	} {
 		if _, err := ReadColumns(path, name); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: %v, want %s", name, err, want)
@@ -67,9 +67,9 @@ func TestReadColumns(t *testing.T) {
 		t.Fatal(err)
 	}
 	if _, err := ReadColumns(path, "a"); err == nil {
-		t.Error("another file is read")
+		t.Error("a file of another format is accepted")
 	}
 	if _, err := ReadColumns(path+"x", "a"); err == nil {
-		t.Error("a file that is not there is read")
+		t.Error("a missing file is accepted")
 	}
 }

@@ -9,19 +9,18 @@ import (
 	"github.com/xoff-net/xoff/base/units"
 )
 
-// Series is the table of one probe of a scenario: what it wrote at all of its
-// nodes, merged in order of time, then of nodes. Nodes write into recorders of
-// their own while they run; between windows the rows go to the file, so memory
-// holds those of a few microseconds only. The order depends neither on when that
-// happens nor on who ran which node.
+// Series is the table of one probe of a scenario: the rows of all its nodes, ordered by time,
+// then by node. Nodes write into their own recorders while they run. Between windows the rows
+// go to the file, so memory has only the rows of a few microseconds. The order of rows does
+// not depend on the time of flushes or on which thread runs a node.
 type Series struct {
-	Name     string // of the file, without its ending
+	Name     string // file name without extension
 	columns  []probe.Column
 	sources  []source
 	watchers []probe.Watcher
-	open     []int // columns whose texts nodes find out while they run
+	open     []int // columns whose texts become known during the run
 	table    *Table
-	order    []place
+	order    []rowRef
 	words    []int64
 }
 
@@ -31,14 +30,14 @@ type source struct {
 	node int
 }
 
-// place is where a row is kept.
-type place struct {
+// rowRef is the location of a row in a recorder.
+type rowRef struct {
 	at     int64
 	source int32
 	offset int32
 }
 
-// NewSeries prepares the table of a probe.
+// NewSeries returns the table of a probe.
 func NewSeries(name string, nodes []string, columns []probe.Column) *Series {
 	s := &Series{Name: name, columns: append([]probe.Column{
 		{Name: "time_ps", Doc: "simulated time"},
@@ -52,40 +51,38 @@ func NewSeries(name string, nodes []string, columns []probe.Column) *Series {
 	return s
 }
 
-// Columns describes the table.
+// Columns returns the columns of the table.
 func (s *Series) Columns() []probe.Column { return s.columns }
 
-// Recorder adds the recorder of a node; nodes come in order of their numbers.
+// Recorder adds the recorder of a node. Nodes must be added in order of their numbers.
 func (s *Series) Recorder(node int, from, to units.Time) *probe.Recorder {
 	r := &probe.Recorder{Width: len(s.columns) - 1, From: from, To: to}
 	s.sources = append(s.sources, source{r, node})
 	return r
 }
 
-// Watch adds a probe that wants to know when the run ends.
+// Watch adds a probe to be told when the run ends.
 func (s *Series) Watch(w probe.Watcher) { s.watchers = append(s.watchers, w) }
 
-// Open begins the files. That of CSV may be nil.
+// Open begins the files. asCSV may be nil.
 func (s *Series) Open(w, asCSV io.Writer) (err error) {
 	s.table, err = NewTable(s.columns, w, asCSV)
 	return err
 }
 
-// Flush writes the rows that nodes have written. Every node must have run up to
-// the same time.
+// Flush writes the recorded rows. All nodes must have run up to the same time.
 func (s *Series) Flush() error {
 	s.order = s.order[:0]
 	for i, r := range s.sources {
 		for at := 0; at < len(r.Words); at += r.Width {
-			s.order = append(s.order, place{r.Words[at], int32(i), int32(at)})
+			s.order = append(s.order, rowRef{r.Words[at], int32(i), int32(at)})
 		}
 	}
 	if len(s.order) == 0 {
 		return nil
 	}
-	// Sources come in order of nodes and their rows in order of time: a stable
-	// sort by time is all.
-	slices.SortStableFunc(s.order, func(a, b place) int { return cmp.Compare(a.at, b.at) })
+	// Sources are ordered by node and their rows by time: a stable sort by time is enough.
+	slices.SortStableFunc(s.order, func(a, b rowRef) int { return cmp.Compare(a.at, b.at) })
 	for _, p := range s.order {
 		r := s.sources[p.source]
 		row := r.Words[p.offset : int(p.offset)+r.Width]
@@ -103,7 +100,7 @@ func (s *Series) Flush() error {
 	return nil
 }
 
-// Close ends the series at the end of the run.
+// Close completes the series at the end of the run.
 func (s *Series) Close(end units.Time) error {
 	if err := s.Flush(); err != nil {
 		return err
@@ -117,5 +114,5 @@ func (s *Series) Close(end units.Time) error {
 	return s.table.Close()
 }
 
-// Rows returns how many rows were written.
+// Rows returns the number of rows written.
 func (s *Series) Rows() int64 { return s.table.Rows() }

@@ -16,8 +16,8 @@ type late struct {
 
 func (l *late) Finish(now units.Time) { l.out.Add(now, 99) }
 
-// writeSeries has two nodes write rows (time, value) in three steps and flushes
-// after some of them.
+// writeSeries lets two nodes write rows (time, value) in three steps and flushes after some
+// of them.
 func writeSeries(t *testing.T, flush [3]bool) string {
 	t.Helper()
 	s := NewSeries("probe-x", []string{"a", "b", "c"}, []probe.Column{{Name: "v"}})
@@ -45,8 +45,8 @@ func writeSeries(t *testing.T, flush [3]bool) string {
 	return text.String()
 }
 
-// Rows come in order of time, then of nodes, then as written, whenever they are
-// flushed; those outside of a recorder's span are not there.
+// Rows are ordered by time, then by node, then as written, whenever they are flushed. Rows
+// outside a recorder's time span are left out.
 func TestSeries(t *testing.T) {
 	want := "time_ps,node,v\n1,c,2\n3,a,4\n3,a,5\n3,c,3\n10,c,6\n12,a,7\n12,c,8\n29,c,9\n31,a,11\n40,a,99\n"
 	for i := range 8 {

@@ -18,7 +18,7 @@ type Times struct {
 	Max  units.Time `json:"max"`
 }
 
-// Ratios are the statistics of a set of plain numbers.
+// Ratios are the statistics of a set of dimensionless numbers.
 type Ratios struct {
 	Mean float64 `json:"mean"`
 	P50  float64 `json:"p50"`
@@ -28,15 +28,15 @@ type Ratios struct {
 	Max  float64 `json:"max"`
 }
 
-// NearestRank returns the order statistic of rank ceil(p n / 1000) of sorted
-// values, p in thousandths: the smallest value that at least that share of the
-// values does not exceed. Integers, so that no rounding decides the rank.
+// NearestRank returns the value of rank ceil(perMille n / 1000) in sorted values: the
+// smallest that is at least as large as that share of the values. Integer arithmetic keeps
+// rounding from deciding the rank.
 func NearestRank[T cmp.Ordered](sorted []T, perMille int) T {
 	rank := (perMille*len(sorted) + 999) / 1000
 	return sorted[max(rank, 1)-1]
 }
 
-// timesOf sorts its argument. It returns nil for no values.
+// timesOf returns statistics, or nil for no values. It sorts its argument.
 func timesOf(v []units.Time) *Times {
 	if len(v) == 0 {
 		return nil
@@ -55,7 +55,7 @@ func timesOf(v []units.Time) *Times {
 	}
 }
 
-// ratiosOf sorts its argument. It returns nil for no values.
+// ratiosOf returns statistics, or nil for no values. It sorts its argument.
 func ratiosOf(v []float64) *Ratios {
 	if len(v) == 0 {
 		return nil

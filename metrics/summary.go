@@ -10,26 +10,26 @@ import (
 	"github.com/xoff-net/xoff/sim"
 )
 
-// SchemaVersion numbers the layout of summary.json and of the tables. It rises
-// when a field changes its meaning or goes away; new fields do not raise it.
+// SchemaVersion is the version of summary.json and of the tables. It increases when a field
+// changes its meaning or is removed, but not for new fields.
 const SchemaVersion = 2
 
-// Summary is summary.json. Times are in picoseconds of simulated time, sizes in
-// bytes. It holds nothing about the machine or how long the run took there.
+// Summary is the content of summary.json. Times are in picoseconds of simulated time, sizes
+// in bytes. It has nothing that depends on the machine or its speed.
 type Summary struct {
 	Schema     int         `json:"schema"`
 	Scenario   string      `json:"scenario"`
 	Seed       uint64      `json:"seed"`
-	End        units.Time  `json:"end_ps"`  // simulated time at which the run ended
+	End        units.Time  `json:"end_ps"`  // simulated end time
 	Partial    bool        `json:"partial"` // the run was interrupted
 	Flows      Counts      `json:"flows"`
-	FCT        *Times      `json:"fct_ps"`               // of measured finished flows, start to last ACK; null for none
-	Slowdown   *Ratios     `json:"slowdown"`             // FCT over that in an empty network
-	GroupBy    string      `json:"group_by"`             // which parts are told apart by size, too: workload, class, none
+	FCT        *Times      `json:"fct_ps"`               // of measured finished flows, start to last ACK; null: none
+	Slowdown   *Ratios     `json:"slowdown"`             // FCT over the FCT in an empty network
+	GroupBy    string      `json:"group_by"`             // parts that are also split by size: workload, class, none
 	Throughput Throughput  `json:"throughput"`           // of the measured flows
-	Operations *Operations `json:"operations,omitempty"` // collectives, requests and bursts; absent where there are none
+	Operations *Operations `json:"operations,omitempty"` // collectives, requests and bursts; absent if there are none
 	Workloads  []Part      `json:"workloads"`
-	Classes    []Part      `json:"classes,omitempty"` // by traffic class, when group_by says so
+	Classes    []Part      `json:"classes,omitempty"` // by traffic class, with group_by: class
 	Sizes      []Part      `json:"sizes"`             // by flow size
 	Links      []Links     `json:"links"`
 	Pauses     Pauses      `json:"pauses"`
@@ -44,11 +44,11 @@ type Summary struct {
 
 // Counts are numbers of flows.
 type Counts struct {
-	Offered    int `json:"offered"`    // generated, whether or not they count
-	Completed  int `json:"completed"`  // of the offered ones
-	Measured   int `json:"measured"`   // started in the measurement window, or wait for one that did and have started
-	Finished   int `json:"finished"`   // of the measured ones
-	Unfinished int `json:"unfinished"` // of the measured ones
+	Offered    int `json:"offered"`    // all generated flows
+	Completed  int `json:"completed"`  // completed offered flows
+	Measured   int `json:"measured"`   // started in the measurement window, or started after waiting for one that did
+	Finished   int `json:"finished"`   // finished measured flows
+	Unfinished int `json:"unfinished"` // unfinished measured flows
 }
 
 // Part is a subset of the measured flows.
@@ -60,21 +60,21 @@ type Part struct {
 	FCT        *Times      `json:"fct_ps"`
 	Slowdown   *Ratios     `json:"slowdown"`
 	Throughput Throughput  `json:"throughput"`
-	Operations *Operations `json:"operations,omitempty"` // of a workload that has any
-	Sizes      []Part      `json:"sizes,omitempty"`      // the same by size, when group_by says so
+	Operations *Operations `json:"operations,omitempty"` // of a workload with operations
+	Sizes      []Part      `json:"sizes,omitempty"`      // by size, depending on group_by
 }
 
-// Pauses is what flow control did.
+// Pauses are the totals of flow control.
 type Pauses struct {
 	Pauses    uint64     `json:"pauses"`     // classes paused by a frame
 	Resumes   uint64     `json:"resumes"`    // classes resumed by a frame
 	Refreshes uint64     `json:"refreshes"`  // frames that only renew pauses
 	Blocked   units.Time `json:"blocked_ps"` // summed over egress queues
-	MaxDepth  int        `json:"max_depth"`  // of the deepest pause: how far pauses spread
+	MaxDepth  int        `json:"max_depth"`  // depth of the deepest pause: how far pauses spread
 	Depths    []uint64   `json:"depths"`     // pauses by depth, from depth 1
 }
 
-// pausesOf reports on pauses. Depths past the deepest pause are left out.
+// pausesOf returns the totals of pauses, without depths beyond the deepest one.
 func pausesOf(t *sim.Totals) Pauses {
 	p := Pauses{Pauses: t.Pauses, Resumes: t.Resumes, Refreshes: t.Refreshes, Blocked: t.Blocked, Depths: []uint64{}}
 	for d, n := range t.Depths {
@@ -86,39 +86,39 @@ func pausesOf(t *sim.Totals) Pauses {
 	return p
 }
 
-// Drops are lost frames by reason.
+// Drops are dropped frames by reason.
 type Drops struct {
-	Lossless uint64 `json:"lossless"`        // of lossless classes, for want of buffer
-	Broken   uint64 `json:"lossless_broken"` // of these, where the scheme promised that none would be
-	Overflow uint64 `json:"overflow"`        // of lossy classes, for want of buffer
+	Lossless uint64 `json:"lossless"`        // of lossless classes, for lack of buffer
+	Broken   uint64 `json:"lossless_broken"` // lossless drops although the scheme promises none
+	Overflow uint64 `json:"overflow"`        // of lossy classes, for lack of buffer
 	NoRoute  uint64 `json:"no_route"`
 	Handler  uint64 `json:"deadlock_handler"`
-	Link     uint64 `json:"link"` // damaged, or the link was down
-	// Expelled are of lossy classes, stored and then taken back by the policy.
+	Link     uint64 `json:"link"` // corrupted, or the link was down
+	// Expelled counts stored lossy frames that the policy expelled.
 	Expelled uint64 `json:"expelled,omitempty"`
 }
 
-// Transport is what hosts did to recover and to slow down.
+// Transport are the totals of loss recovery and congestion control at hosts.
 type Transport struct {
-	Retransmissions uint64 `json:"retransmissions"` // data packets sent again
+	Retransmissions uint64 `json:"retransmissions"` // retransmitted data packets
 	Timeouts        uint64 `json:"timeouts"`
 	Nacks           uint64 `json:"nacks"`
 	CNPs            uint64 `json:"cnps"`
 }
 
-// Network counts frames.
+// Network are the totals of frames.
 type Network struct {
 	Hops    uint64 `json:"hops"`           // data frames and replies that finished a link
 	Control uint64 `json:"control_frames"` // control frames that finished a link
-	Bytes   uint64 `json:"control_bytes"`  // of these, without preamble and gap
+	Bytes   uint64 `json:"control_bytes"`  // bytes of control frames, without preamble and gap
 	Marks   uint64 `json:"ecn_marks"`
 	Forced  uint64 `json:"forced_sends"` // sent from a paused class by a deadlock handler
 
 	Kinds   ControlKinds `json:"control"`      // control frames by kind
-	Headers uint64       `json:"header_bytes"` // of headers that rode on PFC frames
+	Headers uint64       `json:"header_bytes"` // bytes of headers carried by PFC frames
 }
 
-// ControlKinds counts control frames by what they are for.
+// ControlKinds are the totals of control frames by kind.
 type ControlKinds struct {
 	PFC      ControlCount `json:"pfc"`
 	Feedback ControlCount `json:"feedback"` // of flow control, to the sender
@@ -126,13 +126,13 @@ type ControlKinds struct {
 	Loop     ControlCount `json:"loop"`     // of deadlock handling
 }
 
-// ControlCount is a number of frames, and of their bytes.
+// ControlCount is a number of frames and their bytes.
 type ControlCount struct {
 	Frames uint64 `json:"frames"`
 	Bytes  uint64 `json:"bytes"`
 }
 
-// networkOf reports on frames.
+// networkOf returns the totals of frames.
 func networkOf(t *sim.Totals) Network {
 	n := Network{Hops: t.Hops, Control: t.Control, Marks: t.Marks, Forced: t.Forced, Headers: t.Headers}
 	of := [packet.ControlKinds]*ControlCount{&n.Kinds.PFC, &n.Kinds.Feedback, &n.Kinds.Request, &n.Kinds.Loop}
@@ -143,17 +143,17 @@ func networkOf(t *sim.Totals) Network {
 	return n
 }
 
-// Buffer is the fullest moment of the fullest switch.
+// Buffer has the peak occupancies over all switches.
 type Buffer struct {
 	Peak         units.Bytes `json:"peak_bytes"`
 	PeakHeadroom units.Bytes `json:"peak_headroom_bytes"`
 }
 
-// Invariants is what the checks of the run found.
+// Invariants are the results of invariant checks.
 type Invariants struct {
 	Checked bool   `json:"checked"`
-	Broken  uint64 `json:"broken"` // how often one did not hold
-	First   string `json:"first"`  // the first time at the first node, in words
+	Broken  uint64 `json:"broken"` // number of violations
+	First   string `json:"first"`  // description of the first violation at the first node
 }
 
 // Summarize computes the summary of a run.
@@ -166,8 +166,8 @@ func (o *Outcome) Summarize() *Summary {
 	return s
 }
 
-// Counters is the part of a summary that nodes count themselves: it needs no look at
-// flows and is cheap at any time.
+// Counters returns the part of a summary that nodes count themselves. It does not visit
+// flows, so it is cheap at any time.
 func (o *Outcome) Counters() *Summary {
 	t := &o.Totals
 	return &Summary{
@@ -193,7 +193,7 @@ func (o *Outcome) invariants() Invariants {
 	return v
 }
 
-// Write writes the summary as indented JSON with a newline at the end.
+// Write writes the summary as indented JSON with a trailing newline.
 func (s *Summary) Write(w io.Writer) error {
 	e := json.NewEncoder(w)
 	e.SetIndent("", "  ")

@@ -14,32 +14,31 @@ import (
 	"github.com/xoff-net/xoff/base/probe"
 )
 
-// Table is a table that is being written: rows come as words (see probe.Column)
-// and leave as parquet, and as CSV when there is a file for that. It keeps no
-// more than a row group in memory.
+// Table writes a table as parquet, and optionally as CSV, from rows of words (see
+// probe.Column). It keeps at most one row group in memory.
 //
-// Columns are encoded but not compressed: compressors choose their code by CPU,
-// and the bytes of a result must not depend on it.
+// Columns are encoded but not compressed: compressors choose their code by CPU, and the bytes
+// of a result must not depend on it.
 type Table struct {
 	columns []probe.Column
-	texts   [][]parquet.Value // by column: what the words of a Text stand for
+	texts   [][]parquet.Value // by column: the values of a Text column
 	out     *parquet.GenericWriter[any]
 	batch   []parquet.Row
 	values  []parquet.Value // of the batch
-	csv     *csv.Writer     // nil when nobody wants it
+	csv     *csv.Writer     // nil: no CSV
 	fields  []string
 	rows    int64
 }
 
 const (
-	rowBatch = 256     // rows that are handed to the parquet writer at a time
-	rowGroup = 1 << 14 // rows that the parquet writer keeps before it writes them
+	rowBatch = 256     // rows passed to the parquet writer at a time
+	rowGroup = 1 << 14 // rows that the parquet writer buffers
 )
 
-// NewTable begins a table. The writer of CSV may be nil.
+// NewTable begins a table. asCSV may be nil.
 func NewTable(columns []probe.Column, w, asCSV io.Writer) (*Table, error) {
 	t := &Table{columns: slices.Clone(columns), texts: make([][]parquet.Value, len(columns)), fields: make([]string, len(columns))}
-	t.values = make([]parquet.Value, 0, rowBatch*len(columns)) // rows of the batch lie in it: it must not move
+	t.values = make([]parquet.Value, 0, rowBatch*len(columns)) // rows of the batch point into it: it must not move
 	fields := make([]reflect.StructField, len(columns))
 	for i, c := range columns {
 		fields[i] = fieldOf(i, &c)
@@ -48,8 +47,8 @@ func NewTable(columns []probe.Column, w, asCSV io.Writer) (*Table, error) {
 		}
 	}
 	schema := parquet.SchemaOf(reflect.New(reflect.StructOf(fields)).Interface())
-	// The default name of the writer holds its build; a fixed one keeps the bytes
-	// the same in every binary.
+	// The writer's default name contains its build; a fixed one gives the same bytes in every
+	// binary.
 	t.out = parquet.NewGenericWriter[any](w, schema, parquet.CreatedBy("xoff", strconv.Itoa(SchemaVersion), "none"), parquet.MaxRowsPerRowGroup(rowGroup))
 	if asCSV != nil {
 		t.csv = csv.NewWriter(asCSV)
@@ -61,7 +60,7 @@ func NewTable(columns []probe.Column, w, asCSV io.Writer) (*Table, error) {
 	return t, nil
 }
 
-// word returns the word for a text of a column whose texts are not known beforehand.
+// word returns the word for a value of a column whose texts are not known beforehand.
 func (t *Table) word(column int, text string) int64 {
 	c := &t.columns[column]
 	i := slices.Index(c.Texts, text)
@@ -73,7 +72,7 @@ func (t *Table) word(column int, text string) int64 {
 	return int64(i)
 }
 
-// fieldOf describes a column as parquet-go wants it: a field of a struct.
+// fieldOf describes a column as a struct field for parquet-go.
 func fieldOf(i int, c *probe.Column) reflect.StructField {
 	kind, options := reflect.TypeFor[int64](), ",delta"
 	switch c.Type {
@@ -90,7 +89,7 @@ func fieldOf(i int, c *probe.Column) reflect.StructField {
 	return reflect.StructField{Name: "F" + strconv.Itoa(i), Type: kind, Tag: reflect.StructTag(fmt.Sprintf(`parquet:"%s%s"`, c.Name, options))}
 }
 
-// Row writes one row, a word per column.
+// Row writes one row, with one word per column.
 func (t *Table) Row(words []int64) error {
 	if len(words) != len(t.columns) {
 		panic(fmt.Sprintf("metrics: a row of %d words for %d columns", len(words), len(t.columns)))
@@ -157,10 +156,10 @@ func (t *Table) flush() error {
 	return err
 }
 
-// Rows returns how many rows were written.
+// Rows returns the number of rows written.
 func (t *Table) Rows() int64 { return t.rows }
 
-// Close writes what is left and ends the files; it does not close the writers.
+// Close flushes and completes the files. It does not close the writers.
 func (t *Table) Close() error {
 	if err := t.flush(); err != nil {
 		return err

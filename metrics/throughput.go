@@ -6,16 +6,14 @@ import (
 	"github.com/xoff-net/xoff/base/units"
 )
 
-// Throughput is what a set of measured flows delivered: payload that reached its
-// destination in order, of flows that did not finish too.
+// Throughput is the payload that a set of measured flows, finished or not, delivered in order.
 type Throughput struct {
 	Delivered units.Bytes `json:"delivered_bytes"`
-	Rate      float64     `json:"goodput_bps"`      // of all together, from the first start to the last delivery, or to the end of the run if one is unfinished
-	Flows     *Rates      `json:"flow_goodput_bps"` // of each, from its own start; null: none has started
+	Rate      float64     `json:"goodput_bps"`      // aggregate, from the first start to the last delivery, or to the end of the run
+	Flows     *Rates      `json:"flow_goodput_bps"` // per flow, from its own start; null: none has started
 }
 
-// Rates are the statistics of a set of rates, in bits per second; the slow ones are of
-// interest.
+// Rates are the statistics of a set of rates in bits per second, with low percentiles.
 type Rates struct {
 	Mean float64 `json:"mean"`
 	Min  float64 `json:"min"`
@@ -25,7 +23,7 @@ type Rates struct {
 	Max  float64 `json:"max"`
 }
 
-// ratesOf sorts its argument. It returns nil for no values.
+// ratesOf returns statistics, or nil for no values. It sorts its argument.
 func ratesOf(v []float64) *Rates {
 	if len(v) == 0 {
 		return nil
@@ -40,8 +38,7 @@ func ratesOf(v []float64) *Rates {
 	}
 }
 
-// delivered returns the payload of a flow that had reached its destination in order by
-// the end of the run.
+// delivered returns the payload of a flow that was delivered in order by the end of the run.
 func (o *Outcome) delivered(i int) units.Bytes {
 	f, recv := &o.Flows.Flow[i], &o.Flows.Recv[i]
 	if recv.Delivered != 0 {
@@ -64,12 +61,12 @@ func (o *Outcome) started(i int) bool {
 	return ok && at <= o.End
 }
 
-// goodput returns the rate of a flow that has started, from its start to its delivery
-// or to the end of the run.
+// goodput returns the rate of a started flow, from its start to its delivery or to the end
+// of the run.
 func (o *Outcome) goodput(i int) float64 { return bps(o.delivered(i), o.until(i)-o.start(i)) }
 
-// bps is a rate in bits per second. Both numbers are converted exactly, so that the
-// quotient has the same bits on every machine.
+// bps returns b per t in bits per second. Both numbers convert exactly, so the quotient has
+// the same bits on every machine.
 func bps(b units.Bytes, t units.Time) float64 {
 	if t <= 0 {
 		return 0
@@ -77,7 +74,7 @@ func bps(b units.Bytes, t units.Time) float64 {
 	return float64(8*b) / float64(t) * 1e12
 }
 
-// volume adds up what flows delivered.
+// volume sums up the delivered bytes of flows.
 type volume struct {
 	Throughput
 	first, last units.Time
@@ -103,19 +100,19 @@ func (v *volume) sum() Throughput {
 	return t
 }
 
-// Links is what the ports of one kind sent.
+// Links is the traffic of one kind of port.
 type Links struct {
 	Name        string      `json:"name"` // from_hosts, to_hosts or between_switches
 	Ports       int         `json:"ports"`
 	Sent        units.Bytes `json:"sent_bytes"`
 	Utilisation struct {
-		Mean float64 `json:"mean"` // over the ports and the time of the run; 1: always busy
+		Mean float64 `json:"mean"` // over the ports and the duration of the run; 1: always busy
 		Max  float64 `json:"max"`
 	} `json:"utilisation"`
-	Busiest string `json:"busiest"` // port with that maximum
+	Busiest string `json:"busiest"` // port with the maximum
 }
 
-// links sums up the ports by what they connect.
+// links sums up the ports by the nodes they connect.
 func (o *Outcome) links() []Links {
 	list := []Links{{Name: "from_hosts"}, {Name: "to_hosts"}, {Name: "between_switches"}}
 	for i := range o.Fabric.Ports {
@@ -149,8 +146,8 @@ func (o *Outcome) links() []Links {
 	return list
 }
 
-// utilisation is the share of the time of the run that bytes took of a wire. A frame
-// that is being sent at the end counts as a whole: no more than all of the time.
+// utilisation returns the fraction of the run for which sent bytes occupied a link. A frame
+// in transmission at the end counts in full, so the result is capped at 1.
 func (o *Outcome) utilisation(rate units.Rate, sent units.Bytes) float64 {
 	if o.End <= 0 || rate <= 0 {
 		return 0

@@ -11,37 +11,37 @@ import (
 	"github.com/xoff-net/xoff/sim"
 )
 
-// PauseTrees says how pauses spread: each tree has a first pause, and all that were
-// sent because of it.
+// PauseTrees describes how pauses spread. A tree is a first pause and all pauses that it
+// caused.
 type PauseTrees struct {
 	Trees       int         `json:"trees"`           // pauses that no other pause caused
-	MaxPorts    int         `json:"max_ports"`       // egress ports that one tree held, at most
-	MaxHosts    int         `json:"max_hosts"`       // of these, ports of hosts
+	MaxPorts    int         `json:"max_ports"`       // largest number of egress ports paused by one tree
+	MaxHosts    int         `json:"max_hosts"`       // largest number of host ports among them
 	MaxDepth    int         `json:"max_depth"`       // longest chain
-	MaxDuration units.Time  `json:"max_duration_ps"` // longest life of a tree
-	Largest     []PauseTree `json:"largest"`         // those that held most ports, the largest first
-	Drawn       []string    `json:"drawn"`           // the largest, line by line: who paused whom
+	MaxDuration units.Time  `json:"max_duration_ps"` // longest duration of a tree
+	Largest     []PauseTree `json:"largest"`         // trees with the most paused ports, the largest first
+	Drawn       []string    `json:"drawn"`           // the largest tree, line by line: who paused whom
 }
 
 // PauseTree is one tree of pauses.
 type PauseTree struct {
-	Root     string     `json:"root"`        // where it started
+	Root     string     `json:"root"`        // queue where it started
 	Start    units.Time `json:"start_ps"`    // when
-	Duration units.Time `json:"duration_ps"` // until the last of its pauses ended, or the run did
-	Pauses   int        `json:"pauses"`      // of which it consists
-	Ports    int        `json:"ports"`       // egress ports that it held
-	Hosts    int        `json:"hosts"`       // of these, ports of hosts
+	Duration units.Time `json:"duration_ps"` // until its last pause ended, or the run did
+	Pauses   int        `json:"pauses"`      // number of pauses
+	Ports    int        `json:"ports"`       // egress ports that it paused
+	Hosts    int        `json:"hosts"`       // host ports among them
 	Depth    int        `json:"depth"`       // longest chain
 }
 
-// tree is one of which the first pause is known.
+// tree is a PauseTree with the index of its first pause.
 type tree struct {
 	PauseTree
 	root int
 }
 
-// maxTrees is how many trees a summary describes one by one, maxLines how long the
-// drawing of the largest one gets.
+// maxTrees is the number of trees that a summary describes; maxLines is the length of the
+// drawing of the largest one.
 const (
 	maxTrees = 5
 	maxLines = 20
@@ -53,7 +53,7 @@ func (o *Outcome) pauseTrees() *PauseTrees {
 	}
 	list := o.Fabric.Pauses
 	trees := make(map[int]*tree)
-	held := make(map[[3]int]bool) // root, node and port of an egress
+	paused := make(map[[3]int]bool) // root, node and port of an egress
 	depths := make([]int, len(list))
 	var all []*tree
 	for i := range list {
@@ -70,8 +70,8 @@ func (o *Outcome) pauseTrees() *PauseTrees {
 		t.Pauses++
 		t.Depth = max(t.Depth, depths[i])
 		t.Duration = max(t.Duration, min(p.Ended, o.End)-t.Start)
-		if at := [3]int{p.Root, p.Peer.Node, p.Peer.Port}; !held[at] {
-			held[at] = true
+		if at := [3]int{p.Root, p.Peer.Node, p.Peer.Port}; !paused[at] {
+			paused[at] = true
 			t.Ports++
 			if p.Peer.Node < len(o.Hosts) {
 				t.Hosts++
@@ -95,13 +95,13 @@ func (o *Outcome) pauseTrees() *PauseTrees {
 	return s
 }
 
-// ingressName names the queue that sends a pause.
+// ingressName returns the name of the queue that sends a pause.
 func (o *Outcome) ingressName(p *sim.Pause) string {
 	return fmt.Sprintf("%s port %d class %d", o.Nodes[p.Node], p.Port, p.Class)
 }
 
-// drawTree draws a tree, at most so many lines of it: who paused whom, from the
-// root on. Pauses that one queue sent because of the same queue are one line.
+// drawTree draws a tree in at most `most` lines: who paused whom, from the root. Pauses of one
+// queue with the same cause share a line.
 func (o *Outcome) drawTree(from, most int) []string {
 	list := o.Fabric.Pauses
 	type branch struct {
@@ -137,7 +137,7 @@ func (o *Outcome) drawTree(from, most int) []string {
 	draw = func(b *branch, depth int) {
 		indent := strings.Repeat("  ", depth)
 		lines = append(lines, indent+o.pauseText(&list[b.first], o.Nodes[list[b.first].Peer.Node], b.pauses))
-		// Hosts are where a tree ends: those that one switch stopped are one line.
+		// Hosts are leaves of the tree: the hosts that one switch paused share a line.
 		var ends []*branch
 		for _, c := range b.children {
 			if list[c.first].Peer.Node < len(o.Hosts) {
@@ -167,7 +167,7 @@ func (o *Outcome) drawTree(from, most int) []string {
 	return lines
 }
 
-// pauseText says who paused whom, and when first.
+// pauseText describes who paused whom, and when first.
 func (o *Outcome) pauseText(p *sim.Pause, whom string, times int) string {
 	text := fmt.Sprintf("%s paused %s (class %d) at %s", o.Nodes[p.Node], whom, p.Class, units.Human(float64(p.Sent), "ps", "ns", "us", "ms", "s"))
 	if times > 1 {
@@ -176,19 +176,19 @@ func (o *Outcome) pauseText(p *sim.Pause, whom string, times int) string {
 	return text
 }
 
-// pauseColumns is the layout of pause_tree.parquet: one row per pause, in order of
-// time, then of nodes.
+// pauseColumns is the layout of pause_tree.parquet: one row per pause, ordered by time, then
+// by node.
 func (o *Outcome) pauseColumns() []probe.Column {
 	return []probe.Column{
-		{Name: "id", Doc: "number of the pause, from 0"},
-		{Name: "parent", May: true, Doc: "pause because of which it was sent; null: none"},
+		{Name: "id", Doc: "pause number, from 0"},
+		{Name: "parent", May: true, Doc: "pause that caused it; null: none"},
 		{Name: "root", Doc: "first pause of its tree"},
 		{Name: "sent_ps", Doc: "when the PAUSE was sent"},
-		{Name: "end_ps", May: true, Doc: "when it was withdrawn, or the link changed; null: not before the end of the run"},
+		{Name: "end_ps", May: true, Doc: "when it ended by a RESUME or a link change; null: not before the end of the run"},
 		{Name: "node", Type: probe.Text, Texts: o.Nodes, Doc: "node that sent it"},
 		{Name: "port", Doc: "port that sent it"},
-		{Name: "peer", Type: probe.Text, Texts: o.Nodes, Doc: "node that was held"},
-		{Name: "class", Doc: "traffic class that was held"},
+		{Name: "peer", Type: probe.Text, Texts: o.Nodes, Doc: "node that was paused"},
+		{Name: "class", Doc: "traffic class that was paused"},
 		{Name: "depth", Doc: "depth of the pause"},
 	}
 }

@@ -9,8 +9,8 @@ import (
 	"github.com/xoff-net/xoff/sim"
 )
 
-// s3 pauses s2, which pauses h0 twice and h1, the latter to the end of the run; then
-// s2 pauses h0 for a reason of its own.
+// s3 pauses s2, which pauses h0 twice and h1 until the end of the run; then s2 pauses h0 for
+// another reason.
 func TestPauseTrees(t *testing.T) {
 	h0, h1 := sim.End{Node: 0}, sim.End{Node: 1}
 	o := &Outcome{
@@ -39,7 +39,7 @@ func TestPauseTrees(t *testing.T) {
 	}
 }
 
-// Two deadlocks, the second stands at the end: 30 + 50 ps in all.
+// Two deadlocks; the second stands at the end: 30 + 50 ps in total.
 func TestDeadlockOfASummary(t *testing.T) {
 	queue := func(node, port int) sim.StuckQueue {
 		return sim.StuckQueue{End: sim.End{Node: node, Port: port}, Class: 3}

@@ -7,17 +7,17 @@ import (
 	"github.com/xoff-net/xoff/base/units"
 )
 
-// Bounds of what can be simulated.
+// Limits of a topology.
 const (
-	MaxNodes = 65535   // a packet names hosts in 16 bits
-	MaxPorts = 1024    // of a node
+	MaxNodes = 65535   // host numbers in packets have 16 bits
+	MaxPorts = 1024    // per node
 	maxHops  = 1 << 27 // entries of all routing tables: 1 GiB
 	MinRate  = units.Mbps
 	MaxRate  = 10 * units.Tbps
 	MaxDelay = units.Second
 )
 
-// between checks a number of things.
+// between checks that the value v of a key is between lo and hi.
 func between(key string, v, lo, hi int) error {
 	switch {
 	case v < lo:
@@ -28,7 +28,7 @@ func between(key string, v, lo, hi int) error {
 	return nil
 }
 
-// Check checks a kind of link. The error begins with the key.
+// Check checks rate and delay of a cable. The error begins with the key.
 func (k *Cable) Check(key string) error {
 	switch {
 	case k.Rate < MinRate || k.Rate > MaxRate:
@@ -48,7 +48,7 @@ func must(g *Graph, err error) *Graph {
 	return g
 }
 
-// first returns the first error of a list of checks.
+// first returns the first non-nil error.
 func first(errs ...error) error {
 	for _, err := range errs {
 		if err != nil {
@@ -58,8 +58,8 @@ func first(errs ...error) error {
 	return nil
 }
 
-// fits checks the number of hosts and of nodes before they are laid out. The
-// factors are between 0 and MaxNodes, so that products of two stay in range.
+// fits checks the numbers of hosts and switches before they are laid out. Factors are between
+// 0 and MaxNodes, so products of two do not overflow.
 func fits(hosts, switches int) error {
 	if hosts < 2 {
 		return fmt.Errorf("there are %d hosts; allowed: at least 2", hosts)
@@ -73,7 +73,7 @@ func fits(hosts, switches int) error {
 	return nil
 }
 
-// ports checks the size of a kind of switch.
+// ports checks the number of ports of a kind of switch.
 func ports(kind string, n int) error {
 	if n > MaxPorts {
 		return fmt.Errorf("%s has %d ports; allowed: at most %d", kind, n, MaxPorts)
@@ -81,26 +81,26 @@ func ports(kind string, n int) error {
 	return nil
 }
 
-// Check finds what no topology may have: names that are not unique, hosts without or
-// with several links, ports that are taken twice or left out, racks that are not those
-// of the cables, links that cannot be simulated.
+// Check returns an error for an invalid topology: duplicate names, hosts without exactly one
+// link, ports used twice or left out, racks that do not match the links, or links that cannot
+// be simulated.
 func (g *Graph) Check() error {
 	if err := fits(g.Hosts, g.Nodes()-g.Hosts); err != nil {
 		return err
 	}
 	if len(g.Rack) != g.Hosts || g.index == nil {
-		return errors.New("it is not complete; allowed: what Layout.Done returns")
+		return errors.New("graph is not complete; allowed: what Layout.Done returns")
 	}
 	names := make(map[string]bool)
 	for i, name := range g.Names {
 		if name == "" || g.Node(name) != i || names[name] {
-			return fmt.Errorf("node %d is called %q, as is another; allowed: a name for each node", i, name)
+			return fmt.Errorf("node %d has the name %q, which is empty or not unique; allowed: a unique name for each node", i, name)
 		}
 		names[name] = true
 	}
 	for _, group := range g.Groups {
 		if names[group.Name] || len(group.Hosts) == 0 {
-			return fmt.Errorf("group %s has %d hosts, or the name of something else; allowed: at least one, and a name of its own",
+			return fmt.Errorf("group %s has %d hosts or a name that is not unique; allowed: at least one host and a unique name",
 				group.Name, len(group.Hosts))
 		}
 		names[group.Name] = true
@@ -118,7 +118,7 @@ func (g *Graph) checkLinks() error {
 			return fmt.Errorf("link %d joins nodes %d and %d; allowed: two different ones, a host only as the first", i, l.A, l.B)
 		}
 		if taken[l.A][l.PortA] || taken[l.B][l.PortB] {
-			return fmt.Errorf("%s begins or ends at a port that is taken; allowed: a port for each end", g.LinkName(i))
+			return fmt.Errorf("%s ends at a port that is in use; allowed: one link per port", g.LinkName(i))
 		}
 		taken[l.A][l.PortA], taken[l.B][l.PortB] = true, true
 		if err := (&Cable{Rate: l.Rate, Delay: l.Delay}).Check(g.LinkName(i)); err != nil {
@@ -138,7 +138,7 @@ func (g *Graph) checkLinks() error {
 	return nil
 }
 
-// checkRacks: hosts share a rack if they hang on one switch, and only then.
+// checkRacks checks that hosts share a rack if and only if they share a switch.
 func (g *Graph) checkRacks() error {
 	rackOf, switchOf := make(map[int]int), make(map[int]int)
 	for _, l := range g.Links {

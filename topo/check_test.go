@@ -7,7 +7,7 @@ import (
 	"github.com/xoff-net/xoff/base/units"
 )
 
-// Every generator refuses what it cannot build, with the key in front.
+// Every generator rejects parameters that it cannot build; the error starts with the key.
 func TestRefused(t *testing.T) {
 	custom := func(change func(*CustomParams)) *CustomParams {
 		p := &CustomParams{
@@ -48,10 +48,10 @@ func TestRefused(t *testing.T) {
 		{"leaf-spine", &LeafSpineParams{2, 24, 1001, 0, slow, fast}, "a leaf has 1025 ports"},
 		{"leaf-spine", &LeafSpineParams{1000, 1, 1000, 0, slow, fast}, "there are 1000000 hosts and 1001 switches"},
 		// 6 hosts of 25 Gbps on uplinks of 100 Gbps: 1.5 uplinks.
-		{"leaf-spine", &LeafSpineParams{2, 0, 6, 1, slow, fast}, "oversubscription is 1, which takes 1.5 spines"},
-		{"leaf-spine", &LeafSpineParams{2, 3, 8, 1, slow, fast}, "spines is 3, but an oversubscription of 1 takes 2"},
+		{"leaf-spine", &LeafSpineParams{2, 0, 6, 1, slow, fast}, "oversubscription is 1, which needs 1.5 spines"},
+		{"leaf-spine", &LeafSpineParams{2, 3, 8, 1, slow, fast}, "spines is 3, but an oversubscription of 1 needs 2"},
 		{"leaf-spine", &LeafSpineParams{2, 0, 8, -1, slow, fast}, "oversubscription is -1"},
-		{"leaf-spine", &LeafSpineParams{2, 0, 8, 1e-300, slow, fast}, "oversubscription is 1e-300, which takes"},
+		{"leaf-spine", &LeafSpineParams{2, 0, 8, 1e-300, slow, fast}, "oversubscription is 1e-300, which needs"},
 		{"fat-tree", &FatTreeParams{3, 0, slow, fast}, "k is 3; allowed: even numbers"},
 		{"fat-tree", &FatTreeParams{0, 0, slow, fast}, "k is 0"},
 		{"fat-tree", &FatTreeParams{4, -1, slow, fast}, "hosts_per_edge is -1"},
@@ -73,15 +73,15 @@ func TestRefused(t *testing.T) {
 		{"custom", custom(func(p *CustomParams) { p.Switches[1] = "a" }), "switches[1] is a, which is the name of another node"},
 		{"custom", custom(func(p *CustomParams) { p.Hosts[1] = "a*" }), `hosts[1] is "a*"; allowed: a letter`},
 		{"custom", custom(func(p *CustomParams) { p.Links[1].Ends = []string{"y"} }), "links[1].ends has 1 names; allowed: two nodes, such as [x, a]"},
-		{"custom", custom(func(p *CustomParams) { p.Links[1].Ends[1] = "c" }), `links[1].ends[1] is "c", which is no node; allowed: hosts (x, y) and switches (a, b)`},
+		{"custom", custom(func(p *CustomParams) { p.Links[1].Ends[1] = "c" }), `links[1].ends[1] is "c", which is not a node; allowed: hosts (x, y) and switches (a, b)`},
 		{"custom", custom(func(p *CustomParams) { p.Links[2].Ends[1] = "a" }), "links[2].ends joins a to itself"},
 		{"custom", custom(func(p *CustomParams) { p.Links[1].Ends[1] = "x" }), "links[1].ends joins two hosts"},
-		{"custom", custom(func(p *CustomParams) { p.Links[2].Ends[1] = "x" }), "links[2].ends[1] is x, which has a link already"},
+		{"custom", custom(func(p *CustomParams) { p.Links[2].Ends[1] = "x" }), "links[2].ends[1] is x, which already has a link"},
 		{"custom", custom(func(p *CustomParams) { p.Links = p.Links[:1] }), "hosts[1] is y, which has no link"},
 		{"custom", custom(func(p *CustomParams) { p.Switches = append(p.Switches, "c") }), "switches[2] is c, which has no link"},
 		{"custom", custom(func(p *CustomParams) { p.Links[2].Delay = -1 }), "links[2].delay is -1ps"},
 		{"custom", custom(func(p *CustomParams) { p.Link.Delay = 0 }), "link.delay is 0s"},
-		{"custom", custom(func(p *CustomParams) { p.Path = "x.yaml" }), "path is read together with a scenario file"},
+		{"custom", custom(func(p *CustomParams) { p.Path = "x.yaml" }), "path is only read from a scenario file"},
 		{"custom", custom(func(p *CustomParams) { p.Groups = map[string][]string{"all": {"x"}} }), "groups.all is the name of a node or of another group"},
 		{"custom", custom(func(p *CustomParams) { p.Groups = map[string][]string{"g": {"x", "q"}} }), `groups.g[1] is wrong: no host matches "q"`},
 		{"custom", custom(func(p *CustomParams) { p.Groups = map[string][]string{"g": {"x", "!x"}} }), "groups.g has no host"},
@@ -91,7 +91,7 @@ func TestRefused(t *testing.T) {
 			// a-b to c, and a to b-c.
 			p.Switches = []string{"a", "b", "a-b", "b-c", "c"}
 			p.Links = append(p.Links, CustomLink{Ends: []string{"a-b", "c"}}, CustomLink{Ends: []string{"b-c", "a"}})
-		}), "links[4] is called a-b-c, as the link from a-b to c is"},
+		}), "links[4] is called a-b-c, like the link from a-b to c"},
 	} {
 		e, err := Topologies.Get(c.name)
 		if err != nil {
@@ -103,9 +103,9 @@ func TestRefused(t *testing.T) {
 	}
 }
 
-// A fabric of a thousand hosts: 320 switches, whose tables share their sets of
-// ports. An edge has one set per host and one for the way up; an aggregation
-// switch one per edge of its pod and one for the cores; a core one per pod.
+// A fabric of a thousand hosts has 320 switches, whose tables share port sets. An edge has
+// one set per host and one for its uplinks; an aggregation switch has one per edge of its
+// pod and one for the cores; a core has one per pod.
 func TestLargeFatTree(t *testing.T) {
 	g := bigTree(t)
 	if g.Hosts != 1024 || g.Nodes() != 1024+320 || len(g.Links) != 3*1024 {

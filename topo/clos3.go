@@ -2,18 +2,18 @@ package topo
 
 import "github.com/xoff-net/xoff/base/units"
 
-// Clos3Params describe three tiers (L2BM section IV): tor0 .. with hosts, agg0 ..
-// and core0 .., each switch on every one of the tier above. The defaults are the
-// paper's. Ports of a ToR: hosts, then aggregation switches; of an aggregation
-// switch: ToRs, then cores; of a core: aggregation switches.
+// Clos3Params describes three tiers (L2BM section IV): tor0 .. with hosts, agg0 .. and
+// core0 .. Each switch is connected to every switch of the tier above. The defaults are from
+// the paper. Ports of a ToR: hosts, then aggregation switches; of an aggregation switch:
+// ToRs, then cores; of a core: aggregation switches.
 type Clos3Params struct {
-	Cores       int   `yaml:"cores" doc:"top tier"`
-	Aggs        int   `yaml:"aggs" doc:"middle tier"`
-	ToRs        int   `yaml:"tors" doc:"switches with hosts"`
-	HostsPerToR int   `yaml:"hosts_per_tor" doc:"on each ToR"`
-	HostLink    Cable `yaml:"host_link" doc:"from the hosts to their switch"`
-	AggLink     Cable `yaml:"agg_link" doc:"from the ToRs to the aggregation switches"`
-	CoreLink    Cable `yaml:"core_link" doc:"from there to the cores"`
+	Cores       int   `yaml:"cores" doc:"number of switches in the top tier"`
+	Aggs        int   `yaml:"aggs" doc:"number of switches in the middle tier"`
+	ToRs        int   `yaml:"tors" doc:"number of switches with hosts"`
+	HostsPerToR int   `yaml:"hosts_per_tor" doc:"hosts on each ToR"`
+	HostLink    Cable `yaml:"host_link" doc:"between hosts and their switch"`
+	AggLink     Cable `yaml:"agg_link" doc:"between ToRs and aggregation switches"`
+	CoreLink    Cable `yaml:"core_link" doc:"between aggregation switches and cores"`
 }
 
 func clos3Defaults() *Clos3Params {

@@ -7,22 +7,22 @@ import (
 	"github.com/xoff-net/xoff/base/units"
 )
 
-// CustomParams list a topology. Ports are numbered in the order of the links, and
-// the hosts on one switch are a rack, numbered as the switches are listed.
+// CustomParams lists the nodes and links of a topology. Ports are numbered in the order of
+// the links. The hosts of a switch are a rack; racks are numbered in the order of switches.
 type CustomParams struct {
-	Path     string              `yaml:"path,omitempty" doc:"a file with the other keys, relative to the scenario's folder"`
-	Hosts    []string            `yaml:"hosts" doc:"names"`
-	Switches []string            `yaml:"switches" doc:"names"`
-	Link     Cable               `yaml:"link" doc:"of links that state no rate or delay of their own"`
-	Links    []CustomLink        `yaml:"links" doc:"cables"`
-	Groups   map[string][]string `yaml:"groups,omitempty" doc:"names and patterns of hosts"`
+	Path     string              `yaml:"path,omitempty" doc:"file with the other keys, relative to the scenario's folder"`
+	Hosts    []string            `yaml:"hosts" doc:"names of the hosts"`
+	Switches []string            `yaml:"switches" doc:"names of the switches"`
+	Link     Cable               `yaml:"link" doc:"default rate and delay of links"`
+	Links    []CustomLink        `yaml:"links" doc:"links between nodes"`
+	Groups   map[string][]string `yaml:"groups,omitempty" doc:"named groups, each a list of host names and patterns"`
 }
 
-// CustomLink is a cable between two nodes. The same two may have several.
+// CustomLink is a link between two nodes. Two nodes may have several links.
 type CustomLink struct {
-	Ends  []string   `yaml:"ends" doc:"two nodes"`
-	Rate  units.Rate `yaml:"rate,omitempty" doc:"0bps: that of link"`
-	Delay units.Time `yaml:"delay,omitempty" takes:"length" doc:"of one way; 0s: that of link"`
+	Ends  []string   `yaml:"ends" doc:"names of two nodes"`
+	Rate  units.Rate `yaml:"rate,omitempty" doc:"rate in each direction; 0bps: the rate of link"`
+	Delay units.Time `yaml:"delay,omitempty" takes:"length" doc:"one-way delay; 0s: the delay of link"`
 }
 
 func customDefaults() *CustomParams { return &CustomParams{Link: usual} }
@@ -31,7 +31,7 @@ func newCustom(params any) (*Graph, error) {
 	p := params.(*CustomParams)
 	switch {
 	case p.Path != "":
-		return nil, fmt.Errorf("path is read together with a scenario file; allowed: hosts, switches and links in a scenario that is made by a program")
+		return nil, fmt.Errorf("path is only read from a scenario file; allowed: hosts, switches and links in a scenario made by a program")
 	case len(p.Hosts) < 2:
 		return nil, fmt.Errorf("hosts has %d names; allowed: at least 2", len(p.Hosts))
 	case len(p.Switches) == 0:
@@ -69,7 +69,7 @@ func (p *CustomParams) nodes() (*Layout, error) {
 				return nil, fmt.Errorf("%s[%d] is %q; allowed: a letter, then letters, digits, - and _", list.key, i, name)
 			}
 			if seen[name] {
-				return nil, fmt.Errorf("%s[%d] is %s, which is the name of another node; allowed: each name once", list.key, i, name)
+				return nil, fmt.Errorf("%s[%d] is %s, which is the name of another node; allowed: unique names", list.key, i, name)
 			}
 			seen[name] = true
 			b.node(name)
@@ -91,9 +91,9 @@ func isName(s string) bool {
 	return s != "" && len(s) <= 64
 }
 
-// cables adds the links: one for each host, to a switch.
+// cables adds the links: exactly one for each host, to a switch.
 func (p *CustomParams) cables(b *Layout) error {
-	called := make(map[string][2]int) // nodes of each name of a link
+	called := make(map[string][2]int) // link name to its two nodes
 	for i := range p.Links {
 		l := &p.Links[i]
 		key := fmt.Sprintf("links[%d]", i)
@@ -113,17 +113,17 @@ func (p *CustomParams) cables(b *Layout) error {
 		}
 		for k, n := range ends {
 			if n < b.g.Hosts && b.next[n] > 0 {
-				return fmt.Errorf("%s.ends[%d] is %s, which has a link already; allowed: one link for each host", key, k, b.g.Names[n])
+				return fmt.Errorf("%s.ends[%d] is %s, which already has a link; allowed: one link for each host", key, k, b.g.Names[n])
 			}
 			if b.next[n] >= MaxPorts {
-				return fmt.Errorf("%s.ends[%d] is %s, which has %d links already; allowed: at most %d", key, k, b.g.Names[n], b.next[n], MaxPorts)
+				return fmt.Errorf("%s.ends[%d] is %s, which already has %d links; allowed: at most %d", key, k, b.g.Names[n], b.next[n], MaxPorts)
 			}
 		}
-		// Names may have dashes: a-b to c and a to b-c would be called alike.
+		// Names may have dashes: links a-b to c and a to b-c would have the same name.
 		for _, name := range [2]string{l.Ends[0] + "-" + l.Ends[1], l.Ends[1] + "-" + l.Ends[0]} {
 			pair := [2]int{min(ends[0], ends[1]), max(ends[0], ends[1])}
 			if other, ok := called[name]; ok && other != pair {
-				return fmt.Errorf("%s is called %s, as the link from %s to %s is; allowed: names of nodes that leave no doubt", key,
+				return fmt.Errorf("%s is called %s, like the link from %s to %s; allowed: node names that give unique link names", key,
 					name, b.g.Names[other[0]], b.g.Names[other[1]])
 			}
 			called[name] = pair
@@ -141,14 +141,14 @@ func (p *CustomParams) cables(b *Layout) error {
 	return nil
 }
 
-// nodes returns the two ends.
+// nodes returns the two end nodes.
 func (l *CustomLink) nodes(key string, g *Graph) (ends [2]int, err error) {
 	if len(l.Ends) != 2 {
 		return ends, fmt.Errorf("%s.ends has %d names; allowed: two nodes, such as [%s, %s]", key, len(l.Ends), g.Names[0], g.Names[g.Hosts])
 	}
 	for i, name := range l.Ends {
 		if ends[i] = g.Node(name); ends[i] < 0 {
-			return ends, fmt.Errorf("%s.ends[%d] is %q, which is no node; allowed: hosts (%s) and switches (%s)", key, i, name,
+			return ends, fmt.Errorf("%s.ends[%d] is %q, which is not a node; allowed: hosts (%s) and switches (%s)", key, i, name,
 				Brief(g.Names[:g.Hosts]), Brief(g.Names[g.Hosts:]))
 		}
 	}
@@ -156,12 +156,12 @@ func (l *CustomLink) nodes(key string, g *Graph) (ends [2]int, err error) {
 	case ends[0] == ends[1]:
 		return ends, fmt.Errorf("%s.ends joins %s to itself; allowed: two nodes", key, l.Ends[0])
 	case max(ends[0], ends[1]) < g.Hosts:
-		return ends, fmt.Errorf("%s.ends joins two hosts; allowed: a switch at one end at least", key)
+		return ends, fmt.Errorf("%s.ends joins two hosts; allowed: a switch at one end or both", key)
 	}
 	return ends, nil
 }
 
-// clash checks that no node is called as a group of hosts is.
+// clash checks that no node has the name of a group of hosts.
 func (p *CustomParams) clash(g *Graph) error {
 	for _, group := range g.Groups {
 		if n := g.Node(group.Name); n >= g.Hosts {
@@ -173,8 +173,8 @@ func (p *CustomParams) clash(g *Graph) error {
 	return nil
 }
 
-// groups adds the groups that were listed, in order of their names. A group may
-// use those that every topology has, not the other ones.
+// groups adds the listed groups in alphabetical order. A group may refer to the built-in
+// groups, not to other listed ones.
 func (p *CustomParams) groups(g *Graph) error {
 	var names []string
 	for name := range p.Groups {

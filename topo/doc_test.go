@@ -7,8 +7,7 @@ import (
 	"testing"
 )
 
-// The page for users has every topology and every one of its parameters, and in
-// the row of a topology no parameter that it does not have.
+// docs/topologies.md lists every topology with all its parameters and no others.
 func TestDocumented(t *testing.T) {
 	page, err := os.ReadFile("../docs/topologies.md")
 	if err != nil {

@@ -1,14 +1,13 @@
 package topo
 
-// DumbbellParams describe two switches, switch0 with the first hosts and switch1
-// with the others, and the cables between them. The groups left and right are the
-// hosts of each.
+// DumbbellParams describes two switches and the links between them: switch0 with the first
+// hosts and switch1 with the others. The groups left and right are their hosts.
 type DumbbellParams struct {
-	Left     int   `yaml:"left" doc:"hosts of switch0"`
-	Right    int   `yaml:"right" doc:"hosts of switch1"`
-	HostLink Cable `yaml:"host_link" doc:"from the hosts to their switch"`
+	Left     int   `yaml:"left" doc:"hosts on switch0"`
+	Right    int   `yaml:"right" doc:"hosts on switch1"`
+	HostLink Cable `yaml:"host_link" doc:"between hosts and their switch"`
 	Trunk    Cable `yaml:"trunk" doc:"between the switches"`
-	Trunks   int   `yaml:"trunks" doc:"cables between the switches"`
+	Trunks   int   `yaml:"trunks" doc:"number of links between the switches"`
 }
 
 func dumbbellDefaults() *DumbbellParams {

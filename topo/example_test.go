@@ -7,7 +7,7 @@ import (
 	"github.com/xoff-net/xoff/topo"
 )
 
-// Two leaves with two hosts each and one spine: four links to hosts, two between
+// Two leaves with two hosts each and one spine have four host links and two links between
 // switches.
 func ExampleLeafSpine() {
 	cable := topo.Cable{Rate: 100 * units.Gbps, Delay: units.Microsecond}

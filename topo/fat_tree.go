@@ -2,15 +2,15 @@ package topo
 
 import "fmt"
 
-// FatTreeParams describe a fat-tree of switches with k ports: pod p has edges
-// edge(p k/2) .. and aggregation switches agg(p k/2) ..; aggregation switch i of
-// every pod is on cores core(i k/2) .. core(i k/2 + k/2 - 1). The groups pod0 ..
-// are the hosts of each pod. Ports of an edge: hosts, then aggregation switches;
-// of an aggregation switch: edges, then cores; of a core: pods.
+// FatTreeParams describes a fat-tree of switches with k ports. Pod p has edges
+// edge(p k/2) .. and aggregation switches agg(p k/2) ..; aggregation switch i of every pod is
+// connected to cores core(i k/2) .. core(i k/2 + k/2 - 1). The groups pod0 .. are the hosts
+// of each pod. Ports of an edge: hosts, then aggregation switches; of an aggregation switch:
+// edges, then cores; of a core: pods.
 type FatTreeParams struct {
-	K            int   `yaml:"k" doc:"ports of a switch, and pods; even"`
-	HostsPerEdge int   `yaml:"hosts_per_edge,omitempty" doc:"on each edge switch; 0: k/2"`
-	HostLink     Cable `yaml:"host_link" doc:"from the hosts to their switch"`
+	K            int   `yaml:"k" doc:"ports per switch and number of pods; even"`
+	HostsPerEdge int   `yaml:"hosts_per_edge,omitempty" doc:"hosts on each edge switch; 0: k/2"`
+	HostLink     Cable `yaml:"host_link" doc:"between hosts and their switch"`
 	FabricLink   Cable `yaml:"fabric_link" doc:"between switches"`
 }
 
@@ -18,7 +18,7 @@ func fatTreeDefaults() *FatTreeParams {
 	return &FatTreeParams{K: 4, HostLink: usual, FabricLink: usual}
 }
 
-// perEdge returns the hosts of an edge switch, all returns those of the tree.
+// perEdge returns the number of hosts of an edge switch.
 func (p *FatTreeParams) perEdge() int {
 	if p.HostsPerEdge == 0 {
 		return p.K / 2
@@ -28,7 +28,8 @@ func (p *FatTreeParams) perEdge() int {
 
 func (p *FatTreeParams) hosts() int { return p.K * p.K / 2 * p.perEdge() }
 
-// switches counts them: k edge and aggregation switches per pod, and the cores.
+// switches returns the number of switches: k edge and aggregation switches per pod, and the
+// cores.
 func (p *FatTreeParams) switches() int { return p.K*p.K + p.K*p.K/4 }
 
 func (p *FatTreeParams) check() error {
@@ -56,8 +57,8 @@ func newFatTree(params any) (*Graph, error) {
 	return b.Done(), nil
 }
 
-// grow adds a tree for the hosts from first on, whose racks are numbered from
-// rack on. It returns the first of its (k/2)^2 cores.
+// grow adds a tree for the hosts numbered from first, with racks numbered from rack. It
+// returns the first of its (k/2)^2 cores.
 func (p *FatTreeParams) grow(b *Layout, prefix string, first, rack int) int {
 	half, perEdge := p.K/2, p.perEdge()
 	edge := b.Switches(prefix+"edge", p.K*half)

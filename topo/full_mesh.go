@@ -1,12 +1,12 @@
 package topo
 
-// FullMeshParams describe switches that are all joined to each other. Ports of a
-// switch: hosts, then the other switches in order. Shortest paths take one hop
-// between switches; loops need pinned routes.
+// FullMeshParams describes switches that are all connected to each other. Ports of a switch:
+// hosts, then the other switches in order. Shortest paths have one hop between switches;
+// loops need pinned routes.
 type FullMeshParams struct {
-	Switches       int   `yaml:"switches" doc:"all joined to each other"`
-	HostsPerSwitch int   `yaml:"hosts_per_switch" doc:"on each switch"`
-	HostLink       Cable `yaml:"host_link" doc:"from the hosts to their switch"`
+	Switches       int   `yaml:"switches" doc:"number of switches, each connected to all others"`
+	HostsPerSwitch int   `yaml:"hosts_per_switch" doc:"hosts on each switch"`
+	HostLink       Cable `yaml:"host_link" doc:"between hosts and their switch"`
 	FabricLink     Cable `yaml:"fabric_link" doc:"between switches"`
 }
 

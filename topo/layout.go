@@ -5,14 +5,14 @@ import (
 	"slices"
 )
 
-// Layout collects nodes and cables. Ports are numbered in the order of cabling.
+// Layout builds a Graph from nodes and cables. Ports are numbered in the order of Join calls.
 type Layout struct {
 	g    Graph
-	next []int // free port of each node
+	next []int // next free port of each node
 }
 
-// NewLayout starts with n hosts, host0 and so on. Hosts come first, so that their
-// numbers are those of workloads.
+// NewLayout returns a layout of n hosts, host0 and so on. Hosts have the first node numbers,
+// so a host number is also a node number.
 func NewLayout(n int) *Layout {
 	b := &Layout{}
 	for i := range n {
@@ -29,7 +29,7 @@ func (b *Layout) node(name string) int {
 	return len(b.g.Names) - 1
 }
 
-// Switches adds n switches, prefix0 and so on, and returns the first.
+// Switches adds n switches, prefix0 and so on, and returns the number of the first.
 func (b *Layout) Switches(prefix string, n int) int {
 	first := len(b.g.Names)
 	for i := range n {
@@ -38,7 +38,7 @@ func (b *Layout) Switches(prefix string, n int) int {
 	return first
 }
 
-// Join joins two nodes.
+// Join connects two nodes.
 func (b *Layout) Join(a, c int, k Cable) {
 	if c < b.g.Hosts {
 		a, c = c, a
@@ -48,7 +48,7 @@ func (b *Layout) Join(a, c int, k Cable) {
 	b.next[c]++
 }
 
-// Rack cables n hosts, from first on, to a switch and makes them a rack.
+// Rack connects n hosts, numbered from first, to a switch and makes them a rack.
 func (b *Layout) Rack(number, first, n, to int, k Cable) {
 	for h := first; h < first+n; h++ {
 		b.g.Rack[h] = number
@@ -56,14 +56,14 @@ func (b *Layout) Rack(number, first, n, to int, k Cable) {
 	}
 }
 
-// Racks cables hosts in order, perSwitch to each of n switches.
+// Racks connects hosts in order, perSwitch to each of n switches.
 func (b *Layout) Racks(first, n, perSwitch int, k Cable) {
 	for i := range n {
 		b.Rack(i, i*perSwitch, perSwitch, first+i, k)
 	}
 }
 
-// Group names hosts from first on.
+// Group adds a named group of n hosts, numbered from first.
 func (b *Layout) Group(name string, first, n int) {
 	g := Group{Name: name}
 	for h := first; h < first+n; h++ {
@@ -72,15 +72,15 @@ func (b *Layout) Group(name string, first, n int) {
 	b.g.Groups = append(b.g.Groups, g)
 }
 
-// Done completes the graph: lanes, the index of names, and the groups that every
-// topology has, before those of its own.
+// Done returns the completed graph: with lanes, the name index, and the built-in groups
+// before the added ones.
 func (b *Layout) Done() *Graph {
 	g := &b.g
 	g.finish()
 	own := g.Groups
 	g.Groups = nil
 	b.Group("all", 0, g.Hosts)
-	racks := make(map[int]int) // place of each rack among the groups
+	racks := make(map[int]int) // index of each rack in the groups
 	for h, r := range g.Rack {
 		at, ok := racks[r]
 		if !ok {
@@ -94,7 +94,7 @@ func (b *Layout) Done() *Graph {
 	return g
 }
 
-// finish fills in what follows from nodes and cables.
+// finish computes the name index and the lanes of links.
 func (g *Graph) finish() {
 	g.index = make(map[string]int, len(g.Names))
 	for i, name := range g.Names {
@@ -114,8 +114,8 @@ func (g *Graph) finish() {
 // ends returns the two nodes, the smaller one first.
 func (l *Link) ends() [2]int { return [2]int{min(l.A, l.B), max(l.A, l.B)} }
 
-// Remove takes links out of the topology, as if they had never been there: the
-// ports of their nodes close ranks, and the names of the others stay.
+// Remove removes links as if they had never existed: ports are renumbered without gaps. The
+// names of other links stay.
 func (g *Graph) Remove(links []int) {
 	gone := make(map[int]bool)
 	for _, i := range links {

@@ -5,15 +5,14 @@ import (
 	"math"
 )
 
-// LeafSpineParams describe a two-tier Clos: leaf0 .. with hosts, spine0 .. above,
-// each leaf on every spine. Ports of a leaf: hosts, then spines; of a spine: the
-// leaves.
+// LeafSpineParams describes a two-tier Clos: leaf0 .. with hosts, spine0 .. above, each leaf
+// connected to every spine. Ports of a leaf: hosts, then spines; of a spine: leaves.
 type LeafSpineParams struct {
-	Leaves           int     `yaml:"leaves" doc:"switches with hosts"`
-	Spines           int     `yaml:"spines,omitempty" doc:"switches above, each joined to every leaf"`
-	HostsPerLeaf     int     `yaml:"hosts_per_leaf" doc:"on each leaf"`
-	Oversubscription float64 `yaml:"oversubscription,omitempty" doc:"says how much more the hosts of a leaf can send than its uplinks carry, and so the number of spines"`
-	HostLink         Cable   `yaml:"host_link" doc:"from the hosts to their switch"`
+	Leaves           int     `yaml:"leaves" doc:"number of switches with hosts"`
+	Spines           int     `yaml:"spines,omitempty" doc:"number of switches above, each connected to every leaf"`
+	HostsPerLeaf     int     `yaml:"hosts_per_leaf" doc:"hosts on each leaf"`
+	Oversubscription float64 `yaml:"oversubscription,omitempty" doc:"host bandwidth of a leaf over its uplink bandwidth; sets the number of spines"`
+	HostLink         Cable   `yaml:"host_link" doc:"between hosts and their switch"`
 	FabricLink       Cable   `yaml:"fabric_link" doc:"between switches"`
 }
 
@@ -21,7 +20,7 @@ func leafSpineDefaults() *LeafSpineParams {
 	return &LeafSpineParams{Leaves: 4, Spines: 4, HostsPerLeaf: 4, HostLink: usual, FabricLink: usual}
 }
 
-// Stated lets spines and oversubscription replace each other.
+// Stated is called for each key in a scenario: spines and oversubscription replace each other.
 func (p *LeafSpineParams) Stated(key string) {
 	switch key {
 	case "spines":
@@ -44,15 +43,15 @@ func (p *LeafSpineParams) spines() (int, error) {
 	n := math.Round(exact)
 	switch {
 	case math.Abs(exact-n) > 1e-6 || n < 1 || n > MaxPorts:
-		return 0, fmt.Errorf("oversubscription is %v, which takes %.4g spines for %d hosts of %s on uplinks of %s; allowed: what makes a whole number, 1 to %d", p.Oversubscription, exact, p.HostsPerLeaf, p.HostLink.Rate, p.FabricLink.Rate, MaxPorts)
+		return 0, fmt.Errorf("oversubscription is %v, which needs %.4g spines for %d hosts of %s on uplinks of %s; allowed: values that give a whole number, 1 to %d", p.Oversubscription, exact, p.HostsPerLeaf, p.HostLink.Rate, p.FabricLink.Rate, MaxPorts)
 	case p.Spines != 0 && p.Spines != int(n):
-		return 0, fmt.Errorf("spines is %d, but an oversubscription of %v takes %d; allowed: one of the two keys", p.Spines,
+		return 0, fmt.Errorf("spines is %d, but an oversubscription of %v needs %d; allowed: one of the two keys", p.Spines,
 			p.Oversubscription, int(n))
 	}
 	return int(n), nil
 }
 
-// LeafSpine returns a two-tier Clos, for programs that know what they ask for.
+// LeafSpine returns a two-tier Clos. It panics if the parameters are invalid.
 func LeafSpine(leaves, spines, hostsPerLeaf int, host, fabric Cable) *Graph {
 	return must(newLeafSpine(&LeafSpineParams{Leaves: leaves, Spines: spines, HostsPerLeaf: hostsPerLeaf, HostLink: host, FabricLink: fabric}))
 }

@@ -2,13 +2,13 @@ package topo
 
 import "fmt"
 
-// LinearParams describe a chain: switch0 - switch1 - ... Hosts are numbered along
-// it. Ports of a switch: its hosts, then the switch before, then the one after.
+// LinearParams describes a chain: switch0 - switch1 - ... Hosts are numbered along it. Ports
+// of a switch: hosts, then the previous switch, then the next.
 type LinearParams struct {
-	Switches       int   `yaml:"switches" doc:"in the chain"`
-	HostsPerSwitch int   `yaml:"hosts_per_switch" doc:"on each switch"`
-	Hosts          []int `yaml:"hosts,omitempty" doc:"of each switch in order, instead of hosts_per_switch"`
-	HostLink       Cable `yaml:"host_link" doc:"from the hosts to their switch"`
+	Switches       int   `yaml:"switches" doc:"number of switches in the chain"`
+	HostsPerSwitch int   `yaml:"hosts_per_switch" doc:"hosts on each switch"`
+	Hosts          []int `yaml:"hosts,omitempty" doc:"number of hosts on each switch in order, instead of hosts_per_switch"`
+	HostLink       Cable `yaml:"host_link" doc:"between hosts and their switch"`
 	FabricLink     Cable `yaml:"fabric_link" doc:"between switches"`
 }
 

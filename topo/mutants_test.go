@@ -7,7 +7,7 @@ import (
 	"github.com/xoff-net/xoff/scheme/route"
 )
 
-// caught is a failer that remembers; Fatalf ends the check by a panic.
+// caught is a failer that records the failure; Fatalf ends the check with a panic.
 type caught struct{ why string }
 
 func (c *caught) Helper() {}
@@ -17,7 +17,7 @@ func (c *caught) Fatalf(format string, args ...any) {
 	panic(c)
 }
 
-// catch returns what a check complains about.
+// catch returns the failure message of a check.
 func catch(check func(failer)) (why string) {
 	c := &caught{}
 	defer func() {
@@ -30,11 +30,11 @@ func catch(check func(failer)) (why string) {
 	return ""
 }
 
-// The properties find graphs and routes with one mistake.
+// The properties detect graphs and routes with a single error.
 func TestPropertiesCatch(t *testing.T) {
 	fresh := func() *Graph { return LeafSpine(3, 2, 2, slow, fast) }
 	if why := catch(func(f failer) { checkSound(f, fresh()) }); why != "" {
-		t.Fatalf("the healthy one: %s", why)
+		t.Fatalf("valid graph: %s", why)
 	}
 	for name, spoil := range map[string]func(*Graph){
 		"a port twice":             func(g *Graph) { g.Links[len(g.Links)-1].PortB = g.Links[len(g.Links)-3].PortB },
@@ -52,7 +52,7 @@ func TestPropertiesCatch(t *testing.T) {
 		g := fresh()
 		spoil(g)
 		if why := catch(func(f failer) { checkSound(f, g) }); why == "" {
-			t.Errorf("%s is not noticed", name)
+			t.Errorf("%s is not detected", name)
 		}
 	}
 	// leaf0 is node 6; hosts 2 and 3 are on leaf1; its ports 2 and 3 lead to spines.
@@ -68,7 +68,7 @@ func TestPropertiesCatch(t *testing.T) {
 		tables := Routes(g, nil)
 		change(tables[6])
 		if why := catch(func(f failer) { checkRoutes(f, g, tables) }); why == "" {
-			t.Errorf("%s is not noticed", name)
+			t.Errorf("%s is not detected", name)
 		}
 	}
 }

@@ -2,18 +2,18 @@ package topo
 
 import "github.com/xoff-net/xoff/base/units"
 
-// OneSwitchParams describe a star: switch0, whose port i leads to host i.
+// OneSwitchParams describes a star: switch0, with host i at port i.
 type OneSwitchParams struct {
-	Hosts    int   `yaml:"hosts" doc:"on the switch"`
-	HostLink Cable `yaml:"host_link" doc:"from the hosts to their switch"`
+	Hosts    int   `yaml:"hosts" doc:"number of hosts"`
+	HostLink Cable `yaml:"host_link" doc:"between hosts and their switch"`
 }
 
-// usual is the cable of defaults.
+// usual is the default cable.
 var usual = Cable{Rate: 100 * units.Gbps, Delay: units.Microsecond}
 
 func oneSwitchDefaults() *OneSwitchParams { return &OneSwitchParams{Hosts: 16, HostLink: usual} }
 
-// OneSwitch returns a star, for programs that know what they ask for.
+// OneSwitch returns a star. It panics if the parameters are invalid.
 func OneSwitch(hosts int, link Cable) *Graph {
 	return must(newOneSwitch(&OneSwitchParams{Hosts: hosts, HostLink: link}))
 }

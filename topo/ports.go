@@ -7,8 +7,7 @@ import (
 	"github.com/xoff-net/xoff/base/registry"
 )
 
-// Peers returns the node at the other end of each port of each node, -1 where
-// nothing is connected.
+// Peers returns the peer node of each port of each node, or -1 for unconnected ports.
 func (g *Graph) Peers() [][]int {
 	peers := make([][]int, g.Nodes())
 	for i, n := range g.Ports() {
@@ -23,8 +22,8 @@ func (g *Graph) Peers() [][]int {
 	return peers
 }
 
-// PortNames returns the two names of a port: by its number, and by its neighbour,
-// which is empty where nothing is connected.
+// PortNames returns the two names of a port: by number, and by neighbour (empty if it is not
+// connected).
 func (g *Graph) PortNames(node, port, peer int) (number, neighbour string) {
 	number = fmt.Sprintf("%s.port%d", g.Names[node], port)
 	if peer >= 0 {
@@ -33,16 +32,16 @@ func (g *Graph) PortNames(node, port, peer int) (number, neighbour string) {
 	return number, neighbour
 }
 
-// OfPorts reports whether a pattern is one of ports, NODE.portN or NODE.to-NODE,
-// and not of nodes.
+// OfPorts reports whether a pattern is for ports (NODE.portN or NODE.to-NODE) rather than
+// nodes.
 func OfPorts(pattern string) bool {
 	return strings.Contains(pattern, ".port") || strings.Contains(pattern, ".to-")
 }
 
-// PortsLike returns the ports that a pattern means, by node and port; the list of
-// a node without any is nil. A pattern names nodes (leaf*), or ports of nodes by
-// number (leaf0.port3) or by neighbour (leaf*.to-spine1); several stand side by
-// side with commas. It is an error when one of them means nothing.
+// PortsLike returns the ports that match a list of patterns separated by commas, by node and
+// port. The list of a node without matches is nil. A pattern names nodes (leaf*), or ports
+// by number (leaf0.port3) or by neighbour (leaf*.to-spine1). A pattern without matches is an
+// error.
 func (g *Graph) PortsLike(patterns string) ([][]bool, error) {
 	peers := g.Peers()
 	chosen := make([][]bool, g.Nodes())
@@ -76,8 +75,8 @@ func (g *Graph) PortsLike(patterns string) ([][]bool, error) {
 	return chosen, nil
 }
 
-// MeantNode suggests one of the nodes from first to before last, or one of their
-// ports, for a pattern that matches none of them.
+// MeantNode returns a suggestion, among nodes first to last-1 and their ports, for a pattern
+// that matches none of them.
 func (g *Graph) MeantNode(pattern string, first, last int) string {
 	if !OfPorts(pattern) {
 		return didYouMean(pattern, g.Names[first:last])
@@ -95,11 +94,11 @@ func (g *Graph) MeantNode(pattern string, first, last int) string {
 	return didYouMean(pattern, names)
 }
 
-// maxGuesses bounds the names that a wrong one is compared with.
+// maxGuesses limits the number of names considered for a suggestion.
 const maxGuesses = 5000
 
-// didYouMean suggests a name for a pattern that matches none. Where only numbers
-// are wrong there is nothing to suggest: any other is as good.
+// didYouMean returns a suggestion for a pattern without matches. It returns none if only
+// numbers differ: any other number would be as good.
 func didYouMean(pattern string, names []string) string {
 	near := registry.Nearest(pattern, names[:min(len(names), maxGuesses)])
 	if near == "" || letters(near) == letters(pattern) {
@@ -117,7 +116,7 @@ func letters(name string) string {
 	}, name)
 }
 
-// example names a node and two ports.
+// example returns examples of a node and two ports.
 func (g *Graph) example() string {
 	l := &g.Links[len(g.Links)-1]
 	return fmt.Sprintf("%s, %s.port%d or %s.to-%s", g.Names[l.B], g.Names[l.B], l.PortB, g.Names[l.B], g.Names[l.A])

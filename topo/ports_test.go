@@ -22,7 +22,7 @@ func TestPortsLike(t *testing.T) {
 		{"leaf0.port[0-1],leaf0.to-spine0", "leaf0: 0 1 2"},
 		{"leaf0,nowhere", `no node or port matches "nowhere"; allowed: names such as`},
 		{"leaf0.port9", `no node or port matches "leaf0.port9"`},
-		{"leaf[", `"leaf[" is no pattern`},
+		{"leaf[", `"leaf[" is not a pattern`},
 		{"", `no node or port matches ""`},
 	} {
 		got, err := g.PortsLike(c.pattern)

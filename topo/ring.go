@@ -1,13 +1,13 @@
 package topo
 
-// RingParams describe a ring: switch i is joined to switch i+1, the last one to
-// switch0. Ports of a switch: hosts, then the two neighbours. From four switches
-// on, some shortest paths have two hops along the ring, in both directions, and
-// buffers depend on each other in a circle.
+// RingParams describes a ring: switch i is connected to switch i+1, the last to switch0.
+// Ports of a switch: hosts, then the two neighbours. With four switches or more, some
+// shortest paths have two hops along the ring, in both directions. Then buffers have cyclic
+// dependencies.
 type RingParams struct {
-	Switches       int   `yaml:"switches" doc:"in the ring"`
-	HostsPerSwitch int   `yaml:"hosts_per_switch" doc:"on each switch"`
-	HostLink       Cable `yaml:"host_link" doc:"from the hosts to their switch"`
+	Switches       int   `yaml:"switches" doc:"number of switches in the ring"`
+	HostsPerSwitch int   `yaml:"hosts_per_switch" doc:"hosts on each switch"`
+	HostLink       Cable `yaml:"host_link" doc:"between hosts and their switch"`
 	FabricLink     Cable `yaml:"fabric_link" doc:"between switches"`
 }
 

@@ -2,10 +2,9 @@ package topo
 
 import "github.com/xoff-net/xoff/scheme/route"
 
-// Routes computes the shortest-path tables of every switch, with all ports that
-// lie on a shortest path to a host: parallel cables are ports of their own. Links
-// for which down reports true do not exist. The slice is indexed by node; hosts
-// have no table.
+// Routes computes the shortest-path table of every switch, indexed by node; hosts have none.
+// A table has all ports on a shortest path to a host, including parallel links. Links for
+// which down returns true are ignored.
 func Routes(g *Graph, down func(link int) bool) []*route.Table {
 	switches := g.Nodes() - g.Hosts
 	adj := make([][]hop, switches)     // between switches
@@ -29,8 +28,7 @@ func Routes(g *Graph, down func(link int) bool) []*route.Table {
 		adj[a] = append(adj[a], hop{b, uint16(l.PortA)})
 		adj[b] = append(adj[b], hop{a, uint16(l.PortB)})
 	}
-	// The hosts of a switch are reached alike from all others: one search does for
-	// all of them.
+	// All hosts of a switch are reached the same way: one search per switch is enough.
 	search := search{dist: make([]int, switches)}
 	var ports []uint16
 	var name []byte
@@ -53,7 +51,7 @@ func Routes(g *Graph, down func(link int) bool) []*route.Table {
 		search.from(adj, last)
 		for n, d := range search.dist {
 			if d <= 0 {
-				continue // not reached, or the last switch itself
+				continue // unreachable, or the last switch itself
 			}
 			ports = ports[:0]
 			for _, h := range adj[n] {
@@ -80,9 +78,9 @@ type hop struct {
 	port uint16
 }
 
-// search finds the number of links from every switch to one of them.
+// search computes the distance in links of every switch to one switch.
 type search struct {
-	dist  []int // -1 where it cannot be reached
+	dist  []int // -1: unreachable
 	queue []int
 }
 

@@ -6,9 +6,8 @@ import (
 	"strings"
 )
 
-// LinkName returns the name of a link: its nodes joined by a dash, such as
-// leaf0-spine1. Of several cables between the same nodes each has its number
-// behind it: leaf0-spine1#0, leaf0-spine1#1.
+// LinkName returns the name of a link: its nodes joined by a dash, such as leaf0-spine1.
+// Parallel links have a number appended: leaf0-spine1#0, leaf0-spine1#1.
 func (g *Graph) LinkName(i int) string {
 	l := &g.Links[i]
 	return g.linkName(l, l.A, l.B)
@@ -22,13 +21,13 @@ func (g *Graph) linkName(l *Link, a, b int) string {
 	return name
 }
 
-// LinkNamed returns the link of a name, its nodes in either order.
+// LinkNamed returns the link with a given name; its nodes may be in either order.
 func (g *Graph) LinkNamed(name string) (int, error) {
 	base, _, _ := strings.Cut(name, "#")
 	lanes := 0
 	for i := range g.Links {
 		l := &g.Links[i]
-		// Lengths first: most names differ there, and building them takes time.
+		// Compare lengths first: most names differ there, and building names is slow.
 		if len(base) != len(g.Names[l.A])+1+len(g.Names[l.B]) {
 			continue
 		}
@@ -56,10 +55,9 @@ func (g *Graph) linkNames() []string {
 	return names
 }
 
-// LinksLike returns the links whose name, with the nodes in either order, matches
-// a pattern in which * stands for any text, ? for any letter and [a-c] for any
-// letter of a set. Without a number behind #, a pattern means every cable between
-// two nodes. It is an error when there is none.
+// LinksLike returns the links whose name, with nodes in either order, matches a pattern: *
+// stands for any text, ? for any character, [a-c] for a range. Without #, a pattern matches
+// every parallel link. A pattern without matches is an error.
 func (g *Graph) LinksLike(pattern string) ([]int, error) {
 	if err := CheckPattern(pattern); err != nil {
 		return nil, err
@@ -84,26 +82,24 @@ func (g *Graph) LinksLike(pattern string) ([]int, error) {
 	return found, nil
 }
 
-// Match reports whether a name matches a pattern. A broken pattern matches
-// nothing.
+// Match reports whether a name matches a pattern. An invalid pattern matches nothing.
 func Match(pattern, name string) bool {
 	ok, err := path.Match(pattern, name)
 	return ok && err == nil
 }
 
-// CheckPattern returns what is wrong with a pattern.
+// CheckPattern returns an error if a pattern is invalid.
 func CheckPattern(pattern string) error {
 	if _, err := path.Match(pattern, ""); err == nil {
 		return nil
 	}
-	return fmt.Errorf("%q is no pattern; allowed: a name, with * for any text, ? for any letter, [0-3] for a range", pattern)
+	return fmt.Errorf("%q is not a pattern; allowed: a name, with * for any text, ? for any letter, [0-3] for a range", pattern)
 }
 
-// HostsLike returns the hosts that a list of patterns means. A pattern matches
-// names of hosts (host1*), of groups (rack3, dc0, all) and of switches, which
-// stand for the hosts on them (leaf0). One that begins with ! takes away what it
-// matches. Hosts come in the order of the list, then of their numbers, each once.
-// Pattern is the index of the one that an error is about.
+// HostsLike returns the hosts that match a list of patterns. A pattern matches names of hosts
+// (host1*), groups (rack3, dc0, all) and switches, which stand for their hosts (leaf0). A
+// pattern that begins with ! removes its matches. Hosts are in the order of the list, then
+// by number, each once. On an error, pattern is the index of the failing one.
 func (g *Graph) HostsLike(patterns []string) (hosts []int, pattern int, err error) {
 	in := make([]bool, g.Hosts)
 	for i, p := range patterns {
@@ -131,7 +127,7 @@ func (g *Graph) HostsLike(patterns []string) (hosts []int, pattern int, err erro
 	return hosts, 0, nil
 }
 
-// hostsLike returns the hosts of one pattern, in order of their numbers.
+// hostsLike returns the hosts that match one pattern, ordered by number.
 func (g *Graph) hostsLike(pattern string) ([]int, error) {
 	if err := CheckPattern(pattern); err != nil {
 		return nil, err
@@ -187,7 +183,7 @@ func (g *Graph) hostWords() []string {
 	return append(words, g.Names[:g.Hosts]...)
 }
 
-// Brief lists names for a message: all of a few, the ends of many.
+// Brief lists names for a message: all of a few, or the first and last of many.
 func Brief(names []string) string {
 	if len(names) > 8 {
 		return strings.Join(names[:3], ", ") + " ... " + names[len(names)-1]

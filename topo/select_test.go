@@ -37,7 +37,7 @@ func TestHostsLike(t *testing.T) {
 	for _, c := range []struct{ patterns, want string }{
 		{"host12", `no host matches "host12"; allowed: names and patterns of hosts (host0, host1, host2 ... host11), groups (all, rack0, rack1, rack2) and switches with hosts`},
 		{"host0 spine0", `no host matches "spine0"`},
-		{"host[", `"host[" is no pattern`},
+		{"host[", `"host[" is not a pattern`},
 		{"!x", `no host matches "x"`},
 	} {
 		list := strings.Fields(c.patterns)
@@ -70,7 +70,7 @@ func TestLinksLike(t *testing.T) {
 		"switch*#[02]":      "switch0-switch1#0 switch0-switch1#2",
 		"switch0-switch1#3": `no link matches "switch0-switch1#3"; allowed: two neighbours joined by a dash, such as switch0-switch1#2, with * for any text`,
 		"host0-host1":       `no link matches "host0-host1"; allowed: two neighbours joined by a dash, such as switch0-switch1#2, with * for any text`,
-		"[":                 `"[" is no pattern; allowed: a name, with * for any text, ? for any letter, [0-3] for a range`,
+		"[":                 `"[" is not a pattern; allowed: a name, with * for any text, ? for any letter, [0-3] for a range`,
 	} {
 		if got := names(pattern); got != want {
 			t.Errorf("%s: %s", pattern, got)
@@ -89,7 +89,7 @@ func TestLinksLike(t *testing.T) {
 	}
 }
 
-// What stays keeps its name, and ports close ranks.
+// Remaining links keep their names, and ports are renumbered without gaps.
 func TestRemove(t *testing.T) {
 	g := (&shape{name: "dumbbell", params: &DumbbellParams{Left: 1, Right: 1, HostLink: slow, Trunk: fast, Trunks: 3}}).graph(t)
 	links, err := g.LinksLike("*#1")

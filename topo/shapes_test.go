@@ -7,17 +7,17 @@ import (
 	"github.com/xoff-net/xoff/base/units"
 )
 
-// shape is a topology and what was counted by hand.
+// shape is a topology with properties counted by hand.
 type shape struct {
 	name                   string
 	params                 any
 	hosts, switches, links int
 	diameter               int            // links between the hosts that are furthest apart
-	ports                  map[string]int // of switches
+	ports                  map[string]int // of some switches
 	groups                 string         // all but the racks, which every topology has
 	racks                  int
 	joined                 []string // some links
-	circular               bool     // do buffers depend on each other in a circle when all shortest paths are used?
+	circular               bool     // the buffers have cyclic dependencies if all shortest paths are used
 }
 
 var shapes = []shape{
@@ -33,7 +33,7 @@ var shapes = []shape{
 		joined: []string{"host1-switch0", "host2-switch1", "switch0-switch1"},
 	},
 	{
-		// Fig. 10a of Bifrost: two cables side by side.
+		// Fig. 10a of Bifrost: two parallel links.
 		name: "dumbbell", params: &DumbbellParams{Left: 2, Right: 1, HostLink: slow, Trunk: fast, Trunks: 2},
 		hosts: 3, switches: 2, links: 5, diameter: 3, ports: map[string]int{"switch0": 4, "switch1": 3}, groups: "all left right", racks: 2,
 		joined: []string{"switch0-switch1#0", "switch1-switch0#1"},
@@ -56,7 +56,7 @@ var shapes = []shape{
 		joined: []string{"host5-leaf2", "leaf0-spine3"},
 	},
 	{
-		// Reverie: 16 leaves of 16 hosts, all links alike, oversubscription 4: 16/4 spines.
+		// Reverie: 16 leaves of 16 hosts, equal links, oversubscription 4: 16/4 spines.
 		name: "leaf-spine", params: &LeafSpineParams{Leaves: 16, HostsPerLeaf: 16, Oversubscription: 4, HostLink: slow, FabricLink: slow},
 		hosts: 256, switches: 20, links: 256 + 64, diameter: 4, ports: map[string]int{"leaf0": 20, "spine3": 16}, groups: "all", racks: 16,
 		joined: []string{"host255-leaf15", "leaf15-spine3"},
@@ -89,7 +89,7 @@ var shapes = []shape{
 		joined: []string{"host16-dc1-edge0", "dc0-edge0-dc0-agg1", "dc1-core3-dci1", "dci0-dci1"},
 	},
 	{
-		// The same with relays: two switches and two links more, two hops more across.
+		// The same with relays: two more switches, two more links and two more hops.
 		name: "two-dc", params: relayed(),
 		hosts: 32, switches: 44, links: 2*48 + 2*4 + 3, diameter: 11, ports: map[string]int{"dci0": 5, "dci1": 5, "relay0": 2, "relay1": 2},
 		groups: "all dc0 dc0-pod0 dc0-pod1 dc0-pod2 dc0-pod3 dc1 dc1-pod0 dc1-pod1 dc1-pod2 dc1-pod3", racks: 16,
@@ -112,8 +112,7 @@ var shapes = []shape{
 		joined: []string{"switch0-switch3", "switch1-switch2"},
 	},
 	{
-		// 16 switches with two links of their own each; at most two steps in each
-		// direction.
+		// 16 switches with two links of their own each; at most two hops per dimension.
 		name: "torus", params: &TorusParams{Rows: 4, Columns: 4, HostsPerSwitch: 1, HostLink: slow, FabricLink: fast},
 		hosts: 16, switches: 16, links: 16 + 32, diameter: 6, ports: map[string]int{"switch0_0": 5, "switch3_3": 5}, groups: "all", racks: 16,
 		joined: []string{"switch0_0-switch0_3", "switch0_0-switch3_0", "switch1_2-switch2_2", "host6-switch1_2"}, circular: true,
@@ -125,7 +124,7 @@ var shapes = []shape{
 		joined: []string{"switch0_2-switch0_0", "switch1_1-switch0_1"}, circular: true,
 	},
 	{
-		// b and c have two cables; the racks are those of b, c, d.
+		// b and c have two cables; b, c and d have racks.
 		name: "custom", params: &CustomParams{
 			Hosts: []string{"x", "y", "z"}, Switches: []string{"a", "b", "c", "d"}, Link: fast,
 			Links: []CustomLink{
@@ -204,7 +203,7 @@ func relayed() *TwoDCParams {
 	return p
 }
 
-// The defaults of every entry make a topology.
+// The defaults of every entry give a valid topology.
 func TestDefaults(t *testing.T) {
 	for _, e := range Topologies.All() {
 		if e.Name == "custom" {
@@ -219,7 +218,7 @@ func TestDefaults(t *testing.T) {
 	}
 }
 
-// The cables of the papers' set-ups.
+// Default cables are those of the papers' set-ups.
 func TestDefaultCables(t *testing.T) {
 	us := units.Microsecond
 	for _, c := range []struct {
@@ -252,12 +251,12 @@ func TestDefaultCables(t *testing.T) {
 	}
 }
 
-// Fig. 16 of DSH: with S0-L3 and S1-L0 down, leaves forward between spines, and
-// buffers depend on each other in a circle.
+// Fig. 16 of DSH: with S0-L3 and S1-L0 down, leaves forward between spines, and the buffers
+// have cyclic dependencies.
 func TestFailuresMakeCircles(t *testing.T) {
 	g := LeafSpine(4, 2, 2, slow, fast)
 	if circular(g) {
-		t.Error("the healthy fabric has a circle")
+		t.Error("cyclic dependencies without failures")
 	}
 	for _, name := range []string{"leaf3-spine0", "spine1-leaf0"} {
 		links, err := g.LinksLike(name)
@@ -268,7 +267,7 @@ func TestFailuresMakeCircles(t *testing.T) {
 	}
 	checkSound(t, g)
 	if !circular(g) {
-		t.Error("no circle")
+		t.Error("no cyclic dependencies")
 	}
 	// host0-leaf0-spine0-leaf1-spine1-leaf3-host7
 	if got := diameter(g); got != 6 {

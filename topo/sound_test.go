@@ -8,13 +8,13 @@ import (
 	"github.com/xoff-net/xoff/scheme/route"
 )
 
-// failer is a test, or a draw of a property.
+// failer is the part of testing.TB that properties use.
 type failer interface {
 	Helper()
 	Fatalf(format string, args ...any)
 }
 
-// walk counts the links from every node to one of them, the simple way.
+// walk returns the distance in links of every node to one node, by a simple search.
 func walk(g *Graph, to int) []int {
 	dist := make([]int, g.Nodes())
 	for i := range dist {
@@ -46,7 +46,7 @@ func diameter(g *Graph) int {
 	return most
 }
 
-// peers returns where each port of each node leads.
+// peers returns the peer of each port of each node.
 func peers(g *Graph) []map[int]int {
 	at := make([]map[int]int, g.Nodes())
 	for i := range at {
@@ -58,9 +58,8 @@ func peers(g *Graph) []map[int]int {
 	return at
 }
 
-// checkSound checks what holds for every topology that is connected: what Check
-// demands, names lead back to what they name, and routes are all shortest paths and
-// nothing else.
+// checkSound checks the properties of every connected topology: Check accepts it, names can
+// be looked up, and routes are exactly the shortest paths.
 func checkSound(t failer, g *Graph) {
 	t.Helper()
 	if err := g.Check(); err != nil {
@@ -104,11 +103,11 @@ func checkRoutes(t failer, g *Graph, tables []*route.Table) {
 	}
 }
 
-// circular reports whether the ingress buffers of switches depend on each other in
-// a circle when all routes are used: an arrival by one link waits for the next.
+// circular reports whether the ingress buffers of switches have cyclic dependencies when all
+// routes are used: an arrival on one link waits for the next link.
 func circular(g *Graph) bool {
 	tables, at := Routes(g, nil), peers(g)
-	type queue struct{ node, from int } // at a switch, what comes from a neighbour
+	type queue struct{ node, from int } // at a switch, frames from one neighbour
 	next := make(map[queue]map[queue]bool)
 	for dst := range g.Hosts {
 		dist := walk(g, dst)
@@ -119,7 +118,7 @@ func circular(g *Graph) bool {
 					continue
 				}
 				for _, from := range at[n] {
-					// Does traffic to dst come from there?
+					// Does traffic to dst arrive from there?
 					if from < g.Hosts && from != dst || from >= g.Hosts && dist[from] == dist[n]+1 {
 						here := queue{n, from}
 						if next[here] == nil {
@@ -131,7 +130,7 @@ func circular(g *Graph) bool {
 			}
 		}
 	}
-	// Take away what waits for nothing until nothing is left, or a circle is.
+	// Remove queues that wait for nothing until only cycles are left.
 	for {
 		removed := false
 		for q, waits := range next {
@@ -151,7 +150,7 @@ func circular(g *Graph) bool {
 	}
 }
 
-// drawParams draws one of the generated topologies.
+// drawParams draws parameters of a random generator.
 func drawParams(t *rapid.T) (string, any) {
 	n := func(name string, lo, hi int) int { return rapid.IntRange(lo, hi).Draw(t, name) }
 	name := rapid.SampledFrom([]string{"one-switch", "dumbbell", "linear", "leaf-spine", "fat-tree", "clos3", "two-dc", "ring", "full-mesh", "torus"}).Draw(t, "topology")
@@ -194,8 +193,8 @@ func TestSoundWhateverTheSize(t *testing.T) {
 	})
 }
 
-// A random graph of switches with parallel cables, some of them down: routes are
-// those of the graph without these.
+// In a random graph with parallel links, some of them down, the routes are the same as in the
+// graph without those links.
 func TestRoutesOfAnyGraph(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		switches := rapid.IntRange(1, 7).Draw(t, "switches")
@@ -204,7 +203,7 @@ func TestRoutesOfAnyGraph(t *testing.T) {
 		for h := range b.g.Hosts {
 			b.Join(h, s+h%switches, slow)
 		}
-		for i := 1; i < switches; i++ { // a tree, so that all are connected
+		for i := 1; i < switches; i++ { // a spanning tree, so that all are connected
 			b.Join(s+i, s+rapid.IntRange(0, i-1).Draw(t, "parent"), fast)
 		}
 		more := rapid.IntRange(0, 8).Draw(t, "more")
@@ -228,7 +227,7 @@ func TestRoutesOfAnyGraph(t *testing.T) {
 		}
 		whole := *g
 		tables := Routes(g, func(i int) bool { return dead[i] })
-		// The ports of the whole graph, but the links of what is left.
+		// The ports of the whole graph, with the remaining links.
 		whole.Links = nil
 		for i, l := range g.Links {
 			if !dead[i] {

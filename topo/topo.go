@@ -1,5 +1,5 @@
-// Package topo generates topologies as plain data: nodes, ports, cables, and
-// groups of hosts. One file per generator, all of them in one table.
+// Package topo generates the topologies that scenarios name, as plain data: nodes, ports,
+// links and groups of hosts. There is one file per generator; the table Topologies lists all.
 package topo
 
 import (
@@ -7,14 +7,14 @@ import (
 	"github.com/xoff-net/xoff/base/units"
 )
 
-// New lays out a topology. Params is what the entry's Params returned, changed by
-// the user. An error begins with the key that it is about.
+// New lays out a topology from parameters of the type that the entry's Params returns. An
+// error begins with the key it is about.
 type New = func(params any) (*Graph, error)
 
 // Topologies is the table of all generators.
 var Topologies = registry.NewTable("topology",
 	registry.Entry[New]{
-		Name: "clos3", Doc: "three tiers: every ToR on every aggregation switch, every aggregation switch on every core",
+		Name: "clos3", Doc: "three tiers: every ToR connects to every aggregation switch, and these to every core",
 		Paper: "set-up of L2BM", Params: func() any { return clos3Defaults() }, New: newClos3,
 	},
 	registry.Entry[New]{
@@ -22,33 +22,33 @@ var Topologies = registry.NewTable("topology",
 		Params: func() any { return customDefaults() }, New: newCustom,
 	},
 	registry.Entry[New]{
-		Name: "dumbbell", Doc: "two switches with one or more cables between them",
+		Name: "dumbbell", Doc: "two switches with one or more links between them",
 		Params: func() any { return dumbbellDefaults() }, New: newDumbbell,
 	},
 	registry.Entry[New]{
-		Name: "fat-tree", Doc: "switches of k ports: k pods of k/2 edge and k/2 aggregation switches under (k/2)^2 cores",
+		Name: "fat-tree", Doc: "k pods of k/2 edge and k/2 aggregation switches under (k/2)^2 cores; switches have k ports",
 		Paper:  "Al-Fares, Loukissas, Vahdat: A Scalable, Commodity Data Center Network Architecture, SIGCOMM 2008",
 		Params: func() any { return fatTreeDefaults() }, New: newFatTree,
 	},
 	registry.Entry[New]{
-		Name: "full-mesh", Doc: "every switch joined to every other", Paper: "set-up of Roundabout",
+		Name: "full-mesh", Doc: "every switch connects to every other", Paper: "set-up of Roundabout",
 		Params: func() any { return fullMeshDefaults() }, New: newFullMesh,
 	},
 	registry.Entry[New]{
-		Name: "leaf-spine", Doc: "two tiers: every leaf on every spine", Params: func() any { return leafSpineDefaults() }, New: newLeafSpine,
+		Name: "leaf-spine", Doc: "two tiers: every leaf connects to every spine", Params: func() any { return leafSpineDefaults() }, New: newLeafSpine,
 	},
 	registry.Entry[New]{
 		Name: "linear", Doc: "a chain of switches", Params: func() any { return linearDefaults() }, New: newLinear,
 	},
 	registry.Entry[New]{
-		Name: "one-switch", Doc: "a star", Params: func() any { return oneSwitchDefaults() }, New: newOneSwitch,
+		Name: "one-switch", Doc: "one switch with all hosts (a star)", Params: func() any { return oneSwitchDefaults() }, New: newOneSwitch,
 	},
 	registry.Entry[New]{
-		Name: "ring", Doc: "a closed chain of switches; shortest paths depend on each other in a circle from four on",
+		Name: "ring", Doc: "a ring of switches; with four or more, shortest paths have cyclic buffer dependencies",
 		Paper: "set-up of Roundabout", Params: func() any { return ringDefaults() }, New: newRing,
 	},
 	registry.Entry[New]{
-		Name: "torus", Doc: "a grid of switches, each row and column a ring; shortest paths depend on each other in circles",
+		Name: "torus", Doc: "a grid of switches, each row and column a ring; shortest paths have cyclic buffer dependencies",
 		Paper: "set-up of Roundabout", Params: func() any { return torusDefaults() }, New: newTorus,
 	},
 	registry.Entry[New]{
@@ -57,16 +57,15 @@ var Topologies = registry.NewTable("topology",
 	},
 )
 
-// Graph is a topology. Hosts are nodes 0 .. Hosts-1 and have one link each;
-// switches follow.
+// Graph is a topology. Nodes 0 to Hosts-1 are hosts with one link each; switches follow.
 type Graph struct {
 	Hosts  int
-	Names  []string // of the nodes
+	Names  []string // names of the nodes
 	Links  []Link
-	Rack   []int   // of each host: those on one switch share it
-	Groups []Group // hosts that workloads and overrides can name: all, the racks, and what the topology adds
+	Rack   []int   // by host; hosts of one switch share a rack
+	Groups []Group // hosts that workloads and overrides can name: all, the racks, and the topology's own
 
-	index map[string]int // node of each name
+	index map[string]int // node by name
 }
 
 // Link is a cable between two nodes. When one of them is a host, it is A.
@@ -75,27 +74,27 @@ type Link struct {
 	PortA, PortB int
 	Rate         units.Rate
 	Delay        units.Time
-	// Of several cables between the same nodes, which this is and how many there
-	// are. A single one is 0 of 1.
+	// Index among the parallel links between the same nodes, and their number. A single link
+	// is 0 of 1.
 	Lane, Lanes int
 }
 
-// Group is a named set of hosts, in order of their numbers.
+// Group is a named set of hosts, ordered by number.
 type Group struct {
 	Name  string
 	Hosts []int
 }
 
-// Cable is the rate and delay of a kind of link.
+// Cable has the rate and delay of a kind of link.
 type Cable struct {
-	Rate  units.Rate `yaml:"rate" doc:"in each direction"`
-	Delay units.Time `yaml:"delay" takes:"length" doc:"of one way"`
+	Rate  units.Rate `yaml:"rate" doc:"rate in each direction"`
+	Delay units.Time `yaml:"delay" takes:"length" doc:"one-way delay"`
 }
 
 // Nodes returns the number of nodes.
 func (g *Graph) Nodes() int { return len(g.Names) }
 
-// Node returns the number of the node of a name, -1 when there is none.
+// Node returns the number of the node with a given name, or -1.
 func (g *Graph) Node(name string) int {
 	if i, ok := g.index[name]; ok {
 		return i
@@ -103,7 +102,7 @@ func (g *Graph) Node(name string) int {
 	return -1
 }
 
-// Host returns the number of the host of a name, -1 when there is none.
+// Host returns the number of the host with a given name, or -1.
 func (g *Graph) Host(name string) int {
 	if i := g.Node(name); i < g.Hosts {
 		return i
@@ -121,7 +120,7 @@ func (g *Graph) Ports() []int {
 	return n
 }
 
-// HostRates returns the rate of the link of each host.
+// HostRates returns the link rate of each host.
 func (g *Graph) HostRates() []units.Rate {
 	rates := make([]units.Rate, g.Hosts)
 	for _, l := range g.Links {
@@ -132,7 +131,7 @@ func (g *Graph) HostRates() []units.Rate {
 	return rates
 }
 
-// Rates returns the different rates of links, in order of their first link.
+// Rates returns the distinct link rates, in order of their first link.
 func (g *Graph) Rates() []units.Rate {
 	var rates []units.Rate
 	seen := make(map[units.Rate]bool)

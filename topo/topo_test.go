@@ -13,7 +13,7 @@ var (
 	fast = Cable{Rate: 100 * units.Gbps, Delay: 2 * units.Microsecond}
 )
 
-// portsTo returns by which ports a switch sends to a host.
+// portsTo returns the ports by which a switch sends to a host.
 func portsTo(tables []*route.Table, node, dst int) []uint16 {
 	return tables[node].Set(uint16(dst))
 }
@@ -68,7 +68,7 @@ func TestLeafSpine(t *testing.T) {
 	tables := Routes(g, nil)
 	for leaf := range leaves {
 		for dst := range g.Hosts {
-			want := []uint16{2, 3, 4, 5} // every spine: the ports after the hosts'
+			want := []uint16{2, 3, 4, 5} // every spine: the ports after the hosts
 			if dst/perLeaf == leaf {
 				want = []uint16{uint16(dst % perLeaf)}
 			}
@@ -105,7 +105,7 @@ func TestRoutesAroundAFailure(t *testing.T) {
 	if got := portsTo(tables, leaf1, 2); !reflect.DeepEqual(got, []uint16{1, 2}) {
 		t.Errorf("leaf1 to host2: %v, want both spines", got)
 	}
-	// The spine that lost its link goes back up through another leaf.
+	// The spine that lost its link sends through another leaf.
 	if got := portsTo(tables, spine0, 0); !reflect.DeepEqual(got, []uint16{1, 2}) {
 		t.Errorf("spine0 to host0: %v, want leaf1 and leaf2", got)
 	}

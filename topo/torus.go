@@ -2,17 +2,16 @@ package topo
 
 import "fmt"
 
-// TorusParams describe a grid of switches, switchR_C in row R and column C, in
-// which every row and every column is a ring. Ports of a switch: hosts, then its
-// neighbours in the order of cabling: rows first, then columns. A row or column of
-// two switches has one link, not two. Routes are all shortest paths: a packet may
-// go along rows and columns in any order and, half-way around an even ring, in
-// either direction, so buffers depend on each other in circles.
+// TorusParams describes a grid of switches, switchR_C in row R and column C. Every row and
+// column is a ring; one of two switches has a single link. Ports of a switch: hosts, then
+// neighbours in the rows, then in the columns. Routes are all shortest paths: a packet may
+// cross rows and columns in any order and, half-way around an even ring, in either
+// direction. So buffers have cyclic dependencies.
 type TorusParams struct {
-	Rows           int   `yaml:"rows" doc:"of switches"`
-	Columns        int   `yaml:"columns" doc:"of switches"`
-	HostsPerSwitch int   `yaml:"hosts_per_switch" doc:"on each switch"`
-	HostLink       Cable `yaml:"host_link" doc:"from the hosts to their switch"`
+	Rows           int   `yaml:"rows" doc:"rows of switches"`
+	Columns        int   `yaml:"columns" doc:"columns of switches"`
+	HostsPerSwitch int   `yaml:"hosts_per_switch" doc:"hosts on each switch"`
+	HostLink       Cable `yaml:"host_link" doc:"between hosts and their switch"`
 	FabricLink     Cable `yaml:"fabric_link" doc:"between switches"`
 }
 
@@ -55,7 +54,7 @@ func newTorus(params any) (*Graph, error) {
 	return b.Done(), nil
 }
 
-// ringLinks is the number of links of a ring of n.
+// ringLinks returns the number of links in a ring of n switches.
 func ringLinks(n int) int {
 	if n == 2 {
 		return 1

@@ -6,20 +6,20 @@ import (
 	"github.com/xoff-net/xoff/base/units"
 )
 
-// TwoDCParams describe two data centres (Bifrost section VI): in each a fat-tree,
-// whose switches are dc0-edge0 .. and so on, and a DCI switch, dci0 and dci1, on
-// every core; the two are joined by the long-haul link. The first half of the
-// hosts is the group dc0, the other is dc1; pods are dc0-pod0 .. and so on. The
-// last port of a DCI switch is the long-haul one, or that to its relay: relay0 and relay1
-// stand between the DCI switches and the long-haul link, which is at their second port.
+// TwoDCParams describes two data centres (Bifrost section VI). Each is a fat-tree, with
+// switches dc0-edge0 .. and so on, and a DCI switch (dci0, dci1) connected to every core. A
+// long-haul link connects the two. The first half of the hosts is the group dc0, the rest is
+// dc1; pods are dc0-pod0 .. and so on. The last port of a DCI switch leads to the long-haul
+// link or to its relay. relay0 and relay1 are between the DCI switches and the long-haul
+// link, which is at their second port.
 type TwoDCParams struct {
-	K            int   `yaml:"k" doc:"ports of a switch of the fat-trees; even"`
-	HostsPerEdge int   `yaml:"hosts_per_edge,omitempty" doc:"on each edge switch; 0: k/2"`
-	HostLink     Cable `yaml:"host_link" doc:"from the hosts to their switch"`
+	K            int   `yaml:"k" doc:"ports per switch of the fat-trees; even"`
+	HostsPerEdge int   `yaml:"hosts_per_edge,omitempty" doc:"hosts on each edge switch; 0: k/2"`
+	HostLink     Cable `yaml:"host_link" doc:"between hosts and their switch"`
 	FabricLink   Cable `yaml:"fabric_link" doc:"between switches"`
-	DCILink      Cable `yaml:"dci_link" doc:"from the cores to the DCI switch"`
+	DCILink      Cable `yaml:"dci_link" doc:"between cores and the DCI switch"`
 	LongLink     Cable `yaml:"long_link" doc:"between the DCI switches, or their relays"`
-	RelayLink    Cable `yaml:"relay_link,omitempty" doc:"from each DCI switch to a relay of its own at its end of the long link; not given: no relays"`
+	RelayLink    Cable `yaml:"relay_link,omitempty" doc:"between each DCI switch and its relay at the end of the long link; not given: no relays"`
 }
 
 func twoDCDefaults() *TwoDCParams {
@@ -56,7 +56,7 @@ func newTwoDC(params any) (*Graph, error) {
 			b.Join(cores[dc]+c, dci+dc, p.DCILink)
 		}
 	}
-	ends := dci // of the long link
+	ends := dci // first node at the long link
 	if p.RelayLink != (Cable{}) {
 		ends = b.Switches("relay", 2)
 		for dc := range 2 {

@@ -1,4 +1,5 @@
-// Package workload generates flows: sizes, arrivals, pairs of hosts.
+// Package workload generates the flows of a scenario: sizes, arrival times and pairs of
+// hosts. Scenario building calls it; each generator is an entry of Generators.
 package workload
 
 import (
@@ -16,23 +17,23 @@ import (
 	"github.com/xoff-net/xoff/base/units"
 )
 
-// CDF is a distribution of flow sizes: piecewise linear between points.
+// CDF is a distribution of flow sizes, piecewise linear between points.
 type CDF struct {
 	Name   string
 	Source string // where it was measured; empty for files
 	Points []Point
 }
 
-// Point says that a share P of the flows has at most Size bytes.
+// Point is a point of a CDF: a fraction P of flows has at most Size bytes.
 type Point struct {
 	Size units.Bytes
 	P    float64 // 0..1
 }
 
-// packets is the unit of the tables that count packets of 1460 bytes.
+// packets is the unit of tables that count packets of 1460 bytes.
 const packets = 1460
 
-// CDFs are the tables of the papers' public traffic generators.
+// CDFs are the built-in tables, from public traffic generators of papers.
 var CDFs = []CDF{
 	table("ali_storage", "Alibaba storage 2019, as in HPCC", 1, 0, 0, 4000, 22.93, 8000, 69.21, 16000, 80.61, 32000, 90.47, 64000, 93.53, 128000, 96.77, 256000, 97.53, 2000000, 100),
 	table("cache", "Facebook cache", packets, 1, 0, 1, 36, 2, 40, 7, 46, 13, 50, 67, 60, 133, 70, 667, 78, 1333, 80, 2000, 90, 2667, 99, 33333, 100),
@@ -50,7 +51,7 @@ func table(name, source string, unit float64, v ...float64) CDF {
 	return c
 }
 
-// FindCDF returns a table by name.
+// FindCDF returns the table with the given name.
 func FindCDF(name string) (*CDF, error) {
 	var names []string
 	for i := range CDFs {
@@ -62,8 +63,8 @@ func FindCDF(name string) (*CDF, error) {
 	return nil, fmt.Errorf("%w, a size such as 64KB, or a file such as ./sizes.txt", registry.Unknown("sizes", name, names))
 }
 
-// sizes returns the distribution that a scenario names: a size, a table, or a
-// file, which has a dot or a slash in its name.
+// sizes returns the distribution that a scenario names: a size, a table, or a file, whose
+// name has a dot or a slash.
 func (e *Env) sizes(key, s string) (*CDF, error) {
 	cdf, err := e.findSizes(s)
 	if err != nil {
@@ -90,13 +91,13 @@ func (e *Env) findSizes(s string) (*CDF, error) {
 	return ParseCDF(s, file)
 }
 
-// isFile reports whether sizes are those of a file.
+// isFile reports whether sizes names a file.
 func isFile(sizes string) bool {
 	_, err := units.ParseBytes(sizes)
 	return err != nil && strings.ContainsAny(sizes, `./\`)
 }
 
-// fileOf returns sizes that name a file, nil for others.
+// fileOf returns sizes if it names a file, else nil.
 func fileOf(sizes *string) *string {
 	if isFile(*sizes) {
 		return sizes
@@ -104,12 +105,12 @@ func fileOf(sizes *string) *string {
 	return nil
 }
 
-// maxPoints bounds a table.
+// maxPoints limits the length of a table.
 const maxPoints = 100_000
 
-// ParseCDF reads a table: per line a size in bytes and the share of flows that are
-// at most so large, in per cent or up to 1; empty lines and those that begin with
-// # are skipped. The files of the HPCC simulator are of this kind.
+// ParseCDF parses a table. Each line has a size in bytes and the fraction of flows of at most
+// that size, in per cent or up to 1. Empty lines and lines that begin with # are skipped. The
+// files of the HPCC simulator have this format.
 func ParseCDF(name string, r io.Reader) (*CDF, error) {
 	c := &CDF{Name: name}
 	in := bufio.NewReader(r)
@@ -129,7 +130,7 @@ func ParseCDF(name string, r io.Reader) (*CDF, error) {
 			return fail("there are %d columns; allowed: two, a size in bytes and a share", len(words))
 		}
 		size, err := strconv.ParseFloat(words[0], 64)
-		if size > 1e15 { // also beyond what a number holds
+		if size > 1e15 { // also true for numbers that overflow
 			return fail("%.40s is too large; allowed: up to 1e15 bytes", words[0])
 		}
 		if err != nil || !(size >= 0) {
@@ -147,7 +148,7 @@ func ParseCDF(name string, r io.Reader) (*CDF, error) {
 	if err := lines.Err(); err != nil {
 		return nil, fmt.Errorf("%s: %w", name, err)
 	}
-	// Shares are in per cent when they go beyond 1.
+	// Fractions above 1 are in per cent.
 	if n := len(c.Points); n > 0 && c.Points[n-1].P > 1 {
 		for i := range c.Points {
 			c.Points[i].P /= 100
@@ -156,8 +157,8 @@ func ParseCDF(name string, r io.Reader) (*CDF, error) {
 	return c, c.Validate()
 }
 
-// columnsOf splits a line at blanks, semicolons and commas. Beside semicolons a comma
-// is a decimal point, as spreadsheets of some countries write it.
+// columnsOf splits a line at blanks, semicolons and commas. In lines with semicolons, commas
+// are decimal points, as in spreadsheets of some countries.
 func columnsOf(line string) []string {
 	if strings.Contains(line, ";") {
 		line = strings.ReplaceAll(line, ",", ".")
@@ -165,9 +166,9 @@ func columnsOf(line string) []string {
 	return strings.FieldsFunc(line, func(r rune) bool { return r == ',' || r == ';' || unicode.IsSpace(r) })
 }
 
-// plainText refuses text in UTF-16 and skips the mark with which UTF-8 may begin.
+// plainText rejects UTF-16 and skips a UTF-8 byte order mark.
 func plainText(in *bufio.Reader) error {
-	head, _ := in.Peek(3) // shorter files give what there is
+	head, _ := in.Peek(3) // an error only means a short file
 	if len(head) == 3 && string(head) == "\ufeff" {
 		_, err := in.Discard(3)
 		return err
@@ -178,7 +179,7 @@ func plainText(in *bufio.Reader) error {
 	return nil
 }
 
-// Validate checks that the points make a distribution.
+// Validate returns an error if the points are not a distribution.
 func (c *CDF) Validate() error {
 	if len(c.Points) < 2 {
 		return fmt.Errorf("sizes %s: needs at least two points", c.Name)
@@ -200,7 +201,7 @@ func (c *CDF) Validate() error {
 	return nil
 }
 
-// Mean returns the average size, as Draw makes it.
+// Mean returns the mean of sizes that Draw returns.
 func (c *CDF) Mean() float64 {
 	sum := 0.0
 	for i := 1; i < len(c.Points); i++ {
@@ -213,7 +214,7 @@ func (c *CDF) Mean() float64 {
 // Draw returns a random size, at least one byte.
 func (c *CDF) Draw(r *rand.Rand) units.Bytes { return c.At(r.Float64()) }
 
-// At returns the size at a share u of the distribution.
+// At returns the size at quantile u of the distribution.
 func (c *CDF) At(u float64) units.Bytes {
 	i := sort.Search(len(c.Points), func(i int) bool { return c.Points[i].P > u })
 	if i >= len(c.Points) {

@@ -7,11 +7,11 @@ import (
 // Classes assigns classes to flows.
 type Classes struct {
 	IDs    []uint8
-	Shares []float64 // of each, adding up to 1; nil: all alike
+	Shares []float64 // probability of each, with sum 1; nil: equal
 	Rand   *rand.Rand
 }
 
-// Next draws the class of a flow, or of flows that belong together.
+// Next draws the class of a flow, or of a group of flows.
 func (c *Classes) Next() uint8 {
 	if len(c.IDs) == 1 {
 		return c.IDs[0]

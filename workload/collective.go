@@ -6,21 +6,19 @@ import (
 	"github.com/xoff-net/xoff/base/units"
 )
 
-// Collective is what collective operations have in common. The hosts of `from`
-// are the ranks. A rank sends as soon as it has received what it must send, so
-// steps overlap where the network lets them.
+// Collective has the parameters of collective operations. The hosts of `from` are the ranks.
+// A rank sends as soon as it has received the data it must send, so steps can overlap.
 type Collective struct {
-	Size   units.Bytes `yaml:"size" doc:"data of each rank"`
-	Ranks  int         `yaml:"ranks,omitempty" doc:"of one operation: hosts are divided into operations of that many; 0: all in one"`
-	Order  string      `yaml:"order" doc:"hosts: as they are listed; across_racks: one of each rack in turn"`
-	Repeat int         `yaml:"repeat" doc:"operations, one after the other"`
-	Gap    units.Time  `yaml:"gap,omitempty" doc:"a rank computes so long before the next operation"`
+	Size   units.Bytes `yaml:"size" doc:"bytes of data per rank"`
+	Ranks  int         `yaml:"ranks,omitempty" doc:"ranks per operation: the hosts are divided into operations of this size; 0: one operation"`
+	Order  string      `yaml:"order" doc:"hosts: as listed; across_racks: one host of each rack in turn"`
+	Repeat int         `yaml:"repeat" doc:"number of operations, one after the other"`
+	Gap    units.Time  `yaml:"gap,omitempty" doc:"compute time of a rank before the next operation"`
 }
 
 var collectiveUses = Uses{From: true, Start: true}
 
-// check returns how many ranks an operation has, and how many operations run
-// side by side.
+// check returns the number of ranks per operation and of concurrent operations.
 func (c *Collective) check(e *Env) (ranks, teams int, err error) {
 	ranks = c.Ranks
 	if ranks == 0 {
@@ -35,12 +33,12 @@ func (c *Collective) check(e *Env) (ranks, teams int, err error) {
 	case c.Order != "hosts" && c.Order != "across_racks":
 		err = keyf("order", "%q is unknown; allowed: hosts, across_racks", c.Order)
 	case len(e.From)%ranks != 0:
-		err = keyf("ranks", "%d hosts are not divided into operations of %d; allowed: a divisor of their number", len(e.From), ranks)
+		err = keyf("ranks", "%d hosts cannot be divided into operations of %d; allowed: a divisor of the number of hosts", len(e.From), ranks)
 	}
 	return ranks, len(e.From) / ranks, err
 }
 
-// ordered returns the hosts in the order of their ranks.
+// ordered returns the hosts in rank order.
 func (c *Collective) ordered(e *Env) []int32 {
 	if c.Order == "hosts" {
 		return e.From
@@ -65,8 +63,8 @@ func (c *Collective) ordered(e *Env) []int32 {
 	return out
 }
 
-// run makes the operations of all teams one after the other. Operate adds one
-// operation and notes in received what each rank gets.
+// run makes the operations of each team, one after the other. operate adds the flows of one
+// operation and records in received which flows each rank gets.
 func (c *Collective) run(e *Env, operate func(o *operation)) (*Plan, error) {
 	ranks, teams, err := c.check(e)
 	if err != nil {
@@ -82,14 +80,14 @@ func (c *Collective) run(e *Env, operate func(o *operation)) (*Plan, error) {
 		for k := range c.Repeat {
 			o.group = int32(t*c.Repeat + k)
 			operate(o)
-			// The next operation follows when a rank has received everything.
+			// A rank starts the next operation when it has received everything.
 			o.received, o.before = make([][]int32, ranks), o.received
 		}
 	}
 	return p, nil
 }
 
-// operation is one collective operation in the making.
+// operation is a collective operation under construction.
 type operation struct {
 	env      *Env
 	plan     *Plan
@@ -98,13 +96,13 @@ type operation struct {
 	group    int32
 	size     units.Bytes
 	gap      units.Time
-	hashes   map[[2]int]uint32 // of the connections between ranks
-	received [][]int32         // by rank: flows to it, in order of their steps
-	before   [][]int32         // those of the operation before
+	hashes   map[[2]int]uint32 // ECMP hashes of the connections between ranks
+	received [][]int32         // by rank: flows to it, in step order
+	before   [][]int32         // received of the previous operation
 }
 
-// send adds a flow that waits for others of this operation. Without such, it is a
-// first step and waits for all of the operation before.
+// send adds a flow that waits for the flows on of this operation. Without any, it is a first
+// step and waits for the whole previous operation.
 func (o *operation) send(from, to int, size units.Bytes, on ...int32) int32 {
 	hash, ok := o.hashes[[2]int{from, to}]
 	if !ok {
@@ -122,7 +120,7 @@ func (o *operation) send(from, to int, size units.Bytes, on ...int32) int32 {
 	return i
 }
 
-// part is the size of piece i of n.
+// part returns the size of piece i of n.
 func part(size units.Bytes, i, n int) units.Bytes {
 	p := size / units.Bytes(n)
 	if units.Bytes(i) < size%units.Bytes(n) {
@@ -131,8 +129,8 @@ func part(size units.Bytes, i, n int) units.Bytes {
 	return p
 }
 
-// RingAllReduce sums data over all ranks: in each of 2 (n - 1) steps a rank sends
-// the piece that it received last, 1/n of the data, to the next rank.
+// RingAllReduce sums data over all ranks. In each of 2 (n - 1) steps a rank sends the piece
+// it received last, 1/n of the data, to the next rank.
 type RingAllReduce Collective
 
 // Uses implements Generator.
@@ -142,7 +140,7 @@ func (g *RingAllReduce) Uses() Uses { return collectiveUses }
 func (g *RingAllReduce) Check(e *Env) (float64, error) {
 	n, teams, err := (*Collective)(g).check(e)
 	if err == nil && g.Size < units.Bytes(n) {
-		err = keyf("size", "%s in %d pieces leaves some empty; allowed: at least a byte for each rank", g.Size, n)
+		err = keyf("size", "%s in %d pieces leaves empty pieces; allowed: at least a byte for each rank", g.Size, n)
 	}
 	return float64(2*(n-1)) * float64(n) * float64(teams) * float64(g.Repeat), err
 }
@@ -151,7 +149,7 @@ func (g *RingAllReduce) Check(e *Env) (float64, error) {
 func (g *RingAllReduce) Generate(e *Env) (*Plan, error) {
 	return (*Collective)(g).run(e, func(o *operation) {
 		n := len(o.hosts)
-		last := make([]int32, n) // by rank: the flow of the last step to it
+		last := make([]int32, n) // by rank: the last flow to it
 		for step := range 2 * (n - 1) {
 			now := make([]int32, n)
 			for i := range n {
@@ -168,8 +166,8 @@ func (g *RingAllReduce) Generate(e *Env) (*Plan, error) {
 	})
 }
 
-// HalvingDoubling sums data over a power of two of ranks: log2 n exchanges of
-// half of what is left with ever nearer ranks, then the same backwards.
+// HalvingDoubling sums data over a power of two of ranks: log2 n exchanges of half of the
+// remaining data with ever nearer ranks, then the same in reverse.
 type HalvingDoubling Collective
 
 // Uses implements Generator.
@@ -183,7 +181,7 @@ func (g *HalvingDoubling) Check(e *Env) (float64, error) {
 	case n&(n-1) != 0:
 		err = keyf("ranks", "%d is not a power of two; allowed: 2, 4, 8 and so on", n)
 	case g.Size < units.Bytes(n):
-		err = keyf("size", "%s in %d pieces leaves some empty; allowed: at least a byte for each rank", g.Size, n)
+		err = keyf("size", "%s in %d pieces leaves empty pieces; allowed: at least a byte for each rank", g.Size, n)
 	}
 	return 2 * float64(bits.Len(uint(n))-1) * float64(n) * float64(teams) * float64(g.Repeat), err
 }
@@ -192,12 +190,12 @@ func (g *HalvingDoubling) Check(e *Env) (float64, error) {
 func (g *HalvingDoubling) Generate(e *Env) (*Plan, error) {
 	return (*Collective)(g).run(e, func(o *operation) {
 		n := len(o.hosts)
-		lo, hi := make([]units.Bytes, n), make([]units.Bytes, n) // what a rank is responsible for
+		lo, hi := make([]units.Bytes, n), make([]units.Bytes, n) // range of data that a rank reduces
 		for i := range hi {
 			hi[i] = g.Size
 		}
-		// A rank needs everything that came before: a message of a later step may
-		// overtake one of an earlier step.
+		// A rank needs all messages of earlier steps: one of a later step may arrive before one
+		// of an earlier step.
 		exchange := func(distance int, size func(i int) units.Bytes) {
 			needs := make([][]int32, n)
 			for i := range n {
@@ -235,15 +233,15 @@ func (g *HalvingDoubling) Generate(e *Env) (*Plan, error) {
 	})
 }
 
-// AllToAll lets every rank send a piece of its own to every other: in step s to
-// the one s places further on, so that each receives from one at a time.
+// AllToAll lets every rank send a different piece to every other rank: in step s to rank
+// i + s, so each rank receives from one rank at a time.
 type AllToAll struct {
-	Size     units.Bytes `yaml:"size" doc:"that a rank sends, to all others together"`
-	Ranks    int         `yaml:"ranks,omitempty" doc:"of one operation: hosts are divided into operations of that many; 0: all in one"`
-	Order    string      `yaml:"order" doc:"hosts: as they are listed; across_racks: one of each rack in turn"`
-	Repeat   int         `yaml:"repeat" doc:"operations, one after the other"`
-	Gap      units.Time  `yaml:"gap,omitempty" doc:"a rank computes so long before the next operation"`
-	Parallel int         `yaml:"parallel" doc:"steps that a rank works on at once; 0: all"`
+	Size     units.Bytes `yaml:"size" doc:"bytes that a rank sends to all others together"`
+	Ranks    int         `yaml:"ranks,omitempty" doc:"ranks per operation: the hosts are divided into operations of this size; 0: one operation"`
+	Order    string      `yaml:"order" doc:"hosts: as listed; across_racks: one host of each rack in turn"`
+	Repeat   int         `yaml:"repeat" doc:"number of operations, one after the other"`
+	Gap      units.Time  `yaml:"gap,omitempty" doc:"compute time of a rank before the next operation"`
+	Parallel int         `yaml:"parallel" doc:"concurrent steps of a rank; 0: all"`
 }
 
 // Uses implements Generator.
@@ -253,11 +251,11 @@ func (g *AllToAll) collective() *Collective {
 	return &Collective{Size: g.Size, Ranks: g.Ranks, Order: g.Order, Repeat: g.Repeat, Gap: g.Gap}
 }
 
-// Check implements Generator. The size of a rank is divided among the others.
+// Check implements Generator.
 func (g *AllToAll) Check(e *Env) (float64, error) {
 	n, teams, err := g.collective().check(e)
 	if err == nil && g.Size < units.Bytes(n-1) {
-		err = keyf("size", "%s in %d pieces leaves some empty; allowed: at least a byte for each other rank", g.Size, n-1)
+		err = keyf("size", "%s in %d pieces leaves empty pieces; allowed: at least a byte for each other rank", g.Size, n-1)
 	}
 	return float64(n-1) * float64(n) * float64(teams) * float64(g.Repeat), first(err, checkCount("parallel", g.Parallel, 0, maxRepeat))
 }
@@ -266,14 +264,14 @@ func (g *AllToAll) Check(e *Env) (float64, error) {
 func (g *AllToAll) Generate(e *Env) (*Plan, error) {
 	return g.collective().run(e, func(o *operation) {
 		n := len(o.hosts)
-		flows := make([][]int32, n) // by step and rank that sends
+		flows := make([][]int32, n) // by step and sending rank
 		for step := 1; step < n; step++ {
 			flows[step] = make([]int32, n)
 			for i := range n {
 				var on []int32
 				if k := step - g.Parallel; g.Parallel > 0 && k > 0 {
-					// Its own message of that step is through, and so is the one
-					// that it receives in that step.
+					// Its own message of that step, and the one it receives in that step, are
+					// complete.
 					on = []int32{flows[k][i], flows[k][(i-k+n)%n]}
 				}
 				flows[step][i] = o.send(i, (i+step)%n, part(g.Size, step-1, n-1), on...)

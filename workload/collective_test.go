@@ -7,10 +7,10 @@ import (
 	"github.com/xoff-net/xoff/base/units"
 )
 
-// schedule returns the earliest step of each flow, if every flow took one step.
+// schedule returns the earliest step of each flow if every flow takes one step.
 func schedule(p *Plan) []int {
 	steps := make([]int, len(p.Flows))
-	for _, w := range p.Waits { // a plan lists what is waited for first
+	for _, w := range p.Waits { // a plan lists dependencies first
 		for _, on := range w.On {
 			steps[w.Flow] = max(steps[w.Flow], steps[on]+1)
 		}
@@ -18,8 +18,8 @@ func schedule(p *Plan) []int {
 	return steps
 }
 
-// Ring all-reduce of 4 ranks and 1002 B by hand: pieces 0 and 1 have 251 B, 2 and 3
-// have 250 B. In step s rank i sends piece i - s to rank i + 1, 6 steps in all.
+// Ring all-reduce of 4 ranks and 1002 B, worked out by hand: pieces 0 and 1 have 251 B, 2 and
+// 3 have 250 B. In step s rank i sends piece i - s to rank i + 1; there are 6 steps.
 func TestRing(t *testing.T) {
 	e := world(t, fabric(2, 2), AnyPair, units.Millisecond)
 	p := generate(t, e, &RingAllReduce{Size: 1002, Order: "hosts", Repeat: 1})
@@ -37,12 +37,12 @@ func TestRing(t *testing.T) {
 			t.Errorf("flow %d changes its connection", i)
 		}
 	}
-	// What rank 2 sends in step 3 is what rank 1 sent it in step 2.
+	// Rank 2 forwards in step 3 the piece that rank 1 sent in step 2.
 	if w := p.Waits[3*4+2-4]; w.Flow != 14 || !reflect.DeepEqual(w.On, []int32{9}) {
 		t.Errorf("%+v", w)
 	}
-	// Each rank receives each piece once per half: reduce-scatter 1002 - its last
-	// piece, all-gather the same, so 3/4 twice.
+	// Each rank receives each piece once per half: all but its last piece in reduce-scatter,
+	// the same in all-gather, so 3/4 of the data twice.
 	if got := p.bytes(); got != 2*3*1002 {
 		t.Errorf("%v bytes", got)
 	}
@@ -63,7 +63,7 @@ func TestRingRepeats(t *testing.T) {
 	if !reflect.DeepEqual(groups, map[int32]int{0: 4, 1: 4, 2: 4, 3: 4}) {
 		t.Errorf("groups are %v", groups)
 	}
-	// Flow 4 is rank 0's first of the second round: it has received 1 and 3.
+	// Flow 4 is rank 0's first of the second round: it waits for flows 1 and 3.
 	for _, w := range p.Waits {
 		if w.Flow == 4 && (!reflect.DeepEqual(w.On, []int32{1, 3}) || w.Delay != 9) {
 			t.Errorf("%+v", w)
@@ -91,7 +91,7 @@ func TestHalvingDoubling(t *testing.T) {
 			t.Errorf("flow %d, step %d: %+v", i, steps[i], f)
 		}
 	}
-	// What does not divide evenly still adds up: every rank gets all other parts.
+	// Sizes that do not divide evenly still add up: every rank gets all other parts.
 	p = generate(t, e, &HalvingDoubling{Size: 803, Order: "hosts", Repeat: 1})
 	if got := p.bytes(); got != 2*7*803 {
 		t.Errorf("%v bytes", got)

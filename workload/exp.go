@@ -5,13 +5,13 @@ import (
 	"math/rand/v2"
 )
 
-// exponential draws from the exponential distribution with mean 1. The standard
-// library's version goes through math.Log and math.Exp, whose last bits differ
-// between processors; this one gives the same bits everywhere.
+// exponential draws from the exponential distribution with mean 1. The standard library uses
+// math.Log and math.Exp, whose last bits differ between processors; this function returns
+// the same bits everywhere.
 func exponential(r *rand.Rand) float64 { return -ln(1 - r.Float64()) }
 
-// ln is the natural logarithm of x in (0, 1]. Every product is rounded before it
-// is added to, so that no compiler fuses the two.
+// ln returns the natural logarithm of x in (0, 1]. Every product is rounded before an
+// addition, so that no compiler fuses the two.
 func ln(x float64) float64 {
 	m, e := math.Frexp(x) // x = m 2^e, 0.5 <= m < 1
 	if m < math.Sqrt2/2 {

@@ -4,18 +4,18 @@ import (
 	"github.com/xoff-net/xoff/base/units"
 )
 
-// Fabric is what generators know about the hosts.
+// Fabric describes the hosts to generators.
 type Fabric struct {
 	Names []string
-	Rack  []int        // of each host
-	Group []int        // of each host: its pod or data centre
-	Rates []units.Rate // of each host's link
+	Rack  []int        // by host
+	Group []int        // by host: its pod or data centre
+	Rates []units.Rate // by host: the rate of its link
 }
 
 // Hosts returns the number of hosts.
 func (f *Fabric) Hosts() int { return len(f.Rack) }
 
-// All returns every host.
+// All returns all host numbers.
 func (f *Fabric) All() []int32 {
 	all := make([]int32, f.Hosts())
 	for i := range all {
@@ -24,7 +24,7 @@ func (f *Fabric) All() []int32 {
 	return all
 }
 
-// Capacity is the sum of the links of some hosts.
+// Capacity returns the sum of the link rates of some hosts.
 func (f *Fabric) Capacity(hosts []int32) units.Rate {
 	sum := units.Rate(0)
 	for _, h := range hosts {

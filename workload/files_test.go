@@ -43,7 +43,7 @@ func TestParseCDF(t *testing.T) {
 	}
 }
 
-// traceWorld reads traces of four hosts.
+// traceWorld returns an environment of four hosts for reading traces.
 func traceWorld(t testing.TB) *Env { return world(t, fabric(2, 2), AnyPair, units.Second) }
 
 func TestTraceCSV(t *testing.T) {
@@ -65,7 +65,7 @@ func TestTraceCSV(t *testing.T) {
 		"src,dst\n":                                             "f:1: columns are missing",
 		"src,dst,start,start_ps,size\n":                         "f:1: columns are missing",
 		"src,dst,start_ps,size_bytes,what\n":                    `f:1: column "what" is unknown`,
-		"src,src,start_ps,size_bytes\n":                         `f:1: column "src" is unknown or there twice`,
+		"src,src,start_ps,size_bytes\n":                         `f:1: column "src" is unknown or repeated`,
 		head + "host0\n":                                        "f:2: wrong number of fields",
 		head + "host0,host9,0,1,,,,,\n":                         `f:2: there is no host "host9"; allowed: host0 to host3`,
 		head + "host0,host0,0,1,,,,,\n":                         "f:2: host0 sends to itself",
@@ -76,13 +76,13 @@ func TestTraceCSV(t *testing.T) {
 		head + "host0,host1,1000000000000,1,,,,,\n":             "f:2: a flow starts at 1s",
 		head + "host0,host1,0,1,,,,,4294967296\n":               `f:2: hash is "4294967296"`,
 		head + "host0,host1,0,1,,,,7,\n":                        "f:2: id is 7; allowed: rows in order, this one is 0",
-		head + "host0,host1,0,1,,x,,,\n":                        `f:2: after holds "x"`,
+		head + "host0,host1,0,1,,x,,,\n":                        `f:2: after has "x"`,
 		head + "host0,host1,0,1,,,5,,\n":                        "f:2: delay_ps or until_ps without after",
 		head + "host0,host1,0,1,,1,,,\n":                        "f: flow 0 waits for flow 1",
-		head + "host0,host1,0,1,,,,,\nhost2,host3,0,1,,0,,,\n":  "f: flow 1 waits for flow 0, which its source has no part in",
+		head + "host0,host1,0,1,,,,,\nhost2,host3,0,1,,0,,,\n":  "f: flow 1 waits for flow 0, which neither starts nor ends at its source",
 		head + "host0,host1,0,1,,1,,,\nhost1,host0,0,1,,0,,,\n": "f: flows wait for each other",
-		head + "host0,host1,0,1,,,,,\nhost0,host1,0,1,w,,,,\n":  "f:3: earlier rows name no workload",
-		head + "host0,host1,0,1,w,,,,\nhost0,host1,0,1,,,,,\n":  "f:3: the workload has no name",
+		head + "host0,host1,0,1,,,,,\nhost0,host1,0,1,w,,,,\n":  "f:3: earlier rows have no workload name",
+		head + "host0,host1,0,1,w,,,,\nhost0,host1,0,1,,,,,\n":  "f:3: the workload name is empty",
 		"src,dst,start,size,class\nhost0,host1,0s,1KB,0\n":      `f:2: class is "0": no such class`,
 		"src,dst,start,size,class\nhost0,host1,0,1KB,1\n":       "f:2: ",
 		"src,dst,start,size\n\"host0,host1,0,1KB\n":             "f:",
@@ -96,9 +96,8 @@ func TestTraceCSV(t *testing.T) {
 	}
 }
 
-// flow.txt of the HPCC simulator.
-// A header says what stands between the columns: commas, semicolons or tabs. Lists of
-// flows to wait for are written with spaces in all of them.
+// The header determines the separator: commas, semicolons or tabs. Lists of flows to wait
+// for always use spaces.
 func TestTraceSeparators(t *testing.T) {
 	const text = "src,dst,start,size,workload,after\nhost0,host1,1us,2KB,a,\nhost1,host2,0s,1KB,b,0\nhost1,host2,0s,1KB,b,0 1\n"
 	want, err := ReadTrace(traceWorld(t), &Trace{Path: "f", Format: "auto"}, strings.NewReader(text))
@@ -116,7 +115,7 @@ func TestTraceSeparators(t *testing.T) {
 	for text, message := range map[string]string{
 		"src;dst;start;size\nhost0;host1;0s\n": "f:2: wrong number of fields; allowed: CSV with as many columns as the header",
 		"\xfe\xff\x00s\x00r":                   "f:1: this is text in UTF-16; allowed: UTF-8",
-		"src;dst,start;size\n":                 `f:1: column "src;dst" is unknown or there twice`,
+		"src;dst,start;size\n":                 `f:1: column "src;dst" is unknown or repeated`,
 	} {
 		if _, err := ReadTrace(traceWorld(t), &Trace{Path: "f", Format: "auto"}, strings.NewReader(text)); err == nil || !strings.HasPrefix(err.Error(), message) {
 			t.Errorf("%q: got %v; wanted: %s", text, err, message)
@@ -142,8 +141,8 @@ func TestTraceHPCC(t *testing.T) {
 		"1\n0 1 3 100 x 0.1\n":     `f:2: "x" is not a number of bytes`,
 		"1\n0 1 3 100 5 x\n":       `f:2: "x" is not a time`,
 		"1\n0 1 3 100 5 2\n":       "f:2: a flow starts at 2s",
-		"0\n0 1 3 100 5 0.1\n":     "f:2: there are more than the 0 flows",
-		"1\n0 1 3 100 5 0.1\n1 \n": "f:3: there are more than the 1 flows",
+		"0\n0 1 3 100 5 0.1\n":     "f:2: there are more flows than the 0",
+		"1\n0 1 3 100 5 0.1\n1 \n": "f:3: there are more flows than the 1",
 	} {
 		if _, err := ReadTrace(e, &Trace{Path: "f", Format: "hpcc"}, strings.NewReader(text)); err == nil || !strings.HasPrefix(err.Error(), message) {
 			t.Errorf("%q: got %v; wanted: %s", text, err, message)
@@ -176,7 +175,7 @@ func writePlan(e *Env, p *Plan) ([]byte, error) {
 	return out.Bytes(), err
 }
 
-// What is written is read back the same.
+// A written trace reads back unchanged.
 func TestTraceRoundTrip(t *testing.T) {
 	e := traceWorld(t)
 	p := generate(t, e, &RingAllReduce{Size: 1002, Order: "hosts", Repeat: 3, Gap: 5})

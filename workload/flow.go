@@ -8,9 +8,9 @@ import (
 	"github.com/xoff-net/xoff/base/units"
 )
 
-// Flow is one message from host to host.
+// Flow is one message from a source host to a destination host.
 type Flow struct {
-	Start    units.Time // at the earliest, if it waits for others
+	Start    units.Time // earliest start if it waits for others
 	Size     units.Bytes
 	Src, Dst int32
 	Group    int32 // flows of one burst, request or collective share it; -1: none
@@ -19,40 +19,39 @@ type Flow struct {
 	Class    uint8
 }
 
-// Wait lets a flow start when others are complete, as far as its source knows:
-// delivered to it, or sent by it and acknowledged.
+// Wait delays a flow until others are complete from the view of its source: delivered to it,
+// or sent by it and acknowledged.
 type Wait struct {
 	Flow  int32
 	On    []int32
-	Delay units.Time // from the completion of the last of them
-	Until units.Time // no start at this time or later; 0: whenever it may be
+	Delay units.Time // after the completion of the last of them
+	Until units.Time // the flow does not start at or after this time; 0: no limit
 }
 
-// Way is a route of its own that the data of a flow takes, or what comes back for
-// it: switches in order.
+// Way is a pinned route for the data of a flow, or for its replies: switches in order.
 type Way struct {
 	Flow int32
 	Back bool
 	Via  []Hop
 }
 
-// Hop is a switch of a route.
+// Hop is a switch on a pinned route.
 type Hop struct {
 	Node int32
-	Port int32 // by which the route leaves it; -1: the first that leads on
+	Port int32 // port by which the route leaves it; -1: the first that leads to the next switch
 }
 
-// Plan is what a generator makes: flows in any order, and which of them wait for
-// which, by their index.
+// Plan is the result of a generator: flows in any order, and dependencies between them by
+// index.
 type Plan struct {
 	Flows []Flow
 	Waits []Wait
 	Ways  []Way
-	Names []string // of the workloads that a trace holds; nil: the flows are the generator's own
-	// Transports are how flows of these are carried, by name; nil: all alike.
+	Names []string // workloads in a trace; nil: the flows belong to the generator's own workload
+	// Transports are the transports of these workloads by name; nil: the default.
 	Transports map[string]string
-	// Endless are the workloads whose flows are meant to outlast the run, by name; those
-	// of the generator's own are "".
+	// Endless are the names of workloads whose flows are meant to outlast the run; "" is the
+	// generator's own.
 	Endless []string
 }
 
@@ -62,12 +61,12 @@ func (p *Plan) add(f Flow) int32 {
 	return int32(len(p.Flows) - 1)
 }
 
-// wait lets the flow that was added last wait for others.
+// wait makes the last added flow wait for others.
 func (p *Plan) wait(delay, until units.Time, on ...int32) {
 	p.Waits = append(p.Waits, Wait{Flow: int32(len(p.Flows) - 1), On: on, Delay: delay, Until: until})
 }
 
-// pin gives the flow that was added last routes of its own, where there are any.
+// pin gives the last added flow pinned routes, if there are any.
 func (p *Plan) pin(e *Env, key string, there, back []string) error {
 	i := int32(len(p.Flows) - 1)
 	f := &p.Flows[i]
@@ -89,10 +88,10 @@ func (p *Plan) pin(e *Env, key string, there, back []string) error {
 	return nil
 }
 
-// errCycle is a mistake that no single flow can be blamed for.
-var errCycle = errors.New("flows wait for each other in a circle; allowed: dependencies that can be met one after the other")
+// errCycle is an error of the whole plan rather than of one flow.
+var errCycle = errors.New("flows wait for each other in a cycle; allowed: dependencies without cycles")
 
-// checkWaits checks dependencies that a user wrote. The name of a flow goes into
+// checkWaits checks dependencies that a user wrote. name returns the name of a flow for
 // messages.
 func (p *Plan) checkWaits(name func(flow int32) string) error {
 	n := int32(len(p.Flows))
@@ -104,7 +103,7 @@ func (p *Plan) checkWaits(name func(flow int32) string) error {
 				return fmt.Errorf("%s waits for flow %d; allowed: another of the flows 0 to %d", name(w.Flow), on, n-1)
 			}
 			if f, g := &p.Flows[w.Flow], &p.Flows[on]; g.Src != f.Src && g.Dst != f.Src {
-				return fmt.Errorf("%s waits for flow %d, which its source has no part in; allowed: flows that start or end there", name(w.Flow), on)
+				return fmt.Errorf("%s waits for flow %d, which neither starts nor ends at its source; allowed: flows that start or end there", name(w.Flow), on)
 			}
 			left[w.Flow]++
 			next[on] = append(next[on], w.Flow)
@@ -132,8 +131,8 @@ func (p *Plan) checkWaits(name func(flow int32) string) error {
 	return nil
 }
 
-// Stream returns the random numbers of one generator. Every generator has its
-// own, so that adding one does not change the others.
+// Stream returns the random numbers of one generator. Each generator has its own stream, so
+// adding a generator does not change the others.
 func Stream(seed uint64, generator string) *rand.Rand {
 	// FNV-1a over the name.
 	h := uint64(14695981039346656037)

@@ -10,22 +10,21 @@ import (
 	"github.com/xoff-net/xoff/base/units"
 )
 
-// Generator makes the flows of one workload. It is the parameter struct of its
-// entry in Generators: keys of a scenario that stand beside `generator`.
+// Generator makes the flows of one workload. It is the parameter struct of its entry in
+// Generators: its keys stand beside `generator` in a scenario.
 type Generator interface {
-	// Uses says which of the keys that all workloads share have a meaning.
+	// Uses returns which of the keys shared by all workloads the generator reads.
 	Uses() Uses
-	// Check checks the parameters and estimates how many flows they make. The
-	// random numbers of the environment must not be used.
+	// Check checks the parameters and estimates the number of flows. It must not draw random
+	// numbers from the environment.
 	Check(e *Env) (flows float64, err error)
-	// Generate makes the flows. It is called once, after Check.
+	// Generate returns the flows. It is called once, after Check.
 	Generate(e *Env) (*Plan, error)
 }
 
 // FileUser is a generator that may read a file.
 type FileUser interface {
-	// File returns where the generator keeps the name of its file, nil when it
-	// reads none.
+	// File returns a pointer to the file name, or nil if the generator reads no file.
 	File() *string
 }
 
@@ -33,66 +32,66 @@ type FileUser interface {
 type Uses struct {
 	Load  bool   // load
 	From  bool   // from
-	Pairs string // pairs and to: the default rule; empty: none
+	Pairs string // pairs and to: the default rule; empty: not used
 	Start bool   // start
 	Stop  bool   // stop
 }
 
-// New makes a generator of its parameters, which most often are the generator.
+// New makes a generator from its parameters, which usually are the generator.
 type New = func(params any) Generator
 
 type entry = registry.Entry[New]
 
 // Generators lists the workload generators.
 var Generators = registry.NewTable("generator",
-	entry{Name: "poisson", Doc: "independent flows at random times, at a load", Params: func() any { return &Poisson{AtOnce: 1} }, New: asIs},
-	entry{Name: "incast", Doc: "many hosts send to one at the same moment: once, or again and again at a load",
+	entry{Name: "poisson", Doc: "independent flows with Poisson arrivals at a given load", Params: func() any { return &Poisson{AtOnce: 1} }, New: asIs},
+	entry{Name: "incast", Doc: "many hosts send to one at the same time: once, or repeatedly at a given load",
 		Params: func() any { return &Incast{} }, New: asIs},
-	entry{Name: "query_response", Doc: "a host asks all servers of another rack for a file, each sends its part",
+	entry{Name: "query_response", Doc: "a host requests a file from all servers of another rack; each sends its part",
 		Paper: "Reverie, NSDI 2024, section 4", Params: func() any { return &QueryResponse{} }, New: asIs},
-	entry{Name: "request", Doc: "a host asks N servers for a file, each sends its part", Paper: "L2BM, ICDCS 2023, section IV",
+	entry{Name: "request", Doc: "a host requests a file from N servers; each sends its part", Paper: "L2BM, ICDCS 2023, section IV",
 		Params: func() any { return &Request{} }, New: asIs},
-	entry{Name: "sequential", Doc: "one flow at a time per host: the next starts when the last is complete",
+	entry{Name: "sequential", Doc: "one flow at a time per host: the next starts when the previous one is complete",
 		Params: func() any { return &Sequential{} }, New: asIs},
-	entry{Name: "messages", Doc: "back-to-back messages between two hosts with a bounded number in flight, as perftest sends them", Params: func() any { return &Messages{Depth: 1, Streams: 1} }, New: asIs},
+	entry{Name: "messages", Doc: "back-to-back messages between two hosts with a limited number in flight, like perftest", Params: func() any { return &Messages{Depth: 1, Streams: 1} }, New: asIs},
 	entry{Name: "long_lived", Doc: "flows that last until the run ends", Params: func() any { return &LongLived{Streams: 1} }, New: asIs},
 	entry{Name: "flows", Doc: "an explicit list of flows", Params: func() any { return &List{} }, New: asIs},
 	entry{Name: "ring_allreduce", Doc: "ring all-reduce: 2 (n - 1) steps of 1/n of the data to the next rank",
 		Params: func() any { return &RingAllReduce{Order: "hosts", Repeat: 1} }, New: asIs},
 	entry{Name: "halving_doubling", Doc: "all-reduce by recursive halving and doubling: 2 log2 n exchanges",
 		Params: func() any { return &HalvingDoubling{Order: "hosts", Repeat: 1} }, New: asIs},
-	entry{Name: "all_to_all", Doc: "every rank sends to every other, one after the other",
+	entry{Name: "all_to_all", Doc: "every rank sends to every other rank, one at a time",
 		Params: func() any { return &AllToAll{Order: "hosts", Repeat: 1, Parallel: 1} }, New: asIs},
-	entry{Name: "trace", Doc: "flows of a file: CSV with a header, or flow.txt of the HPCC simulator",
+	entry{Name: "trace", Doc: "flows from a file: CSV with a header, or flow.txt of the HPCC simulator",
 		Params: func() any { return &Trace{Format: "auto"} }, New: asIs},
 )
 
-// asIs is for generators that are their own parameters.
+// asIs is New for generators that are their own parameters.
 func asIs(params any) Generator { return params.(Generator) }
 
-// Env is the world of a generator.
+// Env is the environment of a generator: hosts, pairs, load, times and random numbers.
 type Env struct {
 	Fabric *Fabric
-	Pairs  *Pairs  // nil when the generator uses none
+	Pairs  *Pairs  // nil if the generator does not use pairs
 	From   []int32 // hosts of `from`, in the order of the scenario
-	Load   float64 // bytes per second to offer; 0: none is given
+	Load   float64 // offered bytes per second; 0: not given
 	Start  units.Time
 	Stop   units.Time // flows start in [Start, Stop)
-	End    units.Time // of the run, at the latest
-	// MaxSize bounds the size of a flow, MaxDelay a gap.
+	End    units.Time // latest end of the run
+	// MaxSize is the largest flow, MaxDelay the longest gap.
 	MaxSize  units.Bytes
 	MaxDelay units.Time
-	Classes  *Classes // what class the next flow gets
-	// Host returns the number of a host, Class the class that a scenario writes
-	// as an id or a group. Reachable reports whether there is a path.
+	Classes  *Classes // draws the class of the next flow
+	// Host returns the number of a host. Class returns the class of an id or group in a
+	// scenario. Reachable reports whether there is a path.
 	Host      func(name string) (int32, bool)
 	Class     func(name string) (uint8, error)
 	Reachable func(src, dst int32) bool
-	// Route returns the switches of a route from host to host; a mistake is a
-	// KeyError at the key or one of its places.
+	// Route returns the switches of a route between hosts. An error is a KeyError at the key
+	// or one of its elements.
 	Route func(key string, src, dst int32, via []string) ([]Hop, error)
-	// Cut says what keeps one host from another that is not Reachable; nil: nobody
-	// knows. It may be nil.
+	// Cut returns why a host is not reachable from another, or nil if that is unknown. The
+	// function may be nil.
 	Cut func(src, dst int32) error
 	// Open opens a file that the scenario names.
 	Open func(path string) (io.ReadCloser, error)
@@ -104,7 +103,7 @@ type Env struct {
 // hash draws the ECMP entropy of a connection.
 func (e *Env) hash() uint32 { return e.Hashes.Uint32() }
 
-// KeyError is a mistake at a key of a workload.
+// KeyError is an error at a key of a workload.
 type KeyError struct {
 	Key string
 	Err error
@@ -118,7 +117,7 @@ func keyf(key, format string, args ...any) error {
 	return &KeyError{key, fmt.Errorf(format, args...)}
 }
 
-// first returns the first error of a list of checks.
+// first returns the first non-nil error.
 func first(errs ...error) error {
 	for _, err := range errs {
 		if err != nil {
@@ -139,7 +138,7 @@ func (e *Env) checkSize(key string, size units.Bytes) error {
 	return nil
 }
 
-// checkCount checks a number of things.
+// checkCount checks that n is between lo and hi.
 func checkCount(key string, n, lo, hi int) error {
 	switch {
 	case n < lo:
@@ -150,7 +149,7 @@ func checkCount(key string, n, lo, hi int) error {
 	return nil
 }
 
-// checkSpan checks a length of time.
+// checkSpan checks a duration.
 func (e *Env) checkSpan(key string, t units.Time) error {
 	if t < 0 || t > e.MaxDelay {
 		return keyf(key, "%s is out of range; allowed: 0s to %s", t, e.MaxDelay)
@@ -158,16 +157,16 @@ func (e *Env) checkSpan(key string, t units.Time) error {
 	return nil
 }
 
-// checkLoad checks that there is a load.
+// checkLoad checks that a load is given.
 func (e *Env) checkLoad() error {
 	if e.Load == 0 {
-		return keyf("load", "there is no load; allowed: one such as {share: 0.5, of: host_links}")
+		return keyf("load", "no load is given; allowed: one such as {share: 0.5, of: host_links}")
 	}
 	return nil
 }
 
-// unreachable is the error of a flow between hosts that no path joins; the one of the
-// key or row that wants it where the cause is not known.
+// unreachable returns the error for a flow between hosts without a path: the cause from Cut,
+// or otherwise if it is unknown.
 func (e *Env) unreachable(src, dst int32, otherwise error) error {
 	if e.Cut != nil {
 		if err := e.Cut(src, dst); err != nil {
@@ -177,10 +176,10 @@ func (e *Env) unreachable(src, dst int32, otherwise error) error {
 	return otherwise
 }
 
-// maxRepeat bounds counts that have no natural bound.
+// maxRepeat is the limit of counts without a natural limit.
 const maxRepeat = 1_000_000_000
 
-// seconds is the time in which flows may start.
+// seconds returns the length of the interval in which flows may start.
 func (e *Env) seconds() float64 { return (e.Stop - e.Start).Seconds() }
 
 // arrivals calls use at the times of a Poisson process.
@@ -195,5 +194,5 @@ func (e *Env) arrivals(perSecond float64, use func(at units.Time)) {
 	}
 }
 
-// capacity is the room to make for a random number of flows.
+// capacity returns the slice capacity for a random number of flows.
 func capacity(expected float64) int { return int(expected*1.02) + 64 }

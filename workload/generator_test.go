@@ -10,7 +10,7 @@ import (
 	"github.com/xoff-net/xoff/base/units"
 )
 
-// Every distribution of sizes offers the load. Heavy tails need many flows: the
+// Every size distribution offers the requested load. Heavy tails need many flows: the
 // largest of data_mining are 400 times the mean.
 func TestPoissonLoad(t *testing.T) {
 	for _, c := range []struct {
@@ -65,7 +65,7 @@ func TestPoissonShares(t *testing.T) {
 	}
 }
 
-// Classes by shares: BifrostX has 28, 32 and 40 %. Four standard deviations.
+// Classes by probability: BifrostX has 28, 32 and 40 %. The limit is four standard deviations.
 func TestClassShares(t *testing.T) {
 	e := world(t, fabric(2, 8), AnyPair, 50*units.Millisecond)
 	e.Classes.Shares = []float64{0.28, 0.32, 0.4}
@@ -83,8 +83,8 @@ func TestClassShares(t *testing.T) {
 	}
 }
 
-// Classes and hashes have streams of their own: another choice of classes leaves
-// times, pairs, sizes and paths as they are.
+// Classes and hashes have their own random streams: other classes do not change times,
+// pairs, sizes or paths.
 func TestStreamsApart(t *testing.T) {
 	make := func(shares []float64, ids ...uint8) *Plan {
 		e := world(t, fabric(2, 8), AnyPair, units.Millisecond)
@@ -101,7 +101,7 @@ func TestStreamsApart(t *testing.T) {
 	}
 }
 
-// DSH, Fig. 24: eight flows at a time, the load is the same.
+// DSH, Fig. 24: eight flows per arrival offer the same load.
 func TestAtOnce(t *testing.T) {
 	e := world(t, fabric(4, 8), OtherRack, 100*units.Millisecond)
 	load := e.offer(0.5)
@@ -171,7 +171,7 @@ func TestIncast(t *testing.T) {
 	chiSquare(t, "senders", senders)
 }
 
-// DSH, Fig. 16: sizes of a table, drawn for each flow of a burst.
+// DSH, Fig. 16: the size of each flow of a burst is drawn from a table.
 func TestIncastSizes(t *testing.T) {
 	e := world(t, fabric(4, 8), OtherRack, units.Second)
 	load := e.offer(0.005)
@@ -182,7 +182,7 @@ func TestIncastSizes(t *testing.T) {
 	}
 }
 
-// Bursts of 1 to 15 flows: every number comes up as often, and the load is kept.
+// Bursts of 1 to 15 flows: every number is equally frequent, and the load is the same.
 func TestIncastFewest(t *testing.T) {
 	e := world(t, fabric(4, 8), OtherRack, 100*units.Millisecond)
 	load := e.offer(0.5)
@@ -205,7 +205,7 @@ func TestIncastFewest(t *testing.T) {
 	offers(t, e, p, load)
 }
 
-// Mixed bursts change the classes of flows and nothing else; each class comes up as often.
+// Mixed bursts change only the classes of flows; all classes are equally frequent.
 func TestIncastMixed(t *testing.T) {
 	bursts := func(mixed bool) []Flow {
 		e := world(t, fabric(4, 8), OtherRack, 100*units.Millisecond)
@@ -214,7 +214,7 @@ func TestIncastMixed(t *testing.T) {
 	}
 	one, mixed := bursts(false), bursts(true)
 	if len(one) != len(mixed) {
-		t.Fatalf("%d flows become %d when classes are mixed", len(one), len(mixed))
+		t.Fatalf("%d flows, but %d with mixed classes", len(one), len(mixed))
 	}
 	count, other := map[uint8]int{}, 0
 	for i, f := range mixed {
@@ -223,10 +223,10 @@ func TestIncastMixed(t *testing.T) {
 			other++
 		}
 		if i > 0 && one[i].Group == one[i-1].Group && one[i].Class != one[i-1].Class {
-			t.Fatalf("flow %d is in another class than the rest of its burst", i)
+			t.Fatalf("flow %d has another class than its burst", i)
 		}
 		if f.Class = one[i].Class; f != one[i] {
-			t.Fatalf("flow %d is %+v, and %+v when classes are mixed", i, one[i], mixed[i])
+			t.Fatalf("flow %d is %+v, but %+v with mixed classes", i, one[i], mixed[i])
 		}
 	}
 	mean := float64(len(mixed)) / 3
@@ -240,13 +240,13 @@ func TestIncastMixed(t *testing.T) {
 	if _, err := (&Incast{Senders: 3, Size: 1, Mixed: true}).Check(alone); err == nil || !strings.HasPrefix(err.Error(), "mixed: flows have one class, 2;") {
 		t.Errorf("a mixture of one class: %v", err)
 	}
-	// Of 15 flows 14 have one before them, and two thirds of these another class.
+	// 14 of 15 flows have a predecessor, two thirds of them with another class.
 	if want := float64(len(mixed)) * 14 / 15 * 2 / 3; math.Abs(float64(other)-want) > 5*math.Sqrt(want) {
-		t.Errorf("%d flows are of another class than the one before, want %.0f", other, want)
+		t.Errorf("%d flows differ in class from their predecessor, want %.0f", other, want)
 	}
 }
 
-// One burst, DSH Fig. 22: 1024 flows of 8 KB from 255 senders, who take turns.
+// One burst, DSH Fig. 22: 1024 flows of 8 KB from 255 senders in turn.
 func TestIncastOnce(t *testing.T) {
 	e := world(t, fabric(16, 16), AnyPair, units.Millisecond)
 	e.pair(t, AnyPair, nil, []int32{7})
@@ -296,8 +296,8 @@ func TestQueryResponse(t *testing.T) {
 	}
 	chiSquare(t, "racks", asked)
 
-	// As a load, with requests that servers answer after a while; leaf i asks leaf
-	// i + 1, as in the authors' program.
+	// As a load, with requests that servers answer after a delay; leaf i asks leaf i + 1, as
+	// in the authors' program.
 	e = world(t, f, NextRack, 200*units.Millisecond)
 	load := e.offer(0.2)
 	p = generate(t, e, &QueryResponse{Size: 80 * units.KB, Request: 100, Think: 5 * units.Microsecond})
@@ -347,11 +347,11 @@ func TestRequest(t *testing.T) {
 	offers(t, e, generate(t, e, &Request{Size: units.MB, Servers: 3, Rate: 1000}), 32*1000*1e6)
 }
 
-// A host plans as many flows as its link could carry, each after the one before.
+// A host plans as many flows as its link can carry, each after the previous one.
 func TestSequential(t *testing.T) {
 	e := world(t, fabric(2, 2), OtherRack, 10*units.Millisecond)
 	e.Start = 2 * units.Millisecond
-	// 100 KB take 8 us at 100 Gbps, and 2 us of gap: 8 ms hold 800.
+	// 100 KB take 8 us at 100 Gbps, and the gap is 2 us: 800 fit into 8 ms.
 	p := generate(t, e, &Sequential{Sizes: "100KB", Gap: 2 * units.Microsecond})
 	if len(p.Flows) != 4*800 || len(p.Waits) != 4*799 {
 		t.Errorf("%d flows, %d of which wait", len(p.Flows), len(p.Waits))
@@ -378,7 +378,7 @@ func TestMessages(t *testing.T) {
 			t.Fatalf("%+v", w)
 		}
 	}
-	// Latency: 8 KB take 640 ns there and back again, so 10 ms hold 7813 at most.
+	// Latency: 8 KB take 640 ns in each direction, so at most 7813 fit into 10 ms.
 	p = generate(t, e, &Messages{Size: 8 * units.KB, Depth: 1, Streams: 1, PingPong: true})
 	if n := len(p.Flows); n != 2*2*7813 {
 		t.Errorf("%d messages", n)
@@ -388,8 +388,8 @@ func TestMessages(t *testing.T) {
 			t.Fatalf("%+v", w)
 		}
 	}
-	// Back to back until the end: 64 KB take 5.12 us, so 10 ms hold 1954, and the
-	// first depth - 1 come for free.
+	// Back to back until the end: 64 KB take 5.12 us, so 1954 fit into 10 ms; the
+	// first depth - 1 are extra.
 	p = generate(t, e, &Messages{Size: 64 * units.KB, Depth: 8, Streams: 1})
 	if n := len(p.Flows); n != 2*(1954+7) {
 		t.Errorf("%d messages", n)
@@ -428,10 +428,10 @@ func TestList(t *testing.T) {
 		"flows[1].size: 0B is too small":                            with(func(f *FlowSpec) { f.Size = 0 }),
 		"flows[1].start: 1ms is not in the run":                     with(func(f *FlowSpec) { f.Start = units.Millisecond }),
 		"flows[1].class: no such class":                             with(func(f *FlowSpec) { f.Class = "9" }),
-		"flows[1].delay: the flow waits for no other":               with(func(f *FlowSpec) { f.Delay = 1 }),
+		"flows[1].delay: delay without after":               with(func(f *FlowSpec) { f.Delay = 1 }),
 		"flows[1].after: flow 1 waits for flow 7":                   with(func(f *FlowSpec) { f.After = []int{7} }),
 		"flows[1].after: flow 1 waits for flow 1":                   with(func(f *FlowSpec) { f.After = []int{1} }),
-		"flows[1].after: flow 1 waits for flow 0, which its source": with(func(f *FlowSpec) { f.From, f.After = "host2", []int{0} }),
+		"flows[1].after: flow 1 waits for flow 0, which neither": with(func(f *FlowSpec) { f.From, f.After = "host2", []int{0} }),
 		"flows: flows wait for each other": {
 			{From: "host0", To: "host1", Size: 1, After: []int{1}}, {From: "host1", To: "host0", Size: 1, After: []int{0}},
 		},
@@ -444,7 +444,7 @@ func TestList(t *testing.T) {
 	}
 }
 
-// Parameters out of range are refused at their key.
+// Parameters out of range are rejected at their key.
 func TestCheck(t *testing.T) {
 	for want, g := range map[string]Generator{
 		"sizes: unknown sizes \"\"":            &Poisson{AtOnce: 1},
@@ -453,25 +453,25 @@ func TestCheck(t *testing.T) {
 		"senders: 0 is too small":              &Incast{Size: 1},
 		"senders: 8 is too large":              &Incast{Senders: 8, Size: 1},
 		"size: 0B is too small":                &Incast{Senders: 1},
-		"sizes: there is a size already":       &Incast{Senders: 3, Size: 1, Sizes: "cache"},
+		"sizes: size is given as well":       &Incast{Senders: 3, Size: 1, Sizes: "cache"},
 		"flows: 2 is too small":                &Incast{Senders: 3, Size: 1, Flows: 2},
 		"fewest: 4; allowed: 1 to senders, 3":  &Incast{Senders: 3, Size: 1, Fewest: 4},
-		"fewest: there is a number of flows":   &Incast{Senders: 3, Size: 1, Flows: 3, Fewest: 1},
+		"fewest: flows is given as well":   &Incast{Senders: 3, Size: 1, Flows: 3, Fewest: 1},
 		"at: bursts at a load":                 &Incast{Senders: 3, Size: 1, At: 1},
-		"pairs: \"any\" does not choose":       &QueryResponse{Size: 1000},
-		"rate: there is a load":                &Request{Size: 1000, Servers: 1, Rate: 1},
-		"count: there is a load":               &Request{Size: 1000, Servers: 1, Count: 1},
-		"size: 2B in parts":                    &Request{Size: 2, Servers: 3},
-		"think: servers answer":                &Request{Size: 1000, Servers: 3, Think: 1},
+		"pairs: \"any\" does not select":       &QueryResponse{Size: 1000},
+		"rate: load is given as well":                &Request{Size: 1000, Servers: 1, Rate: 1},
+		"count: load or rate is given":               &Request{Size: 1000, Servers: 1, Count: 1},
+		"size: 2B divided":                    &Request{Size: 2, Servers: 3},
+		"think: think without request":                &Request{Size: 1000, Servers: 3, Think: 1},
 		"gap: -1ps is out of range":            &Sequential{Sizes: "1KB", Gap: -1},
 		"depth: 0 is too small":                &Messages{Size: 1, Streams: 1},
-		"ping_pong: a message waits":           &Messages{Size: 1, Streams: 1, Depth: 2, PingPong: true},
+		"ping_pong: depth is more than 1":           &Messages{Size: 1, Streams: 1, Depth: 2, PingPong: true},
 		"streams: 0 is too small":              &LongLived{},
 		"order: \"x\" is unknown":              &RingAllReduce{Size: 1000, Repeat: 1, Order: "x"},
-		"ranks: 8 hosts are not divided":       &RingAllReduce{Size: 1000, Repeat: 1, Order: "hosts", Ranks: 3},
+		"ranks: 8 hosts cannot be divided":       &RingAllReduce{Size: 1000, Repeat: 1, Order: "hosts", Ranks: 3},
 		"size: 7B in 8 pieces":                 &RingAllReduce{Size: 7, Repeat: 1, Order: "hosts"},
 		"repeat: 0 is too small":               &AllToAll{Size: 7, Order: "hosts"},
-		"path: there is no file":               &Trace{Format: "auto"},
+		"path: no file is given":               &Trace{Format: "auto"},
 		"format: \"x\" is unknown":             &Trace{Format: "x", Path: "y"},
 		"workloads[1]: \"a\" is empty or":      &Trace{Format: "csv", Path: "y", Workloads: []string{"a", "a"}},
 		"path: open testdata/none: no such fi": &Trace{Format: "csv", Path: "testdata/none"},
@@ -491,12 +491,12 @@ func TestCheck(t *testing.T) {
 	for _, g := range []Generator{&Poisson{Sizes: "1KB", AtOnce: 1}, &QueryResponse{Size: 1000}, &Request{Size: 1000, Servers: 2}} {
 		e := world(t, fabric(2, 3), OtherRack, units.Millisecond)
 		if _, err := g.Check(e); err == nil {
-			t.Errorf("%T needs no load", g)
+			t.Errorf("%T accepts a missing load", g)
 		}
 	}
 }
 
-// Every generator of the table can be made of its defaults.
+// Every generator of the table can be made from its defaults.
 func TestTable(t *testing.T) {
 	for _, g := range Generators.All() {
 		if g.New(g.Params()) == nil {

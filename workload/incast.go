@@ -4,16 +4,16 @@ import (
 	"github.com/xoff-net/xoff/base/units"
 )
 
-// Incast makes bursts: many hosts send to one at the same time. With a load it
-// is a Poisson process of bursts, else there is one.
+// Incast makes bursts in which many hosts send to one at the same time. With a load, bursts
+// are a Poisson process; without one, there is a single burst.
 type Incast struct {
-	Senders int         `yaml:"senders" doc:"hosts that take part in a burst"`
-	Size    units.Bytes `yaml:"size,omitempty" doc:"of each flow"`
-	Sizes   string      `yaml:"sizes,omitempty" doc:"or drawn for each: a table by name, or a file"`
-	Flows   int         `yaml:"flows,omitempty" doc:"of a burst; 0: one per sender"`
-	Fewest  int         `yaml:"fewest,omitempty" doc:"each burst draws its senders from this number to senders; 0: always senders"`
-	Mixed   bool        `yaml:"mixed,omitempty" doc:"each flow of a burst draws its own class; else the burst does"`
-	At      units.Time  `yaml:"at,omitempty" doc:"of the only burst"`
+	Senders int         `yaml:"senders" doc:"number of sending hosts per burst"`
+	Size    units.Bytes `yaml:"size,omitempty" doc:"size of each flow"`
+	Sizes   string      `yaml:"sizes,omitempty" doc:"or a size drawn for each flow: a table by name, or a file"`
+	Flows   int         `yaml:"flows,omitempty" doc:"flows per burst; 0: one per sender"`
+	Fewest  int         `yaml:"fewest,omitempty" doc:"draw the number of senders of each burst between this and senders; 0: always senders"`
+	Mixed   bool        `yaml:"mixed,omitempty" doc:"draw a class for each flow instead of one for the burst"`
+	At      units.Time  `yaml:"at,omitempty" doc:"time of the single burst"`
 }
 
 // Uses implements Generator.
@@ -42,7 +42,7 @@ func (g *Incast) Check(e *Env) (float64, error) {
 	case err != nil:
 		return 0, err
 	case g.Fewest != 0 && g.Flows != 0:
-		return 0, keyf("fewest", "there is a number of flows; allowed: fewest, or flows")
+		return 0, keyf("fewest", "flows is given as well; allowed: fewest, or flows")
 	case g.Fewest != 0 && (g.Fewest < 1 || g.Fewest > g.Senders):
 		return 0, keyf("fewest", "%d; allowed: 1 to senders, %d", g.Fewest, g.Senders)
 	case g.Mixed && len(e.Classes.IDs) == 1:
@@ -55,7 +55,7 @@ func (g *Incast) Check(e *Env) (float64, error) {
 	return g.meanFlows(), e.checkStart("at", g.At)
 }
 
-// meanFlows is how many flows a burst has on average.
+// meanFlows returns the mean number of flows per burst.
 func (g *Incast) meanFlows() float64 {
 	if g.Fewest != 0 {
 		return float64(g.Fewest+g.Senders) / 2
@@ -67,14 +67,14 @@ func (g *Incast) meanFlows() float64 {
 func (g *Incast) sizes(e *Env) (*CDF, error) {
 	switch {
 	case g.Size != 0 && g.Sizes != "":
-		return nil, keyf("sizes", "there is a size already; allowed: size, or sizes")
+		return nil, keyf("sizes", "size is given as well; allowed: size, or sizes")
 	case g.Sizes != "":
 		return e.sizes("sizes", g.Sizes)
 	}
 	return &CDF{Points: []Point{{g.Size, 0}, {g.Size, 1}}}, e.checkSize("size", g.Size)
 }
 
-// checkStart checks that a flow starts while flows arrive.
+// checkStart checks that a flow starts before arrivals stop.
 func (e *Env) checkStart(key string, t units.Time) error {
 	if t < 0 || t >= e.Stop {
 		return keyf(key, "%s is not in the run; allowed: 0s or more, before run.arrivals or stop, %s", t, e.Stop)
@@ -82,7 +82,7 @@ func (e *Env) checkStart(key string, t units.Time) error {
 	return nil
 }
 
-// Generate implements Generator. The flows are in order of their start.
+// Generate implements Generator. Flows are ordered by start.
 func (g *Incast) Generate(e *Env) (*Plan, error) {
 	sizes, err := g.sizes(e)
 	if err != nil {
@@ -103,8 +103,8 @@ func (g *Incast) Generate(e *Env) (*Plan, error) {
 	return p, nil
 }
 
-// burst adds the flows of one burst, all of one class unless mixed. Senders take
-// turns when there are more flows than senders.
+// burst adds the flows of one burst, all of one class unless mixed. If there are more flows
+// than senders, senders take turns.
 func (g *Incast) burst(e *Env, p *Plan, sizes *CDF, at units.Time, group int32) {
 	dst, class := e.Pairs.Sink(e.Rand), e.Classes.Next()
 	begin := len(p.Flows)

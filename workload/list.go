@@ -9,20 +9,20 @@ import (
 
 // List is an explicit list of flows.
 type List struct {
-	Flows []FlowSpec `yaml:"flows" doc:"one by one"`
+	Flows []FlowSpec `yaml:"flows" doc:"list of flows"`
 }
 
 // FlowSpec is one flow of an explicit list.
 type FlowSpec struct {
-	From  string      `yaml:"from" doc:"host"`
-	To    string      `yaml:"to" doc:"host"`
-	Size  units.Bytes `yaml:"size" doc:"payload"`
-	Start units.Time  `yaml:"start" doc:"at the earliest, if it waits for others"`
-	Class string      `yaml:"class,omitempty" doc:"id or group; default: as the workload says"`
-	Via   []string    `yaml:"via,omitempty" doc:"switches that its data passes, in order, or ports such as leaf0.port3 by which it leaves them; default: as routing says"`
-	Back  []string    `yaml:"back,omitempty" doc:"the same for what comes back, from the receiver's switch on"`
-	After []int       `yaml:"after,omitempty" doc:"flows of the list, from 0, that must be complete before"`
-	Delay units.Time  `yaml:"delay,omitempty" doc:"from the completion of the last of them"`
+	From  string      `yaml:"from" doc:"source host"`
+	To    string      `yaml:"to" doc:"destination host"`
+	Size  units.Bytes `yaml:"size" doc:"payload of the flow"`
+	Start units.Time  `yaml:"start" doc:"start time; the earliest one if it waits for others"`
+	Class string      `yaml:"class,omitempty" doc:"class id or group; default: the class of the workload"`
+	Via   []string    `yaml:"via,omitempty" doc:"route of the data: switches in order, or the ports by which it leaves them (leaf0.port3); default: routing"`
+	Back  []string    `yaml:"back,omitempty" doc:"route of the replies, starting at the receiver's switch"`
+	After []int       `yaml:"after,omitempty" doc:"flows of the list, counted from 0, that must be complete first"`
+	Delay units.Time  `yaml:"delay,omitempty" doc:"delay after the completion of the last of them"`
 }
 
 // Uses implements Generator.
@@ -49,7 +49,7 @@ func (g *List) Generate(e *Env) (*Plan, error) {
 	return p, nil
 }
 
-// plan reads the list but draws nothing.
+// plan checks the list and makes the plan, without drawing random numbers.
 func (g *List) plan(e *Env) (*Plan, error) {
 	if len(g.Flows) == 0 {
 		return nil, keyf("flows", "the list is empty; allowed: at least one flow")
@@ -86,7 +86,7 @@ func (g *List) plan(e *Env) (*Plan, error) {
 			}
 			p.wait(f.Delay, 0, on...)
 		case f.Delay != 0:
-			return nil, keyf(key+".delay", "the flow waits for no other; allowed: delay together with after")
+			return nil, keyf(key+".delay", "delay without after; allowed: delay together with after")
 		}
 	}
 	blame := "flows"
@@ -118,7 +118,7 @@ func (e *Env) ends(fromKey, from, toKey, to string) (src, dst int32, err error) 
 	return src, dst, nil
 }
 
-// hostNames says what hosts there are.
+// hostNames describes the existing hosts for messages.
 func (e *Env) hostNames() string {
 	n := e.Fabric.Names
 	if len(n) <= 3 {

@@ -6,7 +6,7 @@ import (
 	"sort"
 )
 
-// Rule says which hosts may talk to each other.
+// Rule is which hosts may send to each other.
 type Rule uint8
 
 // Rules.
@@ -14,33 +14,33 @@ const (
 	AnyPair    Rule = iota // any two different hosts
 	OtherRack              // hosts in different racks
 	SameRack               // different hosts of one rack
-	NextRack               // from each rack to the next one, from the last to the first
+	NextRack               // each rack to the next one, the last to the first
 	OtherGroup             // hosts of different pods or data centres
 	SameGroup              // different hosts of one pod or data centre
-	Matched                // the first of the senders to the first of the receivers, and so on
+	Matched                // the first sender to the first receiver, and so on
 )
 
-// RuleNames are the rules as scenarios write them.
+// RuleNames are the names of the rules in scenarios, indexed by Rule.
 var RuleNames = []string{"any", "other_rack", "same_rack", "next_rack", "other_group", "same_group", "matched"}
 
-// Pairs draws sources and destinations.
+// Pairs draws sources and destinations according to a rule.
 type Pairs struct {
-	From, To []int32 // hosts that have someone to talk to
+	From, To []int32 // hosts with at least one partner
 	rule     Rule
 	key      []int // rack or group of each host
 	keys     int
 	isFrom   []bool // by host
 	isTo     []bool
 	from, to [][]int32 // by key
-	partner  []int32   // matched, by host: in both directions, -1 for none
+	partner  []int32   // matched, by host: its destination, or -1
 	sources  chooser
 	sinks    chooser
-	used     []uint32 // by host: the last burst it took part in
+	used     []uint32 // by host: the last burst it was part of
 	burst    uint32
 }
 
-// NewPairs prepares the pairs of hosts that a rule allows between two lists of
-// hosts, without doubles. Hosts that have nobody to talk to are left out.
+// NewPairs returns the pairs of senders and receivers that a rule permits. The lists must not
+// contain duplicates. Hosts without a partner are left out.
 func NewPairs(f *Fabric, rule Rule, from, to []int32) (*Pairs, error) {
 	p := &Pairs{From: from, To: to, rule: rule, key: f.Rack, used: make([]uint32, f.Hosts())}
 	if rule == OtherGroup || rule == SameGroup {
@@ -50,7 +50,7 @@ func NewPairs(f *Fabric, rule Rule, from, to []int32) (*Pairs, error) {
 		p.keys = max(p.keys, k+1)
 	}
 	if rule == Matched && len(from) != len(to) {
-		return nil, fmt.Errorf("there are %d senders and %d receivers; allowed: matched with as many of each", len(from), len(to))
+		return nil, fmt.Errorf("there are %d senders and %d receivers; allowed: matched with equal numbers", len(from), len(to))
 	}
 	p.match(f.Hosts())
 	p.index(f.Hosts())
@@ -58,7 +58,7 @@ func NewPairs(f *Fabric, rule Rule, from, to []int32) (*Pairs, error) {
 	receivers := filter(to, func(h int32) bool { return p.Sources(h) > 0 })
 	p.From, p.To = senders, receivers
 	if len(p.From) == 0 || len(p.To) == 0 {
-		return nil, fmt.Errorf("no two of %d senders and %d receivers fit; allowed: pairs that exist in this topology", len(from), len(to))
+		return nil, fmt.Errorf("none of %d senders has a partner among %d receivers; allowed: pairs that exist in this topology", len(from), len(to))
 	}
 	p.index(f.Hosts())
 	p.sources, p.sinks = newChooser(f, p.From), newChooser(f, p.To)
@@ -80,7 +80,7 @@ func (p *Pairs) match(hosts int) {
 	}
 }
 
-// index sorts the hosts into racks or groups.
+// index groups the hosts by rack or group.
 func (p *Pairs) index(hosts int) {
 	p.isFrom, p.isTo = make([]bool, hosts), make([]bool, hosts)
 	p.from, p.to = make([][]int32, p.keys), make([][]int32, p.keys)
@@ -104,12 +104,12 @@ func filter(list []int32, keep func(int32) bool) []int32 {
 	return out
 }
 
-// Destinations counts the hosts that src may send to.
+// Destinations returns the number of hosts that src may send to.
 func (p *Pairs) Destinations(src int32) int {
 	return p.count(src, p.To, p.to, p.isTo, p.next(p.key[src]), func() bool { return p.partner[src] >= 0 })
 }
 
-// Sources counts the hosts that may send to dst.
+// Sources returns the number of hosts that may send to dst.
 func (p *Pairs) Sources(dst int32) int {
 	return p.count(dst, p.From, p.from, p.isFrom, p.previous(p.key[dst]), func() bool { return p.sourceOf(dst) >= 0 })
 }
@@ -117,7 +117,7 @@ func (p *Pairs) Sources(dst int32) int {
 func (p *Pairs) next(key int) int     { return (key + 1) % p.keys }
 func (p *Pairs) previous(key int) int { return (key + p.keys - 1) % p.keys }
 
-// sourceOf returns the matched sender of a host, -1 for none.
+// sourceOf returns the matched sender of a host, or -1.
 func (p *Pairs) sourceOf(dst int32) int32 {
 	for _, h := range p.From {
 		if p.partner[h] == dst {
@@ -153,10 +153,10 @@ func (p *Pairs) count(h int32, list []int32, byKey [][]int32, in []bool, beside 
 	}
 }
 
-// Source draws a sender, in proportion to the rates of their links.
+// Source draws a sender with a probability proportional to its link rate.
 func (p *Pairs) Source(r *rand.Rand) int32 { return p.sources.draw(r) }
 
-// Sink draws a receiver, in proportion to the rates of their links.
+// Sink draws a receiver with a probability proportional to its link rate.
 func (p *Pairs) Sink(r *rand.Rand) int32 { return p.sinks.draw(r) }
 
 // Destination draws a host that src may send to.
@@ -191,12 +191,12 @@ func (p *Pairs) draw(r *rand.Rand, h int32, list []int32, byKey [][]int32, besid
 	}
 }
 
-// Fan draws n senders for dst: everyone takes part before anyone does twice.
+// Fan draws n senders for dst. No host is drawn twice before all were drawn once.
 func (p *Pairs) Fan(r *rand.Rand, dst int32, n int, use func(src int32)) {
 	p.distinct(n, p.Sources(dst), func() int32 { return p.SourceFor(r, dst) }, use)
 }
 
-// Spread draws n receivers for src in the same way.
+// Spread draws n receivers for src. No host is drawn twice before all were drawn once.
 func (p *Pairs) Spread(r *rand.Rand, src int32, n int, use func(dst int32)) {
 	p.distinct(n, p.Destinations(src), func() int32 { return p.Destination(r, src) }, use)
 }
@@ -215,7 +215,7 @@ func (p *Pairs) distinct(n, candidates int, draw func() int32, use func(int32)) 
 	}
 }
 
-// FewestSources is the smallest number of hosts that may send to a receiver.
+// FewestSources returns the smallest number of possible senders of any receiver.
 func (p *Pairs) FewestSources() int {
 	least := len(p.From)
 	for _, h := range p.To {
@@ -224,10 +224,10 @@ func (p *Pairs) FewestSources() int {
 	return least
 }
 
-// chooser draws hosts in proportion to the rates of their links.
+// chooser draws hosts with probabilities proportional to their link rates.
 type chooser struct {
 	hosts []int32
-	sums  []int64 // of the rates up to each host; nil when all are equal
+	sums  []int64 // cumulative rates; nil if all rates are equal
 }
 
 func newChooser(f *Fabric, hosts []int32) chooser {

@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-// Every rule allows exactly the pairs that it says.
+// Every rule permits exactly the pairs it describes.
 func TestPairs(t *testing.T) {
 	f := fabric(4, 3)
 	for rule, allowed := range []func(a, b int32) bool{
@@ -61,8 +61,7 @@ func TestPairs(t *testing.T) {
 	}
 }
 
-// Hosts with nobody to talk to are left out; when that is everybody, it is an
-// error.
+// Hosts without a partner are left out; if no host has one, it is an error.
 func TestPairsNobody(t *testing.T) {
 	f := fabric(2, 2)
 	p, err := NewPairs(f, OtherRack, f.All(), []int32{0, 1})

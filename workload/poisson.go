@@ -4,8 +4,7 @@ import (
 	"github.com/xoff-net/xoff/base/units"
 )
 
-// Poisson makes flows with exponential gaps so that, on average, they offer the
-// load.
+// Poisson makes flows with exponential gaps that offer the load on average.
 type Poisson struct {
 	Sizes  string `yaml:"sizes" doc:"a size, a table by name, or a file"`
 	AtOnce int    `yaml:"at_once" doc:"flows that a host starts at each arrival"`
@@ -28,7 +27,7 @@ func (g *Poisson) Check(e *Env) (float64, error) {
 	return e.Load * e.seconds() / sizes.Mean(), first(checkCount("at_once", g.AtOnce, 1, maxRepeat), e.checkLoad())
 }
 
-// Generate implements Generator. The flows are in order of their start.
+// Generate implements Generator. Flows are ordered by start.
 func (g *Poisson) Generate(e *Env) (*Plan, error) {
 	sizes, err := e.sizes("sizes", g.Sizes)
 	if err != nil {

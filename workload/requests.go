@@ -6,11 +6,11 @@ import (
 	"github.com/xoff-net/xoff/base/units"
 )
 
-// asking is how often hosts ask for a file, and how.
+// asking has the parameters of requests for a file.
 type asking struct {
-	Size    units.Bytes // of the file
-	Request units.Bytes // of the request message; 0: answers start by themselves
-	Think   units.Time  // of a server, between request and answer
+	Size    units.Bytes // size of the file
+	Request units.Bytes // size of the request message; 0: servers send without a request
+	Think   units.Time  // server delay between request and answer
 }
 
 func (a *asking) check(e *Env, servers int) error {
@@ -19,11 +19,11 @@ func (a *asking) check(e *Env, servers int) error {
 	}
 	switch {
 	case int(a.Size) < servers:
-		return keyf("size", "%s in parts for %d servers leaves some without; allowed: at least a byte for each", a.Size, servers)
+		return keyf("size", "%s divided among %d servers leaves empty parts; allowed: at least a byte for each", a.Size, servers)
 	case a.Request != 0:
 		return e.checkSize("request", a.Request)
 	case a.Think != 0:
-		return keyf("think", "servers answer without being asked; allowed: think together with request")
+		return keyf("think", "think without request; allowed: think together with request")
 	}
 	return nil
 }
@@ -48,7 +48,7 @@ func (a *asking) ask(e *Env, p *Plan, at units.Time, client int32, servers []int
 	}
 }
 
-// perServer is how many flows a request takes for each server.
+// perServer returns the number of flows per server and request.
 func (a *asking) perServer() float64 {
 	if a.Request > 0 {
 		return 2
@@ -56,28 +56,28 @@ func (a *asking) perServer() float64 {
 	return 1
 }
 
-// pace is how many requests there are per second: a load, or a rate per host.
+// pace returns the number of requests per second, from a load or a rate per host.
 func pace(e *Env, rate float64, size units.Bytes) (float64, error) {
 	const allowed = "allowed: load, or rate (requests per second of each host)"
 	switch {
 	case rate < 0 || rate > 1e12:
 		return 0, keyf("rate", "%v is out of range; allowed: 0 to 1e12 per second", rate)
 	case rate > 0 && e.Load > 0:
-		return 0, keyf("rate", "there is a load already; %s", allowed)
+		return 0, keyf("rate", "load is given as well; %s", allowed)
 	case rate > 0:
 		return rate * float64(len(e.Pairs.From)), nil
 	}
 	return e.Load / float64(size), nil
 }
 
-// QueryResponse is the incast of Reverie: each host asks all servers of another
-// rack for a file, at random times; each sends its part. Hosts of `from` ask,
-// those of `to` answer.
+// QueryResponse is the incast of Reverie: each host requests a file from all servers of
+// another rack, at random times; each sends its part. Hosts of `from` request, hosts of
+// `to` answer.
 type QueryResponse struct {
-	Size    units.Bytes `yaml:"size" doc:"of the file"`
-	Rate    float64     `yaml:"rate,omitempty" doc:"requests per second of each host, instead of a load"`
-	Request units.Bytes `yaml:"request,omitempty" doc:"size of the request message; 0: none is sent"`
-	Think   units.Time  `yaml:"think,omitempty" doc:"from the request to the answer"`
+	Size    units.Bytes `yaml:"size" doc:"size of the file"`
+	Rate    float64     `yaml:"rate,omitempty" doc:"requests per second and host, instead of a load"`
+	Request units.Bytes `yaml:"request,omitempty" doc:"size of the request message; 0: no request is sent"`
+	Think   units.Time  `yaml:"think,omitempty" doc:"server delay between request and answer"`
 }
 
 // Uses implements Generator.
@@ -90,7 +90,7 @@ func (g *QueryResponse) asking() *asking { return &asking{g.Size, g.Request, g.T
 // Check implements Generator.
 func (g *QueryResponse) Check(e *Env) (float64, error) {
 	if r := e.Pairs.rule; r != OtherRack && r != NextRack {
-		return 0, keyf("pairs", "%q does not choose a rack; allowed: other_rack, next_rack", RuleNames[r])
+		return 0, keyf("pairs", "%q does not select a rack; allowed: other_rack, next_rack", RuleNames[r])
 	}
 	largest := 0
 	for _, rack := range e.Pairs.to {
@@ -101,12 +101,12 @@ func (g *QueryResponse) Check(e *Env) (float64, error) {
 		return 0, err
 	}
 	if perSecond == 0 {
-		return 0, keyf("rate", "nobody asks; allowed: load, or rate (requests per second of each host)")
+		return 0, keyf("rate", "no requests; allowed: load, or rate (requests per second of each host)")
 	}
 	return perSecond * e.seconds() * float64(largest) * g.asking().perServer(), nil
 }
 
-// Generate implements Generator. The flows are in order of their start.
+// Generate implements Generator. Flows are ordered by start.
 func (g *QueryResponse) Generate(e *Env) (*Plan, error) {
 	perSecond, err := pace(e, g.Rate, g.Size)
 	if err != nil {
@@ -121,7 +121,7 @@ func (g *QueryResponse) Generate(e *Env) (*Plan, error) {
 	return p, nil
 }
 
-// rackFor draws a rack that a client may ask, each with the same probability.
+// rackFor draws a rack for the request of a client, with equal probabilities.
 func (p *Pairs) rackFor(e *Env, client int32) []int32 {
 	own := p.key[client]
 	if p.rule == NextRack {
@@ -134,15 +134,15 @@ func (p *Pairs) rackFor(e *Env, client int32) []int32 {
 	}
 }
 
-// Request is the incast of L2BM: a host asks N others for a file; each sends its
-// part. Hosts of `from` ask, those of `to` answer.
+// Request is the incast of L2BM: a host requests a file from N others; each sends its part.
+// Hosts of `from` request, hosts of `to` answer.
 type Request struct {
-	Size    units.Bytes `yaml:"size" doc:"of the file"`
-	Servers int         `yaml:"servers" doc:"that hold it"`
-	Count   int         `yaml:"count,omitempty" doc:"requests in all, at random times; instead of load or rate"`
-	Rate    float64     `yaml:"rate,omitempty" doc:"requests per second of each host"`
-	Request units.Bytes `yaml:"request,omitempty" doc:"size of the request message; 0: none is sent"`
-	Think   units.Time  `yaml:"think,omitempty" doc:"from the request to the answer"`
+	Size    units.Bytes `yaml:"size" doc:"size of the file"`
+	Servers int         `yaml:"servers" doc:"number of servers that send a part of the file"`
+	Count   int         `yaml:"count,omitempty" doc:"total number of requests, at random times; instead of load or rate"`
+	Rate    float64     `yaml:"rate,omitempty" doc:"requests per second and host"`
+	Request units.Bytes `yaml:"request,omitempty" doc:"size of the request message; 0: no request is sent"`
+	Think   units.Time  `yaml:"think,omitempty" doc:"server delay between request and answer"`
 }
 
 // Uses implements Generator.
@@ -165,16 +165,16 @@ func (g *Request) Check(e *Env) (float64, error) {
 	case err != nil:
 		return 0, err
 	case g.Count > 0 && perSecond > 0:
-		return 0, keyf("count", "there is a load or a rate already; allowed: one of load, rate and count")
+		return 0, keyf("count", "load or rate is given as well; allowed: one of load, rate and count")
 	case g.Count == 0 && perSecond == 0:
-		return 0, keyf("count", "nobody asks; allowed: load, rate (requests per second of each host) or count (in all)")
+		return 0, keyf("count", "no requests; allowed: load, rate (requests per second of each host) or count (in all)")
 	case g.Count > 0:
 		requests = float64(g.Count)
 	}
 	return requests * float64(g.Servers) * g.asking().perServer(), nil
 }
 
-// Generate implements Generator. The flows are in order of their start.
+// Generate implements Generator. Flows are ordered by start.
 func (g *Request) Generate(e *Env) (*Plan, error) {
 	perSecond, err := pace(e, g.Rate, g.Size)
 	if err != nil {
@@ -193,7 +193,7 @@ func (g *Request) Generate(e *Env) (*Plan, error) {
 		e.arrivals(perSecond, ask)
 		return p, nil
 	}
-	// A Poisson process of which the number is known: times are uniform.
+	// Arrivals of a Poisson process with a known count are uniform.
 	times := make([]units.Time, g.Count)
 	for i := range times {
 		times[i] = e.Start + units.Time(e.Rand.Int64N(int64(e.Stop-e.Start)))

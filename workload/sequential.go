@@ -4,12 +4,12 @@ import (
 	"github.com/xoff-net/xoff/base/units"
 )
 
-// Sequential makes every host send one flow at a time: the next one starts when
-// the last ACK of the one before is back.
+// Sequential makes every host send one flow at a time: the next starts when the last ACK of
+// the previous one has arrived.
 type Sequential struct {
 	Sizes string     `yaml:"sizes" doc:"a size, a table by name, or a file"`
-	Gap   units.Time `yaml:"gap,omitempty" doc:"from the end of a flow to the next"`
-	Count int        `yaml:"count,omitempty" doc:"flows of each host at most; 0: until stop"`
+	Gap   units.Time `yaml:"gap,omitempty" doc:"pause between the end of a flow and the next"`
+	Count int        `yaml:"count,omitempty" doc:"largest number of flows per host; 0: until stop"`
 }
 
 // Uses implements Generator.
@@ -27,7 +27,7 @@ func (g *Sequential) Check(e *Env) (float64, error) {
 	return e.chainLength(g.Count, sizes.Mean(), g.Gap), nil
 }
 
-// chainLength estimates how many flows hosts can send one after the other.
+// chainLength estimates the number of flows that hosts can send one after the other.
 func (e *Env) chainLength(count int, mean float64, gap units.Time) float64 {
 	flows := 0.0
 	for _, h := range e.Pairs.From {
@@ -40,8 +40,8 @@ func (e *Env) chainLength(count int, mean float64, gap units.Time) float64 {
 	return flows
 }
 
-// Generate implements Generator. Flows are planned for hosts that have the network
-// to themselves; those that come too late then do not start.
+// Generate implements Generator. It plans as many flows as hosts could send in an idle
+// network; those that become ready too late do not start.
 func (g *Sequential) Generate(e *Env) (*Plan, error) {
 	sizes, err := e.sizes("sizes", g.Sizes)
 	if err != nil {
@@ -50,7 +50,7 @@ func (g *Sequential) Generate(e *Env) (*Plan, error) {
 	p := &Plan{}
 	for _, src := range e.Pairs.From {
 		last := int32(-1)
-		earliest := e.Start // at which the next flow could start
+		earliest := e.Start // earliest start of the next flow
 		for k := 0; earliest < e.Stop && (g.Count == 0 || k < g.Count); k++ {
 			size := sizes.Draw(e.Rand)
 			i := p.add(Flow{Start: e.Start, Src: src, Dst: e.Pairs.Destination(e.Rand, src), Size: size, Class: e.Classes.Next(),
@@ -65,15 +65,15 @@ func (g *Sequential) Generate(e *Env) (*Plan, error) {
 	return p, nil
 }
 
-// Messages sends messages of one size between fixed pairs of hosts, back to back
-// over one connection, like the bandwidth and latency tests of perftest.
+// Messages sends messages of one size between fixed pairs of hosts, back to back over one
+// connection, like the bandwidth and latency tests of perftest.
 type Messages struct {
-	Size     units.Bytes `yaml:"size" doc:"of a message"`
+	Size     units.Bytes `yaml:"size" doc:"size of a message"`
 	Depth    int         `yaml:"depth" doc:"messages in flight"`
 	Streams  int         `yaml:"streams" doc:"connections per host, each with its own messages"`
-	Gap      units.Time  `yaml:"gap,omitempty" doc:"from the end of a message to the one that takes its place"`
-	Count    int         `yaml:"count,omitempty" doc:"messages of each connection at most; 0: until stop"`
-	PingPong bool        `yaml:"ping_pong,omitempty" doc:"the receiver answers with a message of the same size before the next one"`
+	Gap      units.Time  `yaml:"gap,omitempty" doc:"pause between the end of a message and its successor"`
+	Count    int         `yaml:"count,omitempty" doc:"largest number of messages per connection; 0: until stop"`
+	PingPong bool        `yaml:"ping_pong,omitempty" doc:"the receiver answers each message with one of the same size"`
 }
 
 // Uses implements Generator.
@@ -89,7 +89,7 @@ func (g *Messages) Check(e *Env) (float64, error) {
 	case err != nil:
 		return 0, err
 	case g.PingPong && g.Depth > 1:
-		return 0, keyf("ping_pong", "a message waits for the answer to the one before; allowed: ping_pong with depth 1")
+		return 0, keyf("ping_pong", "depth is more than 1, but each message waits for an answer; allowed: ping_pong with depth 1")
 	}
 	n := e.chainLength(g.Count, float64(g.Size), g.Gap) + float64(len(e.Pairs.From)*g.Depth)
 	if g.PingPong {
@@ -98,7 +98,7 @@ func (g *Messages) Check(e *Env) (float64, error) {
 	return n * float64(g.Streams), nil
 }
 
-// Generate implements Generator. Message k takes the place of message k - depth.
+// Generate implements Generator. Message k starts when message k - depth is complete.
 func (g *Messages) Generate(e *Env) (*Plan, error) {
 	p := &Plan{}
 	for _, src := range e.Pairs.From {
@@ -128,8 +128,8 @@ func (g *Messages) stream(e *Env, p *Plan, src, dst int32) {
 			p.wait(0, e.Stop, i)
 			earliest += 2*step + g.Gap
 		} else if k >= g.Depth-1 {
-			// The link takes the messages one after the other, the gap of one
-			// passes while others are sent.
+			// The link sends messages one after the other; the gap of one overlaps with the
+			// transmission of others.
 			earliest = max(earliest, e.Start+units.Time(k/g.Depth)*g.Gap) + step
 		}
 	}
@@ -137,8 +137,8 @@ func (g *Messages) stream(e *Env, p *Plan, src, dst int32) {
 
 // LongLived starts flows that outlast the run.
 type LongLived struct {
-	Streams int         `yaml:"streams" doc:"per host"`
-	Size    units.Bytes `yaml:"size,omitempty" doc:"0: more than the link can carry until the run ends"`
+	Streams int         `yaml:"streams" doc:"flows per host"`
+	Size    units.Bytes `yaml:"size,omitempty" doc:"size of each flow; 0: more than the link can carry until the run ends"`
 }
 
 // Uses implements Generator.

@@ -14,12 +14,12 @@ import (
 	"github.com/xoff-net/xoff/base/units"
 )
 
-// Trace plays the flows of a file: those of another run, or anybody's.
+// Trace replays the flows of a file, from another run or any other source.
 type Trace struct {
-	Path       string            `yaml:"path" doc:"relative to the scenario"`
+	Path       string            `yaml:"path" doc:"path of the file, relative to the scenario"`
 	Format     string            `yaml:"format" doc:"auto | csv | hpcc"`
-	Workloads  []string          `yaml:"workloads,omitempty" doc:"names in the file, in the order of summaries; default: as they appear"`
-	Transports map[string]string `yaml:"transports,omitempty" doc:"of hosts, by name of the workload in the file"`
+	Workloads  []string          `yaml:"workloads,omitempty" doc:"workloads in the file, in the order of summaries; default: as they appear"`
+	Transports map[string]string `yaml:"transports,omitempty" doc:"transports by name of the workload in the file"`
 	Endless    []string          `yaml:"endless,omitempty" doc:"workloads in the file whose flows are meant to outlast the run"`
 }
 
@@ -32,7 +32,7 @@ func (g *Trace) File() *string { return &g.Path }
 // Check implements Generator. The file is read when the flows are generated.
 func (g *Trace) Check(e *Env) (float64, error) {
 	if g.Path == "" {
-		return 0, keyf("path", "there is no file; allowed: the path of a trace")
+		return 0, keyf("path", "no file is given; allowed: the path of a trace")
 	}
 	if g.Format != "auto" && g.Format != "csv" && g.Format != "hpcc" {
 		return 0, keyf("format", "%q is unknown; allowed: auto, csv, hpcc", g.Format)
@@ -63,10 +63,10 @@ func (g *Trace) Generate(e *Env) (*Plan, error) {
 	return p, nil
 }
 
-// MaxTraceFlows bounds a trace.
+// MaxTraceFlows is the largest number of flows in a trace.
 const MaxTraceFlows = 50_000_000
 
-// ReadTrace reads a trace.
+// ReadTrace reads the trace g from r.
 func ReadTrace(e *Env, g *Trace, r io.Reader) (*Plan, error) {
 	in := bufio.NewReaderSize(r, 1<<16)
 	t := &traceReader{env: e, name: g.Path, plan: &Plan{Names: slices.Clone(g.Workloads), Transports: g.Transports, Endless: g.Endless},
@@ -92,14 +92,14 @@ func ReadTrace(e *Env, g *Trace, r io.Reader) (*Plan, error) {
 	return t.plan, nil
 }
 
-// looksHPCC tells the two formats apart: a line of flow.txt holds numbers only.
+// looksHPCC reports whether the first line is from flow.txt: it has only numbers.
 func looksHPCC(in *bufio.Reader) bool {
-	head, _ := in.Peek(256) // shorter files give what there is
+	head, _ := in.Peek(256) // an error only means a short file
 	line, _, _ := strings.Cut(strings.TrimLeft(string(head), " \t\r\n"), "\n")
 	return line != "" && strings.Trim(line, " \t\r0123456789") == ""
 }
 
-// traceReader makes a plan of a file.
+// traceReader makes a plan from a file.
 type traceReader struct {
 	env   *Env
 	name  string
@@ -110,7 +110,7 @@ type traceReader struct {
 	row   traceRow
 }
 
-// add adds a flow after checking it.
+// add checks a flow and adds it.
 func (t *traceReader) add(f Flow) error {
 	e := t.env
 	switch {
@@ -129,13 +129,12 @@ func (t *traceReader) add(f Flow) error {
 	return nil
 }
 
-// at ties an error to a line of the file.
+// at adds file name and line to an error.
 func (t *traceReader) at(line int, err error) error {
 	return fmt.Errorf("%s:%d: %w", t.name, line, err)
 }
 
-// Columns of a trace. Those of the first four that are written with units have
-// names of their own.
+// Columns of a trace. start and size with units are alternatives to start_ps and size_bytes.
 const (
 	colStart = iota
 	colSrc
@@ -158,7 +157,7 @@ var columnNames = [numColumns]string{
 	"start_ps", "src", "dst", "size_bytes", "id", "class", "hash", "group", "workload", "after", "delay_ps", "until_ps", "start", "size",
 }
 
-// traceRow is a line of a CSV trace, by column; empty where there is none.
+// traceRow is a row of a CSV trace, indexed by column.
 type traceRow [numColumns]string
 
 // csv reads a file with a header.
@@ -176,7 +175,7 @@ func (t *traceReader) csv(in *bufio.Reader) error {
 	for i, name := range header {
 		c := slices.Index(columnNames[:], strings.TrimSpace(name))
 		if c < 0 || seen[c] {
-			return t.at(1, fmt.Errorf("column %.40q is unknown or there twice; allowed: %s", name, strings.Join(columnNames[:], ", ")))
+			return t.at(1, fmt.Errorf("column %.40q is unknown or repeated; allowed: %s", name, strings.Join(columnNames[:], ", ")))
 		}
 		columns[i], seen[c] = c, true
 	}
@@ -206,10 +205,10 @@ func (t *traceReader) csv(in *bufio.Reader) error {
 	return nil
 }
 
-// separator returns what stands between the columns of a CSV file, by its header:
-// spreadsheets of some countries write semicolons.
+// separator returns the separator of a CSV file, from its header: spreadsheets of some
+// countries use semicolons.
 func separator(in *bufio.Reader) rune {
-	head, _ := in.Peek(1024) // shorter files give what there is
+	head, _ := in.Peek(1024) // an error only means a short file
 	line, _, _ := strings.Cut(string(head), "\n")
 	for _, r := range ";\t" {
 		if strings.ContainsRune(line, r) && !strings.Contains(line, ",") {
@@ -289,7 +288,7 @@ func (t *traceReader) flow(seen *[numColumns]bool) error {
 	return t.after(units.Time(delay), units.Time(until))
 }
 
-// after reads the dependencies of the flow that was added last.
+// after adds the dependencies of the last added flow.
 func (t *traceReader) after(delay, until units.Time) error {
 	if t.row[colAfter] == "" {
 		if delay != 0 || until != 0 {
@@ -302,7 +301,7 @@ func (t *traceReader) after(delay, until units.Time) error {
 	for i, word := range words {
 		v, err := strconv.ParseInt(word, 10, 32)
 		if err != nil || v < 0 {
-			return fmt.Errorf("after holds %.40q; allowed: ids of flows with spaces between", word)
+			return fmt.Errorf("after has %.40q; allowed: ids of flows separated by spaces", word)
 		}
 		on[i] = int32(v)
 	}
@@ -317,11 +316,11 @@ func (t *traceReader) host(name string) (int32, error) {
 	return 0, fmt.Errorf("there is no host %.40q; allowed: %s", name, t.env.hostNames())
 }
 
-// maxNames bounds the number of workloads in a trace.
+// maxNames limits the number of workloads in a trace.
 const maxNames = 10_000
 
-// origin returns the index of a workload's name. Without such a column, flows
-// belong to the workload that reads the trace.
+// origin returns the index of a workload name. Without this column, flows belong to the
+// workload that reads the trace.
 func (t *traceReader) origin(name string) (int32, error) {
 	if name == "" && !t.fixed && len(t.plan.Names) == 0 {
 		return 0, nil
@@ -333,9 +332,9 @@ func (t *traceReader) origin(name string) (int32, error) {
 	case t.fixed:
 		return 0, fmt.Errorf("workload %.40q is not in the list of workloads; allowed: %s", name, strings.Join(t.plan.Names, ", "))
 	case name == "" || len(name) > 200:
-		return 0, errors.New("the workload has no name, or one that is too long; allowed: a name in every row, or in none")
+		return 0, errors.New("the workload name is empty or too long; allowed: a name in every row, or in none")
 	case len(t.plan.Names) == 0 && len(t.plan.Flows) > 0:
-		return 0, errors.New("earlier rows name no workload; allowed: a name in every row, or in none")
+		return 0, errors.New("earlier rows have no workload name; allowed: a name in every row, or in none")
 	case len(t.plan.Names) >= maxNames:
 		return 0, fmt.Errorf("there are too many workloads; allowed: at most %d", maxNames)
 	}
@@ -345,8 +344,8 @@ func (t *traceReader) origin(name string) (int32, error) {
 	return i, nil
 }
 
-// hpcc reads flow.txt of the HPCC simulator: the number of flows, then a line for
-// each: source, destination, priority, port, bytes, start in seconds.
+// hpcc reads flow.txt of the HPCC simulator: the number of flows, then one line per flow:
+// source, destination, priority, port, bytes, start in seconds.
 func (t *traceReader) hpcc(in io.Reader) error {
 	lines := bufio.NewScanner(in)
 	count, line := -1, 0
@@ -365,7 +364,7 @@ func (t *traceReader) hpcc(in io.Reader) error {
 			continue
 		}
 		if len(t.plan.Flows) == count {
-			return t.at(line, fmt.Errorf("there are more than the %d flows of the first line; allowed: as many", count))
+			return t.at(line, fmt.Errorf("there are more flows than the %d of the first line; allowed: exactly that number", count))
 		}
 		if err := t.hpccFlow(words); err != nil {
 			return t.at(line, err)
@@ -420,7 +419,7 @@ type TraceWriter struct {
 // writtenColumns are the columns of a trace that xoff writes.
 var writtenColumns = []int{colID, colStart, colSrc, colDst, colSize, colClass, colHash, colGroup, colWorkload, colAfter, colDelay, colUntil}
 
-// NewTraceWriter writes the header.
+// NewTraceWriter returns a writer after writing the header.
 func NewTraceWriter(w io.Writer) (*TraceWriter, error) {
 	t := &TraceWriter{out: csv.NewWriter(w)}
 	var header []string
@@ -430,7 +429,7 @@ func NewTraceWriter(w io.Writer) (*TraceWriter, error) {
 	return t, t.out.Write(header)
 }
 
-// Write writes the next flow. The wait is nil for a flow that waits for none.
+// Write writes the next flow. wait is nil for a flow without dependencies.
 func (t *TraceWriter) Write(f *Flow, src, dst, workload string, wait *Wait) error {
 	n := func(v int64) string { return strconv.FormatInt(v, 10) }
 	row := []string{n(int64(t.rows)), n(int64(f.Start)), src, dst, n(int64(f.Size)), n(int64(f.Class)), n(int64(f.Hash)),
@@ -446,7 +445,7 @@ func (t *TraceWriter) Write(f *Flow, src, dst, workload string, wait *Wait) erro
 	return t.out.Write(row)
 }
 
-// Close ends the trace. The writer below stays open.
+// Close flushes the trace. It does not close the underlying writer.
 func (t *TraceWriter) Close() error {
 	t.out.Flush()
 	return t.out.Error()

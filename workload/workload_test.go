@@ -42,7 +42,7 @@ func TestValidate(t *testing.T) {
 	}
 }
 
-// The mean of web search is known from the papers' generators: 1.7 MB.
+// The mean of web search is 1.7 MB, as in the papers' generators.
 func TestMean(t *testing.T) {
 	c, err := FindCDF("websearch")
 	if err != nil {
@@ -57,8 +57,8 @@ func TestMean(t *testing.T) {
 	}
 }
 
-// The sizes that are drawn follow the table: mean, and the Kolmogorov-Smirnov
-// distance at a significance of 0.1 %.
+// Drawn sizes follow the table: mean, and the Kolmogorov-Smirnov distance at a significance of
+// 0.1 %.
 func TestDraw(t *testing.T) {
 	const n = 200_000
 	for i := range CDFs {
@@ -81,7 +81,7 @@ func TestDraw(t *testing.T) {
 		worst := 0.0
 		for k, s := range sizes {
 			if k+1 < n && sizes[k+1] == s {
-				continue // compare at the end of a run of equal sizes
+				continue // compare at the last of equal sizes
 			}
 			// Sizes are whole bytes: s stands for everything up to s + 1/2.
 			worst = max(worst, math.Abs(float64(k+1)/n-share(c, s+0.5)))
@@ -92,7 +92,7 @@ func TestDraw(t *testing.T) {
 	}
 }
 
-// share is the table read the other way: what part of the flows is that small.
+// share is the inverse of At: the fraction of flows of at most that size.
 func share(c *CDF, size float64) float64 {
 	p := 0.0
 	for i, b := range c.Points {
@@ -118,7 +118,7 @@ func TestAt(t *testing.T) {
 	}
 }
 
-// The gaps are exponential: mean and variance.
+// Gaps are exponential: mean and variance.
 func TestExponential(t *testing.T) {
 	r := Stream(3, "gaps")
 	const n = 400_000
@@ -139,12 +139,12 @@ func TestExponential(t *testing.T) {
 	}
 }
 
-// ln agrees with math.Log far below what a gap in picoseconds can show.
+// ln differs from math.Log by much less than a gap in picoseconds can show.
 func TestLn(t *testing.T) {
 	r := rand.New(rand.NewPCG(5, 5))
 	check := func(x float64) {
 		want := math.Log(x)
-		// Near 1 the logarithm is small and x itself is only that exact.
+		// Near 1 the logarithm is small, and the precision of x limits it.
 		if got := ln(x); math.Abs(got-want) > 1e-14*math.Abs(want)+1e-17 {
 			t.Errorf("ln(%v) is %v, want %v", x, got, want)
 		}
@@ -163,7 +163,7 @@ func TestLn(t *testing.T) {
 	}
 }
 
-// The series is summed far enough: against atanh with 200 bits.
+// The series is long enough: compare it with atanh in 200 bits.
 func TestLnSeries(t *testing.T) {
 	const x = 0.7072 // the far end of the reduced range
 	s := new(big.Float).SetPrec(200).Quo(big.NewFloat(0).SetPrec(200).Sub(big.NewFloat(x), big.NewFloat(1)), big.NewFloat(0).SetPrec(200).Add(big.NewFloat(x), big.NewFloat(1)))
@@ -178,7 +178,7 @@ func TestLnSeries(t *testing.T) {
 	}
 }
 
-// Streams depend on seed and name, and on nothing else.
+// Streams depend on seed and name only.
 func TestStreams(t *testing.T) {
 	draw := func(seed uint64, name string) []uint64 {
 		r := Stream(seed, name)

@@ -11,7 +11,7 @@ import (
 	"github.com/xoff-net/xoff/base/units"
 )
 
-// fabric has racks of hosts with links of 100 Gbps; two racks make a group.
+// fabric returns racks of hosts with links of 100 Gbps; two racks are a group.
 func fabric(racks, perRack int) *Fabric {
 	f := &Fabric{}
 	for i := range racks * perRack {
@@ -23,7 +23,7 @@ func fabric(racks, perRack int) *Fabric {
 	return f
 }
 
-// world is an environment in which all hosts talk to each other by a rule.
+// world returns an environment in which all hosts send to each other by a rule.
 func world(t testing.TB, f *Fabric, rule Rule, stop units.Time) *Env {
 	t.Helper()
 	e := &Env{
@@ -51,7 +51,7 @@ func world(t testing.TB, f *Fabric, rule Rule, stop units.Time) *Env {
 	return e
 }
 
-// pair chooses who talks to whom; nil means everybody.
+// pair sets senders and receivers; nil means all hosts.
 func (e *Env) pair(t testing.TB, rule Rule, from, to []int32) {
 	t.Helper()
 	if from == nil {
@@ -67,13 +67,13 @@ func (e *Env) pair(t testing.TB, rule Rule, from, to []int32) {
 	e.From, e.Pairs = from, p
 }
 
-// offer sets the load as a share of the links of the hosts that send.
+// offer sets the load as a fraction of the link rates of the senders.
 func (e *Env) offer(share float64) float64 {
 	e.Load = share * float64(e.Fabric.Capacity(e.Pairs.From)) / 8
 	return e.Load
 }
 
-// generate runs a generator and checks what every plan must hold.
+// generate runs a generator and checks the invariants of every plan.
 func generate(t testing.TB, e *Env, g Generator) *Plan {
 	t.Helper()
 	expected, err := g.Check(e)
@@ -84,13 +84,13 @@ func generate(t testing.TB, e *Env, g Generator) *Plan {
 	if err != nil {
 		t.Fatal(err)
 	}
-	// Six standard deviations of a Poisson number, if bursts are single flows.
+	// Six standard deviations of a Poisson count, if bursts are single flows.
 	if n := float64(len(p.Flows)); expected > 0 && n > 3*expected+6*math.Sqrt(expected)+10 {
 		t.Errorf("%v flows, but %v were expected", n, expected)
 	}
 	for _, f := range p.Flows {
 		if f.Src == f.Dst || f.Size < 1 || f.Start < e.Start || f.Start >= e.Stop {
-			t.Fatalf("%+v is no flow of this workload", f)
+			t.Fatalf("%+v is not a flow of this workload", f)
 		}
 	}
 	if err := p.checkWaits(func(i int32) string { return fmt.Sprint(i) }); err != nil {
@@ -107,8 +107,8 @@ func (p *Plan) bytes() float64 {
 	return sum
 }
 
-// offers checks that the bytes of a plan are within 1 % of a load. The number of
-// draws must make the standard deviation a third of that or less.
+// offers checks that the bytes of a plan are within 1 % of a load. There must be enough draws
+// for a standard deviation of at most a third of that.
 func offers(t *testing.T, e *Env, p *Plan, perSecond float64) {
 	t.Helper()
 	if got := p.bytes() / e.seconds() / perSecond; math.Abs(got-1) > 0.01 {
@@ -116,7 +116,7 @@ func offers(t *testing.T, e *Env, p *Plan, perSecond float64) {
 	}
 }
 
-// chiSquare compares counts with equal shares. The limit is far beyond the 99.99 %
+// chiSquare checks that counts are equally frequent. The limit is far beyond the 99.99 %
 // point of the distribution: mean n - 1, deviation sqrt(2 (n - 1)).
 func chiSquare(t *testing.T, what string, counts []int) {
 	t.Helper()

@@ -6,11 +6,10 @@ import (
 	"github.com/xoff-net/xoff/base/packet"
 )
 
-// Foreign frames are those of real hosts. A switch carries them as they are, beside their
-// packet: the extension has their length in bytes, then the bytes, eight to a word.
+// Foreign frames are frames of real hosts. A switch carries them unchanged in the extension
+// of a packet: the length in bytes, then the bytes, eight per word.
 
-// MaxForeign is the longest foreign frame, without its check sequence: a jumbo frame with
-// two tags.
+// MaxForeign is the longest foreign frame without its FCS: a jumbo frame with two tags.
 const MaxForeign = 9216
 
 // PackForeign appends a frame to an extension.
@@ -27,7 +26,7 @@ func PackForeign(ext packet.Ext, b []byte) packet.Ext {
 	return ext
 }
 
-// AppendForeign appends the frame of an extension; nothing for one that has none.
+// AppendForeign appends the frame in an extension to b. It appends nothing if there is none.
 func AppendForeign(b []byte, ext packet.Ext) []byte {
 	if len(ext) == 0 || ext[0] > MaxForeign || int(ext[0]+7)/8 != len(ext)-1 {
 		return b
@@ -39,7 +38,7 @@ func AppendForeign(b []byte, ext packet.Ext) []byte {
 	return b[:end]
 }
 
-// appendForeign appends the frame of a foreign packet, marked if the packet is.
+// appendForeign appends the frame of a foreign packet, ECN-marked if the packet is.
 func appendForeign(b []byte, p *packet.Packet, ext packet.Ext) []byte {
 	start := len(b)
 	b = AppendForeign(b, ext)
@@ -50,7 +49,7 @@ func appendForeign(b []byte, p *packet.Packet, ext packet.Ext) []byte {
 	return b
 }
 
-// foreign reads a foreign frame that another node sent on, by its trailer.
+// foreign decodes a foreign frame that another node forwarded, using its trailer.
 func (f *Frame) foreign(b, trailer []byte) error {
 	words, t := trailer[:len(trailer)-trailerLen], trailer[len(trailer)-trailerLen:]
 	if t[1] != 0 || t[2] != 0 || t[6]&^trailerDue != 0 || len(words) != 8*int(t[6]&trailerDue) {
@@ -64,8 +63,8 @@ func (f *Frame) foreign(b, trailer []byte) error {
 	return f.Foreign(b, uint16(number), uint16(number>>16), t[7]&7)
 }
 
-// Foreign makes a packet of a foreign frame that came in by a host, goes to another, and is
-// of a class. What may not be marked, or is marked already, comes with the mark.
+// Foreign makes a packet from a foreign frame of host src to host dst. Frames that may not
+// be marked, or are already marked, get the flag CE.
 func (f *Frame) Foreign(b []byte, src, dst uint16, class uint8) error {
 	var h Headers
 	if err := h.Read(b); err != nil {
@@ -81,16 +80,16 @@ func (f *Frame) Foreign(b []byte, src, dst uint16, class uint8) error {
 	return nil
 }
 
-// Headers are what a switch looks at in a foreign frame.
+// Headers are the fields of a foreign frame that a switch reads.
 type Headers struct {
 	Dst, Src MAC
-	Type     uint16 // behind tags
+	Type     uint16 // after the tags
 	Tagged   bool
 	PCP      uint8 // of the first tag
-	IP       int   // where the header of IPv4 or IPv6 is; 0: there is none
+	IP       int   // offset of the IPv4 or IPv6 header; 0: none
 	DSCP     uint8
 	ECN      uint8
-	Hash     uint32 // of the five-tuple, or of the addresses where there is none
+	Hash     uint32 // of the five-tuple, or of the MAC addresses if there is none
 }
 
 // Ethernet types.
@@ -102,18 +101,18 @@ const (
 	maxTags  = 2
 )
 
-// Group reports whether an address means many: broadcast and multicast.
+// Group reports whether the address is broadcast or multicast.
 func (m MAC) Group() bool { return m[0]&1 != 0 }
 
-// LinkLocal reports whether an address is one of those that no bridge forwards
-// (IEEE 802.1Q 8.6.3): pauses, LLDP, spanning trees.
+// LinkLocal reports whether bridges never forward the address (IEEE 802.1Q 8.6.3): PAUSE,
+// LLDP, spanning tree.
 func (m MAC) LinkLocal() bool { return [5]byte(m[:5]) == [5]byte(pfcGroup[:5]) && m[5] < 16 }
 
-// Control reports whether a frame is one of MAC control, such as PFC.
+// Control reports whether the frame is MAC control, such as PFC.
 func (h *Headers) Control() bool { return h.Type == typeMAC }
 
-// Read looks at a frame without its check sequence. What is truncated behind the addresses
-// is nobody's IP.
+// Read parses a frame without its FCS. A frame that is truncated after the Ethernet header
+// counts as not IP.
 func (h *Headers) Read(b []byte) error {
 	*h = Headers{}
 	switch {
@@ -139,12 +138,12 @@ func (h *Headers) Read(b []byte) error {
 	return nil
 }
 
-// ip reads a header of IPv4 or IPv6.
+// ip parses an IPv4 or IPv6 header.
 func (h *Headers) ip(b []byte, at int) {
 	ip := b[at:]
 	var proto byte
 	var addresses, rest []byte
-	whole := true // the first or only fragment: ports are where they should be
+	whole := true // not a fragment: ports are at their usual offset
 	switch {
 	case h.Type == typeIPv4 && len(ip) >= ipLen && ip[0]>>4 == 4 && int(ip[0]&15)*4 >= ipLen && len(ip) >= int(ip[0]&15)*4:
 		h.DSCP, h.ECN = ip[1]>>2, ip[1]&3
@@ -167,16 +166,16 @@ func (h *Headers) ip(b []byte, at int) {
 	}
 }
 
-// mix adds four bytes to a hash. The routers mix it well; here no two fields may cancel.
+// mix adds four bytes to a hash. Routers hash it again; here fields must only not cancel.
 func mix(h uint32, b []byte) uint32 {
 	return (h ^ binary.BigEndian.Uint32(b)) * 0x9e3779b1
 }
 
-// Markable reports whether the sender of a frame allows it to be marked, and it is not yet.
+// Markable reports whether the frame allows ECN marking and is not yet marked.
 func (h *Headers) Markable() bool { return h.IP != 0 && h.ECN != notECT && h.ECN != ce }
 
-// SetCE marks a frame whose headers were read, if it can be, and keeps the checksum right
-// (RFC 1624, equation 3).
+// SetCE marks a parsed frame if it is markable, and updates the IPv4 checksum (RFC 1624,
+// equation 3).
 func (h *Headers) SetCE(b []byte) {
 	if !h.Markable() {
 		return
@@ -194,8 +193,8 @@ func (h *Headers) SetCE(b []byte) {
 	h.ECN = ce
 }
 
-// FillChecksum computes the checksum of TCP or UDP that a sender has left to its network
-// card, as veth hands frames over. It reports whether there was one to compute.
+// FillChecksum computes the TCP or UDP checksum that a sender left to its NIC (veth does not
+// compute it). It reports whether there was one to compute.
 func (h *Headers) FillChecksum(b []byte) bool {
 	if h.IP == 0 {
 		return false
@@ -219,7 +218,7 @@ func (h *Headers) FillChecksum(b []byte) bool {
 		proto, body = ip[9], ip[head:end]
 		s = pseudo(ip, proto, len(body))
 	}
-	at := 16 // in the header of TCP
+	at := 16 // offset in the TCP header
 	if proto == protoUDP {
 		at = 6
 	}
@@ -229,7 +228,7 @@ func (h *Headers) FillChecksum(b []byte) bool {
 	binary.BigEndian.PutUint16(body[at:], 0)
 	c := ^fold(sum(s, body))
 	if c == 0 && proto == protoUDP {
-		c = 0xffff // 0 would say that there is none
+		c = 0xffff // 0 would mean no checksum
 	}
 	binary.BigEndian.PutUint16(body[at:], c)
 	return true

@@ -11,7 +11,7 @@ import (
 	"github.com/xoff-net/xoff/base/packet"
 )
 
-// segment is a frame of TCP over IPv4 or IPv6, tagged or not, with its checksums.
+// segment returns a TCP frame over IPv4 or IPv6, tagged or not, with its checksums.
 func segment(t testing.TB, six bool, tag *layers.Dot1Q, tos uint8, payload int) []byte {
 	t.Helper()
 	eth := &layers.Ethernet{SrcMAC: []byte{2, 0, 0, 0, 0, 1}, DstMAC: []byte{2, 0, 0, 0, 0, 2}, EthernetType: layers.EthernetTypeIPv4}
@@ -43,8 +43,8 @@ func segment(t testing.TB, six bool, tag *layers.Dot1Q, tos uint8, payload int) 
 	return b.Bytes()
 }
 
-// What a switch reads, marks and computes is what the bytes say afterwards, by a decoder
-// of others and by computing every checksum anew.
+// Parsing, marking and checksums agree with an independent decoder and with checksums
+// computed from scratch.
 func TestForeignHeaders(t *testing.T) {
 	for _, c := range []struct {
 		name     string
@@ -78,16 +78,16 @@ func TestForeignHeaders(t *testing.T) {
 		}
 		if want := c.tos & 3; c.markable {
 			if again.ECN != 3 || again.DSCP != c.dscp || again.Hash != h.Hash {
-				t.Errorf("%s: marked, it says %+v", c.name, again)
+				t.Errorf("%s: after marking: %+v", c.name, again)
 			}
 		} else if again.ECN != want || !bytes.Equal(marked, b) {
-			t.Errorf("%s: it was changed", c.name)
+			t.Errorf("%s: the frame was changed", c.name)
 		}
 		if !c.six && fold(sum(0, marked[h.IP:h.IP+ipLen])) != 0xffff {
-			t.Errorf("%s: wrong checksum of IPv4", c.name)
+			t.Errorf("%s: wrong IPv4 checksum", c.name)
 		}
-		// The checksum of TCP is in the last 101 + 4 bytes before its payload; whatever was
-		// there, it comes out as it was.
+		// FillChecksum restores the TCP checksum, whatever was there; the header is in the last
+		// 101 + 4 bytes.
 		at := len(b) - 101 - 4
 		blank := bytes.Clone(b)
 		blank[at], blank[at+1] = 0x12, 0x34
@@ -97,7 +97,7 @@ func TestForeignHeaders(t *testing.T) {
 	}
 }
 
-// Frames of two flows differ in their hash, those of one do not.
+// Frames of different flows have different hashes; frames of one flow have the same.
 func TestForeignHash(t *testing.T) {
 	a, b := segment(t, false, nil, 0, 10), segment(t, false, nil, 26<<2|2, 900)
 	other := bytes.Clone(a)
@@ -113,8 +113,8 @@ func TestForeignHash(t *testing.T) {
 	}
 }
 
-// A foreign frame goes from node to node and comes out as it was, marked if it was marked
-// on the way, with where it goes and comes from.
+// A foreign frame that nodes forward arrives unchanged, except for an ECN mark, with its
+// source and destination.
 func TestForeignThereAndBack(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		b := rapid.SliceOfN(rapid.Byte(), ethernetLen, 2000).Draw(t, "frame")
@@ -144,7 +144,7 @@ func TestForeignThereAndBack(t *testing.T) {
 	})
 }
 
-// What is no foreign frame is refused, or nothing.
+// Invalid foreign frames and extensions are rejected.
 func TestForeignRefused(t *testing.T) {
 	var f Frame
 	if err := f.Foreign(make([]byte, 13), 0, 0, 0); err != ErrShort {
@@ -160,7 +160,7 @@ func TestForeignRefused(t *testing.T) {
 	}
 }
 
-// Whatever bytes there are, reading, marking and filling stay inside of them.
+// Parsing, marking and FillChecksum never access bytes outside the frame.
 func FuzzForeign(f *testing.F) {
 	f.Add(segment(f, false, nil, 2, 30))
 	f.Add(segment(f, true, &layers.Dot1Q{Priority: 1}, 1, 3))

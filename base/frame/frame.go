@@ -1,9 +1,9 @@
-// Package frame turns packets into the frames that a wire would carry, and back: PFC,
-// RoCEv2, TCP, and frames of our own for what no standard has a frame for. It is pure:
-// captures are made of it, and so can be the wires of a live switch.
+// Package frame encodes packets as wire frames and decodes them: PFC, RoCEv2, TCP, and an
+// own format where no standard exists. Packet captures and live switches use it. It has no
+// side effects.
 //
-// Decoding trusts nothing: a frame that is truncated, damaged or foreign is an error.
-// docs/see.md has the layouts that are ours.
+// Decoding trusts no input: a truncated, damaged or foreign frame is an error. docs/see.md
+// has the layouts of the own format.
 package frame
 
 import (
@@ -20,7 +20,7 @@ import (
 // MAC is an Ethernet address.
 type MAC [6]byte
 
-// PortMAC is the address of a port: locally administered, then node and port.
+// PortMAC returns the address of a port: locally administered, then node and port.
 func PortMAC(node, port uint16) MAC {
 	return MAC{0x02, 0, byte(node >> 8), byte(node), byte(port >> 8), byte(port)}
 }
@@ -35,10 +35,10 @@ var (
 	nearestGroup = MAC{0x01, 0x80, 0xc2, 0, 0, 0x0e}
 )
 
-// Sizes of headers, and types of frames.
+// Header sizes and Ethernet types.
 const (
 	ethernetLen = 14
-	minLen      = 60 // of a frame without its check sequence
+	minLen      = 60 // of a frame without its FCS
 	FCSLen      = 4
 
 	typeIPv4 = 0x0800
@@ -46,33 +46,33 @@ const (
 	typeOwn  = 0x88b5 // IEEE local experimental 1
 )
 
-// Message is what a frame shows of the flow that it belongs to.
+// Message describes the flow that a frame belongs to.
 type Message struct {
 	Src, Dst  uint16      // hosts
 	Size      units.Bytes // payload of the flow
 	Payload   units.Bytes // of a full packet
-	Header    units.Bytes // simulated, of a data packet
+	Header    units.Bytes // simulated header of a data packet
 	TCP       bool
-	Selective bool // the extension of an ACK begins with what the receiver holds
+	Selective bool // the extension of an ACK begins with selective ACK blocks
 }
 
-// packets returns the number of packets of the message.
+// packets returns the number of packets in the message.
 func (m *Message) packets() uint32 {
 	return uint32((m.Size + m.Payload - 1) / max(1, m.Payload))
 }
 
-// payload returns the bytes of a data packet, as far as there is room for them: real
-// headers can be longer than the simulated ones.
+// payload returns the payload bytes of a data packet, at most room: real headers can be
+// longer than the simulated ones.
 func (m *Message) payload(p *packet.Packet, room int) int {
 	return max(0, min(int(p.Size)-int(m.Header), room))
 }
 
-// upTo returns the bytes of the packets before one.
+// upTo returns the payload bytes of the packets before seq.
 func (m *Message) upTo(seq uint32) units.Bytes { return min(m.Size, units.Bytes(seq)*m.Payload) }
 
-// Append appends the frame of a packet, without its check sequence. Its headers are real
-// ones and its payload is as long as the simulated one, so that the frame can be longer
-// or shorter than was simulated. The message may be nil for control frames of a link.
+// Append appends the frame of a packet, without its FCS. Its headers are real and its
+// payload has the simulated length, so the frame can be longer or shorter than simulated.
+// The message may be nil for link-local frames.
 func Append(b []byte, from, to MAC, p *packet.Packet, ext packet.Ext, m *Message) []byte {
 	start := len(b)
 	switch k := p.Kind(); {
@@ -90,7 +90,7 @@ func Append(b []byte, from, to MAC, p *packet.Packet, ext packet.Ext, m *Message
 		b = appendRoCE(appendEthernet(b, from, to, typeIPv4), p, ext, m)
 	}
 	want := minLen
-	if p.Control() || p.Kind() == packet.Barrier { // whose size is all that they are
+	if p.Control() || p.Kind() == packet.Barrier { // these have no payload
 		want = max(want, int(p.Size)-FCSLen)
 	}
 	return pad(b, start+want)
@@ -100,7 +100,7 @@ func appendEthernet(b []byte, from, to MAC, kind uint16) []byte {
 	return binary.BigEndian.AppendUint16(append(append(b, to[:]...), from[:]...), kind)
 }
 
-// zeros are what payload and padding consist of.
+// zeros is used for payload and padding.
 var zeros [1 << 16]byte
 
 func pad(b []byte, to int) []byte {
@@ -110,48 +110,48 @@ func pad(b []byte, to int) []byte {
 	return b
 }
 
-// AppendFCS appends the check sequence of a frame.
+// AppendFCS appends the FCS of the frame that starts at b[start].
 func AppendFCS(b []byte, start int) []byte {
 	return binary.LittleEndian.AppendUint32(b, crc32.ChecksumIEEE(b[start:]))
 }
 
-// Frame is a frame that was decoded. What no header carries is missing, unless the frame has
-// a trailer: the depth of pauses, all flags but CE, AckNow, Extended and Telemetry, and of
-// the numbers of RoCE all but the lowest 24 bits.
+// Frame is a decoded frame. Fields that no header carries are missing unless the frame has a
+// trailer: the depth of pauses, all flags but CE, AckNow, Extended and Telemetry, and the
+// upper bits of RoCE packet numbers (only the lowest 24 are sent).
 type Frame struct {
 	From, To MAC
 	Packet   packet.Packet
 	Ext      packet.Ext
-	Src, Dst uint16 // hosts, of data and replies
-	Payload  int    // bytes of a data packet
-	Message  uint32 // RoCE, first packet: bytes of the message
+	Src, Dst uint16 // hosts of data and replies
+	Payload  int    // payload bytes of a data packet
+	Message  uint32 // RoCE, first packet: message size in bytes
 	Last     bool   // RoCE: last packet of its message
 	TCP      *Segment
-	Times    [mmu.Classes]uint16 // PFC: the time of each class
-	Trailed  bool                // there was a trailer, so nothing is missing but what flows know: hashes, who is pinned
-	Hello    bool                // it is no packet but a hello, whose words Ext has
-	Due      uint64              // when it is due, by its trailer; 0: it does not say
+	Times    [mmu.Classes]uint16 // PFC: pause time of each class
+	Trailed  bool                // the frame had a trailer: only per-flow data (hashes, pinned routes) is missing
+	Hello    bool                // a hello, not a packet; Ext has its words
+	Due      uint64              // due time from the trailer; 0: none
 
 	segment Segment
 }
 
-// Errors of frames that cannot be read.
+// Decoding errors.
 var (
 	ErrShort    = errors.New("frame: shorter than its headers say")
-	ErrLong     = errors.New("frame: longer than any frame")
-	ErrForeign  = errors.New("frame: not one of ours")
+	ErrLong     = errors.New("frame: longer than the longest frame")
+	ErrForeign  = errors.New("frame: not in a format of xoff")
 	ErrChecksum = errors.New("frame: wrong checksum")
-	ErrInvalid  = errors.New("frame: a field has a value that is not allowed")
+	ErrInvalid  = errors.New("frame: invalid field value")
 )
 
-// maxLen bounds frames: the size of a packet has 16 bits.
+// maxLen is the largest frame: the size of a packet has 16 bits.
 const (
 	maxLen = 1<<16 - 1 - FCSLen
 	maxIP  = maxLen - ethernetLen
 )
 
-// Decode reads a frame without its check sequence. What the frame says stays valid until
-// the next call; it does not refer to b.
+// Decode decodes a frame without its FCS. The result is valid until the next call and does
+// not refer to b.
 func (f *Frame) Decode(b []byte) error {
 	*f = Frame{Ext: f.Ext[:0], segment: Segment{Blocks: f.segment.Blocks[:0]}}
 	switch {

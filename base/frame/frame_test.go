@@ -20,7 +20,7 @@ var (
 	there = PortMAC(0x1234, 7)
 )
 
-// unhex reads hexadecimal digits, whatever stands between them.
+// unhex decodes hexadecimal digits and ignores all other characters.
 func unhex(t *testing.T, text string) []byte {
 	t.Helper()
 	b, err := hex.DecodeString(strings.Join(strings.Fields(text), ""))
@@ -32,8 +32,8 @@ func unhex(t *testing.T, text string) []byte {
 
 func flow() *Message { return &Message{Src: 0, Dst: 3, Size: 2500, Payload: 1000, Header: 48} }
 
-// icrcBitByBit is the ICRC by its definition: a shift register, one bit at a time, over
-// the whole packet with what may change set to ones.
+// icrcBitByBit computes the ICRC by its definition: a shift register, one bit at a time,
+// over the whole packet with the variable fields set to ones.
 func icrcBitByBit(ip []byte) uint32 {
 	b := append(bytes.Repeat([]byte{0xff}, 8), ip...)
 	for _, i := range []int{1, 8, 10, 11, 26, 27, 32} {
@@ -53,7 +53,7 @@ func icrcBitByBit(ip []byte) uint32 {
 	return ^crc
 }
 
-// A CNP that a NIC sent (ConnectX-4 Lx), with its ICRC: 82 fd 00 2a.
+// A CNP captured from a NIC (ConnectX-4 Lx), with its ICRC: 82 fd 00 2a.
 const realCNP = `45c2 003c 718c 4000 4011 9161 0a00 1101 0a00 1201
 	0000 12b7 0028 0000 8100 ffff 4000 0118 0000 0000 00000000 00000000 00000000 00000000`
 
@@ -77,22 +77,22 @@ func TestByHand(t *testing.T) {
 		p    packet.Packet
 		ext  packet.Ext
 		m    *Message
-		want string // what the frame begins with
+		want string // beginning of the frame
 		len  int
 	}{
-		// Classes 1 and 3, of which 3 pauses for 65,535 quanta.
+		// Classes 1 and 3; class 3 pauses for 65,535 quanta.
 		{"pfc", pfc, nil, nil, `0180c2000001 020000050002 8808 0101 000a 0000 0000 0000 ffff 0000 0000 0000 0000 0000`, 60},
 		// Class 3 is DSCP 24, ECN 2: 0x62. IP: 20 + 8 + 12 + 16 + 1000 + 4 = 1060 B, 0x424; UDP: 1040 B,
-		// 0x410. Checksum: 4562+0424+0000+4000+4011+0a00+0001+0a00+0004 = dd9c, of which 2263 is the
-		// complement. Port: c000 + 12345 mod 4000. QP: 100 + 7. 2500 B are 9c4.
+		// 0x410. Checksum: 4562+0424+0000+4000+4011+0a00+0001+0a00+0004 = dd9c, whose complement
+		// is 2263. Port: c000 + 12345 mod 4000. QP: 100 + 7. 2500 B are 9c4.
 		{"first", packet.Packet{Flow: 7, Hash: 0x12345, Dst: 3, Size: 1048, Meta: packet.MakeMeta(packet.Data, 3)}, nil, flow(),
 			`020012340007 020000050002 0800 4562 0424 0000 4000 4011 2263 0a000001 0a000004 e345 12b7 0410 0000
 			 06 40 ffff 00 000107 00 000000 0000000000000000 00000000 000009c4 00000000`, 14 + 1060},
-		// 497 B and 3 of padding; CE: 0x63; the last packet asks for an ACK.
+		// 497 B and 3 B of padding; CE: 0x63; the last packet requests an ACK.
 		{"last", packet.Packet{Flow: 7, Seq: 2, Dst: 3, Size: 545, Meta: packet.MakeMeta(packet.Data, 3), Flags: packet.CE}, nil, flow(),
 			`020012340007 020000050002 0800 4563 0220 0000 4000 4011 2466 0a000001 0a000004 c000 12b7 020c 0000
 			 08 70 ffff 00 000107 80 000002 00`, 14 + 20 + 8 + 12 + 500 + 4},
-		// Of three packets the next is 3: all are there, so PSN 2 and MSN 1. Class 0, ECN 0.
+		// All three packets have arrived, the next would be 3: PSN 2, MSN 1. Class 0, ECN 0.
 		{"ack", packet.Packet{Flow: 7, Seq: 3, Dst: 0, Size: 64, Meta: packet.MakeMeta(packet.Ack, 0), Flags: packet.CE}, nil, flow(),
 			`020012340007 020000050002 0800 4500 0030 0000 4000 4011 26b9 0a000004 0a000001 c000 12b7 001c 0000
 			 11 40 ffff 40 000107 00 000002 1f 000001`, 62},
@@ -102,7 +102,7 @@ func TestByHand(t *testing.T) {
 		{"cnp", packet.Packet{Flow: 7, Seq: 1, Dst: 0, Size: 64, Meta: packet.MakeMeta(packet.CNP, 0)}, nil, flow(),
 			`020012340007 020000050002 0800 4500 003c 0000 4000 4011 26ad 0a000004 0a000001 c000 12b7 0028 0000
 			 81 40 ffff 40 000107 00 000000 00000000000000000000000000000000`, 74},
-		// Three words of c_max and c_i that fit into four bytes each.
+		// Three words with c_max and c_i; each fits into four bytes.
 		{"feedback", packet.Packet{Size: 64, Meta: packet.MakeMeta(packet.Feedback, 2)}, packet.Ext{1, 2, 0xffffffff}, nil,
 			`0180c200000e 020000050002 88b5 10 02 03 00 00000001 00000002 ffffffff 00`, 60},
 		{"request", packet.Packet{Size: 64, Meta: packet.MakeMeta(packet.Request, 0)}, packet.Ext{1, 1 << 32}, nil,
@@ -134,8 +134,8 @@ func TestByHand(t *testing.T) {
 	}
 }
 
-// The receiver has packets 0, 2 and 4 of 1000 B, the last of which is short, of a flow
-// of 4100 B: it expects byte 1001, and holds 2001 to 3001 and 4001 to 4101.
+// The receiver has packets 0, 2 and 4 of 1000 B (the last one is short) of a flow of 4100 B:
+// it expects byte 1001 and has 2001 to 3001 and 4001 to 4101.
 func TestTCPByHand(t *testing.T) {
 	m := &Message{Src: 0, Dst: 3, Size: 4100, Payload: 1000, Header: 48, TCP: true, Selective: true}
 	p := packet.Packet{Flow: 2, Seq: 1, Dst: 0, Size: 64, Meta: packet.MakeMeta(packet.Ack, 0), Flags: packet.CE | packet.Extended}
@@ -161,7 +161,7 @@ func TestTCPByHand(t *testing.T) {
 	}
 }
 
-// Timestamps are read, other options skipped.
+// Timestamps are parsed, other options are skipped.
 func TestTCPOptions(t *testing.T) {
 	for _, c := range []struct {
 		text string
@@ -187,8 +187,8 @@ func TestTCPOptions(t *testing.T) {
 	}
 }
 
-// The largest packet fits into a frame, which can be read: 65,487 B of payload are cut by
-// what real headers need more.
+// The largest packet fits into a frame that can be decoded: its 65,487 B of payload are cut
+// because real headers are longer.
 func TestLargest(t *testing.T) {
 	for _, tcp := range []bool{false, true} {
 		m := &Message{Src: 0, Dst: 3, Size: 1 << 20, Payload: 65487, Header: 48, TCP: tcp}
@@ -201,7 +201,7 @@ func TestLargest(t *testing.T) {
 	}
 }
 
-// Three times for classes 0, 2, 4 and 5, and a RESUME for 1: three packets.
+// Three pause times for classes 0, 2, 4 and 5, and a RESUME for class 1 give three packets.
 func TestSeveralTimes(t *testing.T) {
 	b := unhex(t, "0180c2000001 020000050002 8808 0101 0037 0005 0000 0007 0000 0005 0009 0000 0000")
 	var f Frame
@@ -220,7 +220,7 @@ func TestSeveralTimes(t *testing.T) {
 	}
 }
 
-// sample draws a packet with what belongs to it.
+// sample draws a random packet with its extension and message.
 func sample(t *rapid.T) (packet.Packet, packet.Ext, *Message) {
 	u := func(name string, most uint64) uint64 { return rapid.Uint64Range(0, most).Draw(t, name) }
 	kind := rapid.SampledFrom([]packet.Kind{packet.Data, packet.Ack, packet.Nack, packet.CNP, packet.Barrier, packet.PFC, packet.Feedback, packet.Request, packet.Loop}).Draw(t, "kind")
@@ -277,7 +277,7 @@ func sample(t *rapid.T) (packet.Packet, packet.Ext, *Message) {
 	return p, ext, m
 }
 
-// What is decoded is what was encoded.
+// Decoding returns what was encoded.
 func TestThereAndBack(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		p, ext, m := sample(t)
@@ -319,8 +319,8 @@ func TestThereAndBack(t *testing.T) {
 	})
 }
 
-// A frame that lacks bytes at its end is an error, unless only padding is gone; one with a
-// wrong bit is one wherever a checksum covers it; none makes trouble.
+// A truncated frame is an error unless only padding is missing. A flipped bit is an error
+// wherever a checksum covers it. Nothing panics.
 func TestDamaged(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		p, ext, m := sample(t)
@@ -329,14 +329,14 @@ func TestDamaged(t *testing.T) {
 		summed := !p.Control() && p.Kind() != packet.Barrier
 		for n := range len(b) {
 			if err := f.Decode(b[:n:n]); err == nil && summed && n < 14+int(binary.BigEndian.Uint16(b[16:])) {
-				t.Fatalf("%d of %d B are taken for a frame", n, len(b))
+				t.Fatalf("%d of %d B decode as a frame", n, len(b))
 			}
 		}
 		at := rapid.IntRange(0, len(b)-1).Draw(t, "at")
 		b[at] ^= 1 << rapid.IntRange(0, 7).Draw(t, "bit")
 		err := f.Decode(b)
 		if end := 14; summed && at >= end && at < end+int(binary.BigEndian.Uint16(b[16:])) && err == nil && at != 14+20+8+4 {
-			t.Fatalf("byte %d of %d is wrong and nobody sees it", at, len(b))
+			t.Fatalf("byte %d of %d is wrong and not detected", at, len(b))
 		}
 	})
 }
@@ -372,7 +372,7 @@ func FuzzDecode(f *testing.F) {
 		}
 		f.More(func(p *packet.Packet) {
 			if _, pause, _ := p.PFC(); pause == 0 {
-				t.Error("a pause of nobody")
+				t.Error("a pause without classes")
 			}
 		})
 		if f.TCP != nil {

@@ -9,7 +9,7 @@ import (
 // IPv4 without options.
 const (
 	ipLen      = 20
-	ipTTL      = 64 // frames of the simulator have no time to live
+	ipTTL      = 64 // the simulator does not model the TTL
 	ipDF       = 0x4000
 	ipMore     = 0x2000
 	ipOffset   = 0x1fff
@@ -22,20 +22,20 @@ const (
 	hostPrefix = 10 << 24
 )
 
-// HostIP is the address of a host: 10.0.0.1 for node 0, and so on.
+// HostIP returns the address of a host: 10.0.0.1 for node 0, and so on.
 func HostIP(node uint16) [4]byte {
 	var a [4]byte
 	binary.BigEndian.PutUint32(a[:], hostPrefix|uint32(node)+1)
 	return a
 }
 
-// hostOf is the opposite of HostIP.
+// hostOf returns the host of an address that HostIP made.
 func hostOf(b []byte) (uint16, bool) {
 	n := binary.BigEndian.Uint32(b) - hostPrefix - 1
 	return uint16(n), n < 1<<16
 }
 
-// codepoint is that of a frame: data can be marked, replies cannot.
+// codepoint returns the ECN codepoint of a packet: data can be marked, replies cannot.
 func codepoint(p *packet.Packet) byte {
 	switch {
 	case p.Kind() != packet.Data:
@@ -46,7 +46,7 @@ func codepoint(p *packet.Packet) byte {
 	return ect0
 }
 
-// appendIPv4 appends a header whose length is filled in by endIPv4.
+// appendIPv4 appends a header; endIPv4 completes it.
 func appendIPv4(b []byte, p *packet.Packet, proto byte, m *Message) []byte {
 	src, dst := HostIP(m.Src), HostIP(m.Dst)
 	if p.Kind() != packet.Data {
@@ -56,14 +56,14 @@ func appendIPv4(b []byte, p *packet.Packet, proto byte, m *Message) []byte {
 	return append(append(b, src[:]...), dst[:]...)
 }
 
-// endIPv4 fills in length and checksum of a header at a place, when all of the packet is
-// there; more bytes will follow.
+// endIPv4 sets length and checksum of the header at b[at:] when the packet is complete
+// except for more bytes that will follow.
 func endIPv4(b []byte, at, more int) {
 	binary.BigEndian.PutUint16(b[at+2:], uint16(len(b)-at+more))
 	binary.BigEndian.PutUint16(b[at+10:], ^fold(sum(0, b[at:at+ipLen])))
 }
 
-// sum adds bytes to a checksum of the Internet.
+// sum adds bytes to an Internet checksum.
 func sum(s uint32, b []byte) uint32 {
 	for ; len(b) > 1; b = b[2:] {
 		s += uint32(b[0])<<8 | uint32(b[1])
@@ -81,7 +81,7 @@ func fold(s uint32) uint16 {
 	return uint16(s)
 }
 
-// pseudo begins the checksum of a transport: addresses, protocol and length.
+// pseudo starts the checksum of a transport: addresses, protocol and length.
 func pseudo(ip []byte, proto byte, length int) uint32 {
 	return sum(uint32(proto)+uint32(length), ip[12:20])
 }

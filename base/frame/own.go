@@ -6,15 +6,15 @@ import (
 	"github.com/xoff-net/xoff/base/packet"
 )
 
-// The first byte of our own frames. 1 to 8 are the opcodes of ra_hdr, which is a frame as
-// it is (docs/deadlock.md); everything else has a head of four bytes:
+// First byte of frames in the own format. 1 to 8 are the opcodes of ra_hdr, which is a
+// complete frame (docs/deadlock.md). All others have a header of four bytes:
 //
-//	0     what it is
-//	1     0x80: words have 8 bytes, else 4; 0x08: telemetry is wanted; 0x07: class
+//	0     type
+//	1     0x80: words have 8 bytes, else 4; 0x08: telemetry requested; 0x07: class
 //	2     number of words
 //	3     0
 //
-// and its words, big-endian.
+// followed by the words, big-endian.
 const (
 	raProbe     = 1
 	raBarrier   = 7
@@ -22,8 +22,8 @@ const (
 	ownFeedback = 0x10
 	ownRequest  = 0x11
 	ownLoop     = 0x12
-	ownBeside   = 0x14 // words beside a PFC frame
-	ownCarried  = 0x15 // words beside data and replies, after ownMagic
+	ownBeside   = 0x14 // words added to a PFC frame
+	ownCarried  = 0x15 // words added to data and replies, after ownMagic
 	ownHello    = 0x17 // 0x16 is ownTrailer
 
 	headLen       = 4
@@ -33,17 +33,17 @@ const (
 	maxWords      = 255
 )
 
-// ownMagic begins words in the payload of data and behind the header of an ACK.
+// ownMagic precedes words in the payload of data and after the header of an ACK.
 const ownMagic = 0x786f6666 // "xoff"
 
 var ownKinds = map[byte]packet.Kind{ownFeedback: packet.Feedback, ownRequest: packet.Request, ownLoop: packet.Loop}
 
-// Bounds of ra_hdr, as package deadlock has them.
+// Limits of ra_hdr; the same as in package deadlock.
 const (
 	raMaxHop   = 64
 	raMaxNodes = 64
 	raMaxFlags = 15
-	raWords    = 2 // before node ids
+	raWords    = 2 // before the node ids
 )
 
 func appendWords(b []byte, ext packet.Ext) []byte {
@@ -53,7 +53,7 @@ func appendWords(b []byte, ext packet.Ext) []byte {
 	return b
 }
 
-// appendHead appends words with their head; more of them than fit are left out.
+// appendHead appends a header and at most maxWords words.
 func appendHead(b []byte, what, flags byte, ext packet.Ext) []byte {
 	ext = ext[:min(len(ext), maxWords)]
 	for _, w := range ext {
@@ -71,7 +71,7 @@ func appendHead(b []byte, what, flags byte, ext packet.Ext) []byte {
 	return b
 }
 
-// head reads words with their head and returns how long both are.
+// head decodes a header with its words and returns their length in bytes.
 func (f *Frame) head(b []byte) (int, error) {
 	if len(b) < headLen {
 		return 0, ErrShort
@@ -97,7 +97,7 @@ func (f *Frame) head(b []byte) (int, error) {
 	return n, nil
 }
 
-// raHdrWords returns how many words the ra_hdr at the beginning of an extension has; 0:
+// raHdrWords returns the number of words of the ra_hdr at the start of an extension, or 0 if
 // there is none.
 func raHdrWords(ext packet.Ext) int {
 	if len(ext) < raWords {
@@ -117,7 +117,7 @@ func raHdrWords(ext packet.Ext) int {
 	return n
 }
 
-// allRAHdr reports whether an extension consists of ra_hdr.
+// allRAHdr reports whether an extension is a sequence of ra_hdr.
 func allRAHdr(ext packet.Ext) bool {
 	for len(ext) > 0 {
 		n := raHdrWords(ext)
@@ -129,7 +129,7 @@ func allRAHdr(ext packet.Ext) bool {
 	return true
 }
 
-// raHdr reads one ra_hdr and returns how many bytes it has.
+// raHdr decodes one ra_hdr and returns its length in bytes.
 func (f *Frame) raHdr(b []byte) (int, error) {
 	if len(b) < 8*raWords {
 		return 0, ErrShort
@@ -163,8 +163,8 @@ func appendOwn(b []byte, p *packet.Packet, ext packet.Ext) []byte {
 	return appendHead(b, what, p.Class(), ext)
 }
 
-// appendBarrier appends the ra_hdr of a barrier: its round, and one node id, the switch
-// that sent it. Package deadlock keeps them in fields of the packet.
+// appendBarrier appends the ra_hdr of a barrier: its round and one node id, the switch that
+// sent it. Package deadlock stores them in fields of the packet.
 func appendBarrier(b []byte, p *packet.Packet) []byte {
 	return appendWords(b, packet.Ext{
 		raBarrier<<56 | uint64(p.Class())<<48 | 1<<32 | uint64(p.Hash),
@@ -173,11 +173,11 @@ func appendBarrier(b []byte, p *packet.Packet) []byte {
 	})
 }
 
-// MaxHello is how many words a hello has room for.
+// MaxHello is the largest number of words in a hello.
 const MaxHello = maxWords
 
-// AppendHello appends a frame by which live nodes find each other, with words that are
-// theirs. It is no packet: no data plane sees it.
+// AppendHello appends a hello frame, by which live nodes find each other. The caller defines
+// the words. It is not a packet: no data plane sees it.
 func AppendHello(b []byte, from MAC, words []uint64) []byte {
 	start := len(b)
 	return pad(appendHead(appendEthernet(b, from, nearestGroup, typeOwn), ownHello, headWide, words), start+minLen)

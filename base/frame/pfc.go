@@ -7,13 +7,13 @@ import (
 	"github.com/xoff-net/xoff/base/packet"
 )
 
-// IEEE 802.1Qbb: opcode, class-enable vector, eight times.
+// IEEE 802.1Qbb: opcode, class-enable vector, eight pause times.
 const (
 	opcodePFC = 0x0101
 	pfcLen    = 2 + 2 + 2*mmu.Classes
 )
 
-// appendPFC appends a pause. Words beside it, of deadlock handlers, take its padding.
+// appendPFC appends a PFC frame. The words of deadlock handlers use its padding.
 func appendPFC(b []byte, p *packet.Packet, ext packet.Ext) []byte {
 	enable, pause, quanta := p.PFC()
 	b = binary.BigEndian.AppendUint16(b, opcodePFC)
@@ -39,7 +39,7 @@ func (f *Frame) pfc(b []byte) error {
 		return ErrShort
 	}
 	if binary.BigEndian.Uint16(b) != opcodePFC {
-		return ErrForeign // a pause of IEEE 802.3x, for one
+		return ErrForeign // such as an IEEE 802.3x PAUSE
 	}
 	enable := binary.BigEndian.Uint16(b[2:])
 	if enable>>mmu.Classes != 0 {
@@ -57,7 +57,7 @@ func (f *Frame) pfc(b []byte) error {
 	return f.beside(b[pfcLen:])
 }
 
-// beside reads the words that ride on a PFC frame, in place of its padding.
+// beside decodes the words in the padding of a PFC frame.
 func (f *Frame) beside(b []byte) error {
 	switch {
 	case len(b) == 0 || b[0] == 0:
@@ -76,8 +76,8 @@ func (f *Frame) beside(b []byte) error {
 	return nil
 }
 
-// pauses returns the packet of the first time that a frame has, and gives those of
-// other times to more: a packet has one time, which a frame need not.
+// pauses returns the packet of the first pause time in a frame and passes the packets of
+// further times to more. A packet has one pause time, a frame one per class.
 func (f *Frame) pauses(enable uint8, more func(p *packet.Packet)) packet.Packet {
 	var first, p packet.Packet
 	made := false
@@ -92,7 +92,7 @@ func (f *Frame) pauses(enable uint8, more func(p *packet.Packet)) packet.Packet 
 			break
 		}
 		tell := mask
-		if !made { // it also resumes
+		if !made { // the first packet also resumes
 			for c := range f.Times {
 				if enable>>c&1 != 0 && f.Times[c] == 0 {
 					tell |= 1 << c
@@ -113,7 +113,7 @@ func (f *Frame) pauses(enable uint8, more func(p *packet.Packet)) packet.Packet 
 	return first
 }
 
-// More gives use the further packets of a PFC frame whose classes have different times.
+// More calls use for the further packets of a PFC frame with different pause times.
 func (f *Frame) More(use func(p *packet.Packet)) {
 	enable := uint8(0)
 	for c, t := range f.Times {

@@ -7,8 +7,8 @@ import (
 	"github.com/xoff-net/xoff/base/packet"
 )
 
-// RoCEv2: UDP to a port of its own, the base transport header, an extended header by
-// opcode, payload, ICRC.
+// RoCEv2: UDP to port 4791, the base transport header, an extended header by opcode, payload
+// and ICRC.
 const (
 	udpLen   = 8
 	udpRoCE  = 4791
@@ -18,7 +18,7 @@ const (
 	cnpLen   = 16
 	icrcLen  = 4
 	mask24   = 1<<24 - 1
-	entropy  = 1<<14 - 1 // bits of the hash that the source port has
+	entropy  = 1<<14 - 1 // bits of the hash in the source port
 	portBase = 0xc000
 
 	opWriteFirst  = 0x06
@@ -36,14 +36,14 @@ const (
 	bthAckReq   = 0x80
 	defaultKey  = 0xffff
 
-	ackSyndrome = 0x1f // an ACK that grants no credits
+	ackSyndrome = 0x1f // an ACK without credits
 	nakSequence = 0x60
 
-	qpBase = 0x100 // the first ones are for management
+	qpBase = 0x100 // lower numbers are for management
 	qps    = 1<<24 - qpBase
 )
 
-// queuePair is the number of the queue pairs of a flow, at both ends.
+// queuePair returns the queue pair number of a flow, the same at both ends.
 func queuePair(flow uint32) uint32 { return qpBase + flow%qps }
 
 func writeOpcode(seq, packets uint32) byte {
@@ -89,7 +89,7 @@ func appendRoCE(b []byte, p *packet.Packet, ext packet.Ext, m *Message) []byte {
 	default:
 		b[bth] = opAck
 		if p.Flags&packet.CE != 0 {
-			b[bth+4] = bthBECN // the mark of what it acknowledges
+			b[bth+4] = bthBECN // echoes the mark of the acknowledged packet
 		}
 		syndrome, done := uint32(ackSyndrome), uint32(0)
 		if p.Kind() == packet.Nack {
@@ -109,7 +109,7 @@ func appendRoCE(b []byte, p *packet.Packet, ext packet.Ext, m *Message) []byte {
 	return binary.LittleEndian.AppendUint32(b, icrc(b[at:]))
 }
 
-// appendCarried appends the words that travel beside a packet.
+// appendCarried appends the extension of a packet.
 func appendCarried(b []byte, p *packet.Packet, ext packet.Ext) []byte {
 	flags := byte(0)
 	if p.Flags&packet.Telemetry != 0 {
@@ -121,19 +121,19 @@ func appendCarried(b []byte, p *packet.Packet, ext packet.Ext) []byte {
 	return appendHead(binary.BigEndian.AppendUint32(b, ownMagic), ownCarried, flags, ext)
 }
 
-// ones are what the ICRC counts in place of bytes that change on the way.
+// ones replace variable fields in the ICRC.
 var ones = [8]byte{0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff}
 
-// icrc is the invariant check sequence of an IP packet that lacks it: what changes on the
-// way counts as ones. Piece by piece, since a copy of the headers would be an allocation.
+// icrc returns the invariant CRC of an IP packet without it. Fields that change in transit
+// count as ones. It works in pieces, because a copy of the headers would allocate.
 func icrc(ip []byte) uint32 {
 	crc := crc32.ChecksumIEEE(ones[:])
 	done := 0
 	for _, skip := range [...][2]int{
 		{1, 1},                  // DSCP and ECN
-		{8, 1},                  // time to live
-		{10, 2},                 // checksum
-		{ipLen + 6, 2},          // checksum of UDP
+		{8, 1},                  // TTL
+		{10, 2},                 // IP checksum
+		{ipLen + 6, 2},          // UDP checksum
 		{ipLen + udpLen + 4, 1}, // FECN, BECN, reserved
 	} {
 		crc = crc32.Update(crc, crc32.IEEETable, ip[done:skip[0]])
@@ -176,7 +176,7 @@ func (f *Frame) roce(ip []byte) error {
 	return err
 }
 
-// headers reads what follows the base transport header.
+// headers decodes what follows the base transport header.
 func (f *Frame) headers(bth, b []byte, marked bool) (packet.Kind, error) {
 	switch op := bth[0]; op {
 	case opWriteFirst, opWriteOnly, opWriteMiddle, opWriteLast:
@@ -235,7 +235,7 @@ func (f *Frame) acknowledge(bth, b []byte) (packet.Kind, error) {
 	return kind, err
 }
 
-// carried reads the words that travel beside a packet and returns how long they are.
+// carried decodes the extension of a packet and returns its length in bytes.
 func (f *Frame) carried(b []byte) (int, error) {
 	if len(b) < 4+headLen || binary.BigEndian.Uint32(b) != ownMagic || b[4] != ownCarried {
 		return 0, nil

@@ -7,9 +7,8 @@ import (
 	"github.com/xoff-net/xoff/base/units"
 )
 
-// TCP. A flow has a connection of its own, which is there when the flow starts; numbers
-// of bytes begin at 1. A segment has no room for words beside it, but for what a receiver
-// holds.
+// TCP. Each flow has its own connection, which is open when the flow starts. Sequence numbers
+// begin at 1. Segments carry no extension except selective ACK blocks.
 const (
 	tcpLen    = 20
 	tcpWindow = 0xffff
@@ -30,21 +29,21 @@ const (
 	clients    = 1<<16 - clientBase
 )
 
-// tcpPorts are those of a flow. Servers are below clientBase.
+// tcpPorts returns the ports of a flow. Server ports are below clientBase.
 func tcpPorts(flow uint32) (client, server uint16) {
 	return uint16(clientBase + flow%clients), uint16((tcpServer + flow/clients) % clientBase)
 }
 
-// Block is a part of a stream that a receiver holds, in numbers of bytes.
+// Block is a received part of a stream, in sequence numbers.
 type Block struct{ From, To uint32 }
 
-// Segment is what a frame of TCP says in bytes.
+// Segment has the TCP fields of a frame.
 type Segment struct {
 	Seq, Ack    uint32
 	Blocks      []Block
 	ECE, CWR    bool
-	Stamped     bool   // it has timestamps, which the simulator does without
-	Stamp, Echo uint32 // these
+	Stamped     bool   // it has timestamps, which the simulator does not use
+	Stamp, Echo uint32 // timestamp value and echo reply
 }
 
 func appendTCP(b []byte, p *packet.Packet, ext packet.Ext, m *Message) []byte {
@@ -81,9 +80,8 @@ func appendTCP(b []byte, p *packet.Packet, ext packet.Ext, m *Message) []byte {
 	return b
 }
 
-// appendBlocks appends what the receiver holds, as the extension of an ACK says it: a
-// word whose highest byte is the number of blocks, then these, each from a packet to
-// before another.
+// appendBlocks appends the selective ACK blocks in the extension of an ACK. The highest byte
+// of its first word is the number of blocks; each further word is a range of packets.
 func appendBlocks(b []byte, ext packet.Ext, m *Message) []byte {
 	if !m.Selective || len(ext) == 0 {
 		return b
@@ -150,7 +148,7 @@ func (f *Frame) tcp(ip []byte) error {
 	return nil
 }
 
-// options reads the options of a header, whatever they are.
+// options parses the options of a header and skips unknown ones.
 func (s *Segment) options(b []byte) error {
 	for len(b) > 0 && b[0] != optEnd {
 		if b[0] == optNop {
@@ -180,8 +178,8 @@ func (s *Segment) options(b []byte) error {
 	return nil
 }
 
-// Number fills in the packet number of a segment, which counts bytes; those of a stream
-// beyond 4 GB have come round.
+// Number computes the packet number of a segment from its sequence number. Sequence numbers
+// wrap after 4 GB.
 func (f *Frame) Number(payload units.Bytes) error {
 	switch {
 	case f.TCP == nil || payload <= 0:

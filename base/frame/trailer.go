@@ -6,21 +6,21 @@ import (
 	"github.com/xoff-net/xoff/base/packet"
 )
 
-// A trailer is behind the frames of a live wire, as padding is: what the packet says and no
-// header has room for. Whoever knows nothing of it sees padding. From its end:
+// Frames on a live wire have a trailer with packet fields that no header carries. Other
+// receivers take it for padding. From its end:
 //
 //	-4    "xoff"
-//	-8    number of the packet, 32 bits; of a foreign frame the hosts that it goes to and comes from
+//	-8    packet number, 32 bits; foreign frames: destination and source host
 //	-9    kind and class
-//	-10   0x01: the first word is when the frame is due
+//	-10   0x01: the first word is the due time of the frame
 //	-12   size of the packet
 //	-13   number of words
 //	-14   0
-//	-15   flags of the packet that no header has
+//	-15   packet flags that no header carries
 //	-16   0x16
 //
-// and before that its words of 8 bytes: when the frame is due; of a PFC frame the depths of
-// its pauses; of TCP what travels beside the packet.
+// preceded by its words of 8 bytes: the due time; for PFC, the depths of the pauses; for
+// TCP, the extension of the packet.
 const (
 	ownTrailer   = 0x16
 	trailerLen   = 16
@@ -28,8 +28,8 @@ const (
 	trailerFlags = packet.Unscheduled | packet.Marked | packet.Retransmit | packet.Pinned | packet.AckNow | packet.Telemetry
 )
 
-// AppendTrailer appends the trailer of a frame that Append has made of a packet; due is a
-// time that both ends of the wire understand, 0 for none.
+// AppendTrailer appends the trailer to a frame that Append made from the same packet. due is
+// a time that both ends of the wire understand; 0: none.
 func AppendTrailer(b []byte, p *packet.Packet, ext packet.Ext, m *Message, due uint64) []byte {
 	marks, words := byte(0), 0
 	if due != 0 {
@@ -59,13 +59,13 @@ func AppendTrailer(b []byte, p *packet.Packet, ext packet.Ext, m *Message, due u
 	return binary.BigEndian.AppendUint32(b, ownMagic)
 }
 
-// isTCP reports whether a packet of a message is a segment of TCP.
+// isTCP reports whether a packet of a message is a TCP segment.
 func isTCP(k packet.Kind, m *Message) bool {
 	return m != nil && m.TCP && (k == packet.Data || k == packet.Ack)
 }
 
-// cutTrailer returns the trailer of a frame with its words, empty for none, and what is
-// before it.
+// cutTrailer splits a frame into the part before the trailer and the trailer with its words.
+// The trailer is nil if there is none.
 func cutTrailer(b []byte) (before, trailer []byte) {
 	end := len(b) - trailerLen
 	if end < minLen || binary.BigEndian.Uint32(b[len(b)-4:]) != ownMagic || b[end] != ownTrailer {
@@ -75,18 +75,17 @@ func cutTrailer(b []byte) (before, trailer []byte) {
 	if start < minLen {
 		return b, nil
 	}
-	ours := trailerKind(b) != packet.Foreign // what a real host says of its length is its own business
+	ours := trailerKind(b) != packet.Foreign // the IP length of foreign frames is not checked
 	if ours && binary.BigEndian.Uint16(b[12:]) == typeIPv4 && ethernetLen+int(binary.BigEndian.Uint16(b[ethernetLen+2:])) > start {
-		return b, nil // it is payload that looks like one
+		return b, nil // payload that looks like a trailer
 	}
 	return b[:start], b[start:]
 }
 
-// trailerKind is the kind of packet that a trailer tells of.
+// trailerKind returns the packet kind in a trailer.
 func trailerKind(t []byte) packet.Kind { return packet.Kind(t[len(t)-9] >> 3) }
 
-// trailer completes a frame that was read by what its trailer says. What both say must
-// agree.
+// trailer completes a decoded frame from its trailer. Fields that both have must agree.
 func (f *Frame) trailer(t []byte) error {
 	words, t := t[:len(t)-trailerLen], t[len(t)-trailerLen:]
 	flags, size, marks := packet.Flags(t[1]), binary.BigEndian.Uint16(t[4:]), t[6]
@@ -109,7 +108,7 @@ func (f *Frame) trailer(t []byte) error {
 		} else if len(words) != 0 {
 			return ErrInvalid
 		}
-		// The time of a RESUME means nothing, and no frame has it.
+		// The pause time of a RESUME is not encoded in frames.
 		if _, pause, _ := p.PFC(); number>>16 != 0 || pause != 0 && number != p.Seq {
 			return ErrInvalid
 		}
@@ -119,12 +118,12 @@ func (f *Frame) trailer(t []byte) error {
 		}
 	case len(words) != 0:
 		return ErrInvalid
-	case p.Control() || p.Kind() == packet.CNP: // which have no number
+	case p.Control() || p.Kind() == packet.CNP: // no packet number
 	case p.Seq != number&mask24 && p.Kind() != packet.Barrier:
 		return ErrInvalid
 	}
 	if !p.Control() && p.Kind() != packet.Barrier && meta != p.Meta {
-		return ErrInvalid // the class is that of the header
+		return ErrInvalid // the class must match the header
 	}
 	const told = packet.AckNow | packet.Telemetry
 	p.Flags = p.Flags&^told | flags

@@ -9,7 +9,7 @@ import (
 	"github.com/xoff-net/xoff/base/packet"
 )
 
-// With its trailer a frame says all of a packet but the hash, which flows know.
+// A frame with a trailer has all fields of a packet except the hash, which the flow knows.
 func TestTrailer(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		p, ext, m := sample(t)
@@ -48,17 +48,17 @@ func TestTrailer(t *testing.T) {
 	})
 }
 
-// Payload that looks like a trailer is payload, and a trailer that contradicts its headers
-// is a mistake.
+// Payload that looks like a trailer stays payload. A trailer that contradicts its headers
+// is an error.
 func TestNoTrailer(t *testing.T) {
 	p := packet.Packet{Flow: 7, Seq: 1, Size: 1048, Meta: packet.MakeMeta(packet.Data, 3)}
 	b := Append(nil, here, there, &p, nil, flow())
 	end := len(b) - icrcLen
 	copy(b[end-trailerLen:end], AppendTrailer(nil, &p, nil, nil, 0))
-	// The checksum is wrong now, which is seen only by who takes all of it for payload.
+	// The checksum is wrong now. Only a decoder that treats all of it as payload notices.
 	var f Frame
 	if err := f.Decode(b[:end:end]); err != ErrShort {
-		t.Errorf("payload is taken for a trailer: %v", err)
+		t.Errorf("payload is decoded as a trailer: %v", err)
 	}
 	for i, c := range []struct {
 		at   int // from the end
@@ -70,7 +70,7 @@ func TestNoTrailer(t *testing.T) {
 		}
 		b[len(b)-c.at] = c.with
 		if err := f.Decode(b); err == nil {
-			t.Errorf("%d: byte -%d is wrong and nobody sees it", i, c.at)
+			t.Errorf("%d: byte -%d is wrong and not detected", i, c.at)
 		}
 	}
 }

@@ -9,23 +9,23 @@ import (
 	"github.com/xoff-net/xoff/base/units"
 )
 
-// Rule says how the headroom of a queue is sized.
+// Rule is how the headroom of a queue is sized.
 type Rule uint8
 
-// Rules of sizing.
+// Sizing rules.
 const (
 	RuleExact Rule = iota // everything that can be in flight in this model
 	RuleEq1               // DSH eq. 1
-	RuleBytes             // a number
+	RuleBytes             // a given number of bytes
 )
 
-// Headroom is a size of headroom per queue: `exact`, `eq1` or a number of bytes.
+// Headroom is the headroom of a queue in a scenario: `exact`, `eq1` or a number of bytes.
 type Headroom struct {
 	Rule  Rule
 	Bytes units.Bytes
 }
 
-// UnmarshalText reads "exact", "eq1" or a size.
+// UnmarshalText parses "exact", "eq1" or a size.
 func (h *Headroom) UnmarshalText(text []byte) error {
 	switch s := string(text); s {
 	case "exact":
@@ -45,7 +45,7 @@ func (h *Headroom) UnmarshalText(text []byte) error {
 	return nil
 }
 
-// MarshalText writes what UnmarshalText reads.
+// MarshalText formats h so that UnmarshalText can parse it.
 func (h Headroom) MarshalText() ([]byte, error) {
 	switch h.Rule {
 	case RuleExact:
@@ -69,26 +69,25 @@ func (h Headroom) Of(p *Port) units.Bytes {
 	}
 }
 
-// Needed is what a queue of a port must be able to count on: Exact, in the cells of
-// its buffer.
+// Needed returns the headroom that a queue of a port needs in the worst case: Exact, in
+// cells of its buffer.
 func Needed(p *Port) units.Bytes { return Headroom{Rule: RuleExact}.Of(p) }
 
-// ProcessingCap is the line time that the standard allows a device for acting
-// on a PAUSE (IEEE 802.1Qbb; DSH eq. 1).
+// ProcessingCap is the line time that the standard grants a device for acting on a PAUSE
+// (IEEE 802.1Qbb; DSH eq. 1).
 const ProcessingCap units.Bytes = 3840
 
-// Eq1 is DSH eq. 1: PHI = 2 (C D + MTU) + 3840 B. It forgets the frame that
-// crosses the threshold and the line time of the PAUSE frame, and so falls short
-// of Exact when the upstream really takes the full 3840 B of processing.
+// Eq1 returns the headroom of DSH eq. 1: PHI = 2 (C D + MTU) + 3840 B. It leaves out the
+// frame that crosses the threshold and the line time of the PAUSE frame. So it falls short
+// of Exact when the upstream uses the full 3840 B of processing.
 func Eq1(rate units.Rate, delay units.Time, mtu units.Bytes) units.Bytes {
 	return 2*(rate.In(delay)+mtu) + ProcessingCap
 }
 
-// Exact is the largest number of bytes that can arrive for one queue from the
-// frame that turns it OFF on: that frame; what leaves the upstream while the
-// PAUSE waits for the frame being sent and for PFC frames before it, is sent
-// itself, travels and is processed; the frame that the upstream has begun; and
-// what is on the wire.
+// Exact returns the largest number of bytes that can arrive for one queue, starting with
+// the frame that turns it OFF. It is the sum of that frame; the bytes that the upstream
+// sends while the PAUSE waits for the current frame and earlier PFC frames, is sent, travels
+// and is processed; the frame that the upstream has begun; and the bytes on the wire.
 func Exact(p *Port) units.Bytes {
 	frame, pauses := p.MTU+p.WireOverhead, units.Bytes(p.PauseFrames())
 	travel := p.DelayIn + p.DelayOut + p.PeerPFC().Processing
@@ -99,9 +98,9 @@ func Exact(p *Port) units.Bytes {
 	return roundUp(p.Rate, travel) + 2*frame + pauses*p.pfcFrame() + p.mtuOut() + p.WireOverhead
 }
 
-// inTicks returns the most bytes that arrive in t where the times of frames are cut to
-// ticks: a frame of k ticks has less than k+1 of them worth of bytes, and the smallest
-// ones gain most. Frames that take no time at all are without limit.
+// inTicks returns the most bytes that arrive in t if frame times are cut to ticks. A frame of
+// k ticks has less than k+1 ticks worth of bytes, and the smallest frames gain most. If the
+// smallest frame takes no time, there is no limit.
 func (p *Port) inTicks(t units.Time) units.Bytes {
 	k := int64(p.TxTime(p.Rate, max(1, p.MinFrame)+p.WireOverhead) / p.Tick)
 	if k == 0 {
@@ -111,7 +110,7 @@ func (p *Port) inTicks(t units.Time) units.Bytes {
 	return b + (b+units.Bytes(k)-1)/units.Bytes(k)
 }
 
-// pfcFrame is what a PFC frame of this port takes of the wire.
+// pfcFrame returns the wire size of a PFC frame of this port.
 func (p *Port) pfcFrame() units.Bytes {
 	size := units.Bytes(p.PFC.Size)
 	if size == 0 {
@@ -120,13 +119,12 @@ func (p *Port) pfcFrame() units.Bytes {
 	return size + p.WireOverhead
 }
 
-// mtuOut is the largest frame that leaves: a PAUSE may have to wait for it.
+// mtuOut returns the largest frame that leaves: a PAUSE may have to wait for it.
 func (p *Port) mtuOut() units.Bytes { return max(p.MTU, p.MTUOut) }
 
-// PauseFrames is how many PFC frames can be due at once. A frame tells the state
-// of all classes, so one is enough, unless each change must be sent: then an OFF
-// and an ON of every class may wait. What changes beyond that while they do is
-// told by the last of them.
+// PauseFrames returns how many PFC frames can be pending at once. A frame has the state of
+// all classes, so one is enough unless each change must be sent in order. Then an OFF and an
+// ON of every class may be pending; the last frame includes further changes.
 func (p *Port) PauseFrames() int {
 	if !p.PFC.Ordered {
 		return 1
@@ -134,15 +132,15 @@ func (p *Port) PauseFrames() int {
 	return 2 * max(1, bits.OnesCount8(p.Lossless))
 }
 
-// MinQuanta is the shortest pause time that can be kept alive: a refresh is due
-// at half-life and may have to wait for the longest frame; and it must leave room
-// for that frame, or refreshes would take all of the wire.
+// MinQuanta returns the shortest pause time that refreshes can keep alive. A refresh is due
+// at half-life and may have to wait for the longest frame. It must leave time for that
+// frame, or refreshes would use the whole link.
 func (p *Port) MinQuanta() int {
 	const half = packet.QuantumBits / 8 / 2
 	return int((p.mtuOut() + p.WireOverhead + p.pfcFrame() + half - 1) / half)
 }
 
-// roundUp returns the bytes that pass in t, with a started byte counted.
+// roundUp returns the bytes sent in t, including a started one.
 func roundUp(r units.Rate, t units.Time) units.Bytes {
 	b := r.In(t)
 	if r.TxTime(b) < t {
@@ -151,20 +149,20 @@ func roundUp(r units.Rate, t units.Time) units.Bytes {
 	return b
 }
 
-// RoundTrip is from the moment at which a control frame has left to that at which what
-// the peer sends because of it arrives.
+// RoundTrip returns the time from the end of a control frame to the arrival of the first
+// effect of it from the peer.
 func (p *Port) RoundTrip() units.Time { return p.DelayIn + p.DelayOut + p.PeerPFC().Processing }
 
-// BDP is what can arrive in a round trip, DELTA of Bifrost (section IV): what is on the
-// wire, the line time of a control frame, the frame that the peer has begun, and the one
-// that the control frame waits for.
+// BDP returns the bytes that can arrive in a round trip, DELTA of Bifrost (section IV): the
+// bytes on the wire, the line time of a control frame, the frame that the peer has begun,
+// and the frame that the control frame waits for.
 func BDP(p *Port) units.Bytes {
 	return roundUp(p.Rate, p.RoundTrip()) + packet.PFCSize + 3*p.WireOverhead + p.MTU + p.mtuOut()
 }
 
-// Worst returns the size of frames that take most of a buffer of cells for their bytes,
-// and what one takes, with the price of a packet: the smallest, or one byte more than
-// fills whole cells, if that wastes more.
+// Worst returns the frame size with the highest buffer cost per byte, and the cost of one
+// such frame. It is the smallest frame, or one byte more than whole cells if that wastes
+// more.
 func (p *Port) Worst() (frame, cost units.Bytes) {
 	if p.Cell <= 1 && p.PerPacket == 0 {
 		return 1, 1
@@ -179,12 +177,12 @@ func (p *Port) Worst() (frame, cost units.Bytes) {
 	return frame, cost
 }
 
-// Cells grows a number of bytes on the wire to what they can cost in a buffer of cells,
-// all in frames of the worst size.
+// Cells returns the largest buffer cost of b bytes on the wire: all of them in frames of the
+// worst size.
 func (p *Port) Cells(b units.Bytes) units.Bytes {
 	frame, cost := p.Worst()
 	return (b + frame - 1) / frame * cost
 }
 
-// Pattern is a regular expression of what UnmarshalText reads, for editors.
+// Pattern is a regular expression that matches headroom values, for the JSON schema.
 func (Headroom) Pattern() string { return `^(exact|eq1|` + units.BytesPattern + `)$` }

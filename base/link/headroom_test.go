@@ -17,7 +17,7 @@ func TestEq1(t *testing.T) {
 		rate   units.Rate
 		buffer units.Bytes
 		phi    units.Bytes
-		share  float64 // per cent of the buffer
+		share  float64 // percentage of the buffer
 	}{
 		{"Trident2", 32, 40 * units.Gbps, 12 * units.MiB, 21840, 44.4}, // 2 (7500 + 1500) + 3840; 5,591,040 B = 5.33 MiB
 		{"64 x 10G", 64, 10 * units.Gbps, 12 * units.MiB, 10590, 43.1}, // 2 (1875 + 1500) + 3840
@@ -63,10 +63,10 @@ func TestExact(t *testing.T) {
 	}
 }
 
-// A port whose PFC frames have another size, and one that counts in ticks of 1 ns. At
-// 100 Gbps a tick is 12.5 B. The longest frame (1500 B) takes 120 ns; a PAUSE of 60 B
-// 4 ns, not 4.8. The smallest frames of 64 B take 5 ns and not 5.12, 5 ticks, so 6/5 of
-// the line rate bounds what arrives: 4124 ns x 12.5 B x 6/5 = 61,860 B. With 2 frames 64,860 B.
+// One port has PFC frames of another size, others count in ticks of 1 ns. At 100 Gbps a tick
+// is 12.5 B. The longest frame (1500 B) takes 120 ns; a PAUSE of 60 B takes 4 ns, not 4.8.
+// Frames of 64 B take 5 ns, not 5.12, so 6/5 of the line rate bounds the arrivals:
+// 4124 ns x 12.5 B x 6/5 = 61,860 B. With 2 frames that is 64,860 B.
 // Frames of 12 B would take no time: no headroom is enough.
 func TestExactInForeignModels(t *testing.T) {
 	port := Port{Rate: 100 * units.Gbps, DelayIn: 2 * units.Microsecond, DelayOut: 2 * units.Microsecond, MTU: 1500, MinFrame: 64}
@@ -131,8 +131,8 @@ func TestHeadroomOf(t *testing.T) {
 	}
 }
 
-// (1500 + 64 + 2 x 20) / 32 = 50.1: half of 51 quanta last for a frame and a PFC
-// frame with their overheads.
+// (1500 + 64 + 2 x 20) / 32 = 50.1: half of 51 quanta cover a data frame and a PFC frame
+// with their overheads.
 func TestMinQuanta(t *testing.T) {
 	port := Port{MTU: 1500, WireOverhead: 20}
 	if got := port.MinQuanta(); got != 51 {

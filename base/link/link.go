@@ -1,5 +1,5 @@
-// Package link describes one end of a link: rate, delays, frames and how it speaks
-// PFC, and how much headroom a queue needs there.
+// Package link describes one end of a link for the schemes that run there: rate, delays,
+// frame sizes and PFC settings. It also computes the headroom that a queue needs.
 package link
 
 import (
@@ -8,47 +8,46 @@ import (
 	"github.com/xoff-net/xoff/base/units"
 )
 
-// Port is what is known about a port and its cable when it is built.
+// Port describes a port and its cable when the node is built.
 type Port struct {
 	Rate         units.Rate
-	DelayIn      units.Time  // from the peer's last bit to here, pipeline included
-	DelayOut     units.Time  // from here to the peer
+	DelayIn      units.Time  // from the peer's last bit to this port, including the pipeline
+	DelayOut     units.Time  // from this port to the peer
 	MTU          units.Bytes // largest frame that arrives
 	MTUOut       units.Bytes // largest frame that leaves, if larger than MTU
 	MinFrame     units.Bytes // smallest frame of a lossless class
-	WireOverhead units.Bytes // preamble and gap, per frame
+	WireOverhead units.Bytes // preamble and gap per frame
 	Cell         units.Bytes
-	PerPacket    units.Bytes // what a frame costs in the buffer beside its cells
-	PeerStore    *Store      // what frames that leave cost in the buffer of the other end; nil: as here
-	Pooled       bool        // headroom comes out of a pool of the switch
+	PerPacket    units.Bytes // bytes charged for a frame in addition to its cells
+	PeerStore    *Store      // buffer cost of sent frames at the peer; nil: as here
+	Pooled       bool        // headroom comes from a pool of the switch
 	Lossless     uint8       // mask of lossless classes
 	PFC          PFC
-	Peer         *PFC   // how the other end speaks PFC; nil: alike
+	Peer         *PFC   // PFC settings of the peer; nil: the same
 	Host         bool   // a NIC port
-	Ports        uint16 // of the node that it belongs to; 0: not known
-	PeerPorts    uint16 // of the node at the other end; 0: not known
-	ToHost       bool   // a switch port, and the peer is a NIC
-	// Through is the rate of the other port, at a node of two; 0: not known.
+	Ports        uint16 // ports of this node; 0: unknown
+	PeerPorts    uint16 // ports of the peer's node; 0: unknown
+	ToHost       bool   // a switch port whose peer is a NIC
+	// Through is the rate of the other port of a two-port node; 0: unknown.
 	Through units.Rate
-	// Beyond is the round trip of the cable behind the peer, with the time that the switch
-	// there takes to act, if the peer is a switch of two ports; else 0.
+	// Beyond is the round trip of the cable behind the peer, including the processing time of
+	// the switch there, if the peer is a two-port switch; else 0.
 	Beyond units.Time
-	// Excused is the time from which a dropped lossless frame breaks no promise:
-	// the scheme makes none, or the link has begun to lose what tells the peer to
-	// stop. 0: never.
+	// Excused is the time from which a lossless drop breaks no promise, because the scheme
+	// makes none or the link has begun to lose PAUSE frames. 0: never.
 	Excused units.Time
-	// Tick cuts the times that frames take to whole multiples, as simulators do that
-	// count in nanoseconds; 0: exact.
+	// Tick rounds frame times down to whole multiples, like simulators that count in
+	// nanoseconds; 0: exact.
 	Tick units.Time
-	// EveryEnd makes the end of every frame an event, as in ns-3: a frame that
-	// arrives at that very moment, but before that event, waits for it.
+	// EveryEnd makes the end of every frame an event, as in ns-3: a frame that arrives at the
+	// same time, but before that event, waits for it.
 	EveryEnd bool
 }
 
-// TxTime is how long bytes take at a rate, in whole ticks of the port.
+// TxTime returns the serialization time of b bytes, in whole ticks of the port.
 func (p *Port) TxTime(r units.Rate, b units.Bytes) units.Time { return TxTime(r, b, p.Tick) }
 
-// TxTime is how long bytes take at a rate, in whole ticks; see Port.Tick.
+// TxTime returns the serialization time of b bytes, in whole ticks; see Port.Tick.
 func TxTime(r units.Rate, b units.Bytes, tick units.Time) units.Time {
 	if tick <= 1 {
 		return r.TxTime(b)
@@ -60,7 +59,7 @@ func TxTime(r units.Rate, b units.Bytes, tick units.Time) units.Time {
 // Queues returns the number of lossless classes.
 func (p *Port) Queues() units.Bytes { return units.Bytes(bits.OnesCount8(p.Lossless)) }
 
-// PeerPFC returns how the other end speaks PFC.
+// PeerPFC returns the PFC settings of the peer.
 func (p *Port) PeerPFC() *PFC {
 	if p.Peer != nil {
 		return p.Peer
@@ -68,13 +67,13 @@ func (p *Port) PeerPFC() *PFC {
 	return &p.PFC
 }
 
-// Store is what frames cost in a buffer.
+// Store is how a buffer charges for frames.
 type Store struct {
 	Cell      units.Bytes
-	PerPacket units.Bytes // beside its cells
+	PerPacket units.Bytes // added to the cells of a frame
 }
 
-// Cost is what one frame takes.
+// Cost returns the buffer bytes charged for a frame.
 func (s Store) Cost(b units.Bytes) units.Bytes {
 	if s.Cell > 1 {
 		b = (b + s.Cell - 1) / s.Cell * s.Cell
@@ -82,10 +81,10 @@ func (s Store) Cost(b units.Bytes) units.Bytes {
 	return b + s.PerPacket
 }
 
-// Store returns what frames cost that arrive here.
+// Store returns how this end charges for arriving frames.
 func (p *Port) Store() Store { return Store{p.Cell, p.PerPacket} }
 
-// StoreOfPeer returns what frames cost that leave from here.
+// StoreOfPeer returns how the peer charges for frames sent from here.
 func (p *Port) StoreOfPeer() Store {
 	if p.PeerStore != nil {
 		return *p.PeerStore
@@ -93,11 +92,11 @@ func (p *Port) StoreOfPeer() Store {
 	return p.Store()
 }
 
-// PFC is how a port speaks IEEE 802.1Qbb.
+// PFC has the IEEE 802.1Qbb settings of a port.
 type PFC struct {
-	Quanta     uint16     // pause time of a frame that is sent
-	Indefinite bool       // a pause that is sent holds until it is withdrawn, as in the papers' simple on/off model
-	Processing units.Time // from the arrival of a frame to its effect
+	Quanta     uint16     // pause time in sent frames
+	Indefinite bool       // a sent pause lasts until a RESUME, as in the on/off model of papers
+	Processing units.Time // from the arrival of a PFC frame to its effect
 	Ordered    bool       // every change is sent, in order (Roundabout); see Port.PauseFrames
-	Size       uint16     // of a frame that is sent; 0: as the standard says
+	Size       uint16     // size of sent frames; 0: the standard size
 }

@@ -6,8 +6,8 @@ import (
 	"github.com/xoff-net/xoff/base/units"
 )
 
-// Check recounts everything from the queues and returns the first contradiction
-// it finds: a negative counter, sums that differ, more stored than there is room.
+// Check recounts everything from the queues and returns the first contradiction: a negative
+// counter, sums that differ, or more bytes stored than the buffer has.
 func (l *Ledger) Check() error {
 	var segments [numSegments]units.Bytes
 	var ingress units.Bytes

@@ -1,10 +1,10 @@
-// Package mmu is the memory management unit of a shared-memory switch: it
-// accounts for every stored byte.
+// Package mmu is the memory management unit of a shared-memory switch: it accounts for
+// every stored byte. The data plane charges and releases frames; policies, flow control and
+// deadlock handlers read the counters.
 //
-// A frame is stored once and counted twice: at its ingress queue (port of
-// arrival, class), split by the segment of the buffer that took it, and at its
-// egress queue (port of departure, class). The Ledger is the only owner of
-// these counters; everyone else reads them through a View.
+// A frame is stored once and counted twice. Its ingress queue (arrival port and class)
+// counts it by buffer segment; its egress queue (departure port and class) counts it again.
+// Only the Ledger changes these counters; all other code reads them through a View.
 package mmu
 
 import (
@@ -16,7 +16,7 @@ import (
 // Classes is the number of traffic classes of a port.
 const Classes = 8
 
-// Kind says how a class is treated.
+// Kind is how a class is treated.
 type Kind uint8
 
 // Kinds of classes.
@@ -30,13 +30,13 @@ const (
 // Segment is a part of the buffer, seen from the ingress.
 type Segment uint8
 
-// Segments of the buffer. Drop is the answer "nowhere".
+// Segments of the buffer. Drop means that a frame is not stored.
 const (
 	Drop     Segment = iota
 	Private          // reserved per ingress queue
-	Shared           // competed for by all
-	Headroom         // takes what is in flight after a pause; DSH's insurance
-	Reserve          // set aside by a deadlock handler while it resolves a loop
+	Shared           // shared by all queues
+	Headroom         // takes frames in flight after a pause; DSH's insurance
+	Reserve          // set aside by a deadlock handler while it resolves a deadlock
 	numSegments
 )
 
@@ -44,11 +44,10 @@ var segmentNames = [numSegments]string{"drop", "private", "shared", "headroom", 
 
 func (s Segment) String() string { return segmentNames[s] }
 
-// Order says in which order a departing frame gives back what its ingress queue
-// holds.
+// Order is the order in which departing frames free the segments of their ingress queue.
 type Order uint8
 
-// Orders of release.
+// Release orders.
 const (
 	HeadroomFirst Order = iota // headroom, shared, private: SONiC, Reverie 2.2.1
 	SharedFirst                // shared, headroom, private: Roundabout as printed
@@ -60,73 +59,74 @@ var releaseOrder = [numOrders][4]Segment{
 	SharedFirst:   {Reserve, Shared, Headroom, Private},
 }
 
-// Ingress is what one ingress queue holds, by segment.
+// Ingress is the occupancy of one ingress queue by segment.
 type Ingress struct {
 	Private, Shared, Headroom, Reserve units.Bytes
 }
 
-// Total returns all bytes of the queue.
+// Total returns the bytes in all segments.
 func (q *Ingress) Total() units.Bytes { return q.Private + q.Shared + q.Headroom + q.Reserve }
 
-// counters is an Ingress in 32 bits each. MaxBuffer keeps them from overflowing.
+// counters is an Ingress with 32-bit counters; MaxBuffer keeps them from overflowing.
 type counters [numSegments - 1]int32
 
 func (c *counters) of(s Segment) *int32 { return &c[(s-1)&3] }
 
-// row is what nearly every frame changes, for all classes of a port: one cache line.
+// row has the counters that nearly every frame changes, for all classes of a port. It is
+// one cache line.
 type row struct {
-	shared [Classes]int32 // of the ingress queues
-	out    [Classes]int32 // the egress queues
+	shared [Classes]int32 // shared bytes of the ingress queues
+	out    [Classes]int32 // bytes of the egress queues
 }
 
-// MaxBuffer is the largest buffer that can be accounted for.
+// MaxBuffer is the largest buffer that a ledger can account for.
 const MaxBuffer = 2*units.GiB - 1
 
 // Spec is the immutable layout of a buffer.
 type Spec struct {
 	Ports   int
-	Size    units.Bytes   // of the whole buffer
-	Shared  units.Bytes   // of the shared segment
-	Private units.Bytes   // of each lossless or lossy ingress queue
+	Size    units.Bytes   // whole buffer
+	Shared  units.Bytes   // shared segment
+	Private units.Bytes   // private segment of each lossless or lossy ingress queue
 	Cell    units.Bytes   // accounting unit; 0 or 1 counts bytes
-	Kinds   [Classes]Kind // of each class
+	Kinds   [Classes]Kind // kind of each class
 
-	PerPacket units.Bytes   // what every frame costs beside its cells
-	Minimum   []units.Bytes // by port: Private of its lossless ingress queues; nil: as all
-	Pool      units.Bytes   // headroom that all ports share; 0: each has its own
-	Parts     int           // of the shared segment and of Pool; a port sees one; 0 or 1: undivided
-	ChipPorts int           // that the parts are made of, if there are more than Ports
+	PerPacket units.Bytes   // bytes charged for each frame in addition to its cells
+	Minimum   []units.Bytes // by port: Private of its lossless ingress queues; nil: Private
+	Pool      units.Bytes   // headroom pool shared by all ports; 0: each port has its own headroom
+	Parts     int           // parts of the shared segment and of Pool, one per group of ports; 0 or 1: undivided
+	ChipPorts int           // ports of the chip that the parts divide, if more than Ports
 }
 
-// Pair is what one ingress port holds for one egress port in one class.
+// Pair is the traffic stored for one ingress port, egress port and class.
 type Pair struct {
 	Bytes   units.Bytes
 	Packets int32
 }
 
-// Ledger counts the bytes of one switch.
+// Ledger counts the stored bytes of one switch.
 type Ledger struct {
 	spec      Spec
-	sharedMax units.Bytes // of the shared segment now
-	sharedAll units.Bytes // of the shared segment when nothing is lent
-	asked     units.Bytes // the same, before it was cut to whole cells
-	unit      units.Bytes // what frames are rounded up to; 0: they cost their bytes
-	lossless  []uint8     // classes of that kind
+	sharedMax units.Bytes // current size of the shared segment
+	sharedAll units.Bytes // size of the shared segment when nothing is lent
+	asked     units.Bytes // sharedAll before rounding down to whole cells
+	unit      units.Bytes // rounding unit for frames; 0: frames cost their bytes
+	lossless  []uint8     // lossless classes
 	rows      []row       // by port
-	apart     []counters  // [port*Classes+class]: ingress queues, but for the shared segment
-	mixed     []uint8     // by port: classes that hold something outside of the shared segment
+	apart     []counters  // [port*Classes+class]: ingress queues, except their shared bytes
+	mixed     []uint8     // by port: classes with bytes outside the shared segment
 	segments  [numSegments]units.Bytes
 	stored    units.Bytes
 	reserved  units.Bytes // promised by SetAside, not yet used
-	lent      units.Bytes // of the reserve, what the shared segment gave
-	expelled  units.Bytes // of all frames that were taken back so far
+	lent      units.Bytes // part of the reserve that came from the shared segment
+	expelled  units.Bytes // total bytes of expelled frames
 	peak      [numSegments]units.Bytes
 	peakAll   units.Bytes
-	pairs     []Pair // [(in*ports+out)*Classes+class], nil unless asked for
-	tops      []tops // [port*Classes+class], nil unless asked for
-	extra     bool   // there are pairs, tops or a division
+	pairs     []Pair // [(in*ports+out)*Classes+class], nil unless KeepPairs was called
+	tops      []tops // [port*Classes+class], nil unless KeepPeaks was called
+	extra     bool   // pairs, tops or a division exist
 	orders    []Order
-	div       *division // nil: one part, no pools on the egress side
+	div       *division // nil: one part, no egress pools
 }
 
 // NewLedger returns an empty ledger.
@@ -151,7 +151,7 @@ func (l *Ledger) makeQueues() {
 	l.rows, l.apart, l.mixed = make([]row, n), make([]counters, n*Classes), make([]uint8, n)
 }
 
-// count returns the counter of an ingress queue for a segment.
+// count returns the counter of an ingress queue in a segment.
 func (l *Ledger) count(at int, s Segment) *int32 {
 	if s == Shared {
 		return &l.rows[at/Classes].shared[at%Classes]
@@ -159,7 +159,7 @@ func (l *Ledger) count(at int, s Segment) *int32 {
 	return l.apart[at].of(s)
 }
 
-// mix notes whether an ingress queue holds something outside of the shared segment.
+// mix records whether an ingress queue has bytes outside the shared segment.
 func (l *Ledger) mix(at int) {
 	c, bit := &l.apart[at], uint8(1)<<(at%Classes)
 	l.mixed[at/Classes] &^= bit
@@ -168,8 +168,8 @@ func (l *Ledger) mix(at int) {
 	}
 }
 
-// KeepPairs makes an empty ledger count bytes and packets per (ingress, egress,
-// class).
+// KeepPairs makes an empty ledger count bytes and packets per ingress port, egress port and
+// class.
 func (l *Ledger) KeepPairs() {
 	if l.stored != 0 {
 		panic("mmu: pairs must be asked for while nothing is stored")
@@ -180,13 +180,13 @@ func (l *Ledger) KeepPairs() {
 	}
 }
 
-// tops are the highest counts of a queue, ingress by segment and egress.
+// tops are the highest counts of a queue: ingress by segment, and egress.
 type tops struct {
 	in  counters
 	out int32
 }
 
-// KeepPeaks makes an empty ledger keep the highest count of every queue.
+// KeepPeaks makes an empty ledger record the highest count of every queue.
 func (l *Ledger) KeepPeaks() {
 	if l.stored != 0 {
 		panic("mmu: peaks must be asked for while nothing is stored")
@@ -194,7 +194,7 @@ func (l *Ledger) KeepPeaks() {
 	l.tops, l.extra = make([]tops, len(l.apart)), true
 }
 
-// charged keeps the books that not every run has.
+// charged updates the optional counters for a stored frame.
 func (l *Ledger) charged(a *Arrival, s Segment) {
 	if l.pairs != nil {
 		l.pair(a, a.Out, 1)
@@ -214,7 +214,7 @@ func (l *Ledger) charged(a *Arrival, s Segment) {
 	}
 }
 
-// released is charged for a departing frame.
+// released updates the optional counters for a departing frame.
 //
 //go:noinline
 func (l *Ledger) released(a *Arrival) {
@@ -227,8 +227,8 @@ func (l *Ledger) released(a *Arrival) {
 	}
 }
 
-// Cells rounds a frame up to whole cells and adds the price of a packet: what it costs
-// in the buffer.
+// Cells returns the buffer bytes that a frame costs: whole cells plus the overhead per
+// packet.
 func (l *Ledger) Cells(b units.Bytes) units.Bytes {
 	if l.unit == 0 {
 		return b
@@ -236,38 +236,38 @@ func (l *Ledger) Cells(b units.Bytes) units.Bytes {
 	return (b+l.unit-1)/l.unit*l.unit + l.spec.PerPacket
 }
 
-// Arrival describes a frame that wants to be stored. Bytes are in whole cells.
+// Arrival describes a frame to be stored. Bytes is its cost in whole cells.
 type Arrival struct {
 	In, Out     int
 	Bytes       units.Bytes
-	Slot        uint32 // of the packet in the switch's memory; 0 while it only passes through
+	Slot        uint32 // index of the packet in the switch's memory; 0 while it passes straight through
 	Class       uint8
 	Kind        Kind
 	Unscheduled bool
 }
 
-// Share is num / 2^shift of something, at most all of it: thresholds that are a share
-// of what is free cost a product and a shift.
+// Share is the fraction Num / 2^Shift, at most 1. Thresholds that are a fraction of the free
+// buffer then cost one multiplication and one shift.
 type Share struct {
 	Num   int64
 	Shift uint8
 }
 
-// Of returns the share of b.
+// Of returns the fraction of b.
 func (s Share) Of(b units.Bytes) units.Bytes { return units.Bytes(int64(b) * s.Num >> (s.Shift & 63)) }
 
-// Room returns what an ingress queue and all queues together hold in the shared
-// segment, and what is left of it: below zero after it shrank below what it holds.
+// Room returns the shared bytes of an ingress queue, the shared bytes of all queues, and the
+// free shared bytes. The latter is negative after the segment shrank below its occupancy.
 func (l *Ledger) Room(port int, class uint8) (queue, used, free units.Bytes) {
 	used = l.segments[Shared]
 	return units.Bytes(l.rows[port].shared[class&7]), used, l.sharedMax - used
 }
 
-// PortShared returns what all ingress queues of a port hold in the shared segment.
+// PortShared returns the shared bytes of all ingress queues of a port.
 func (l *Ledger) PortShared(port int) units.Bytes { return l.rows[port].sum() }
 
-// sum adds up what the ingress queues hold, without a loop: it is asked for at every
-// frame.
+// sum adds up the shared bytes of the ingress queues. It runs for every frame, so it is
+// unrolled.
 func (r *row) sum() units.Bytes {
 	q := &r.shared
 	return units.Bytes(q[0] + q[1] + q[2] + q[3] + q[4] + q[5] + q[6] + q[7])
@@ -275,7 +275,7 @@ func (r *row) sum() units.Bytes {
 
 // Charge stores a frame in a segment.
 func (l *Ledger) Charge(a *Arrival, s Segment) {
-	if s == Shared { // as nearly always
+	if s == Shared { // nearly always
 		l.rows[a.In].shared[a.Class&7] += int32(a.Bytes)
 	} else {
 		*l.apart[a.In*Classes+int(a.Class)].of(s) += int32(a.Bytes)
@@ -299,15 +299,15 @@ func (l *Ledger) Charge(a *Arrival, s Segment) {
 	}
 }
 
-// pair counts a frame in (+1) or out (-1) of its pair.
+// pair adds a frame to its pair (sign +1) or removes it (-1).
 func (l *Ledger) pair(a *Arrival, out int, sign int32) {
 	p := &l.pairs[(a.In*l.spec.Ports+out)*Classes+int(a.Class)]
 	p.Bytes += units.Bytes(sign) * a.Bytes
 	p.Packets += sign
 }
 
-// Release takes a departing frame out. The ingress queue's segments are emptied
-// in the queue's release order, so a frame need not remember where it was put.
+// Release removes a departing frame. The segments of the ingress queue are freed in the
+// queue's release order, so a frame need not remember its segment.
 func (l *Ledger) Release(a *Arrival) {
 	left := int32(a.Bytes)
 	if c := &l.rows[a.In].shared[a.Class&7]; l.mixed[a.In]>>(a.Class&7)&1 == 0 && *c >= left {
@@ -323,8 +323,8 @@ func (l *Ledger) Release(a *Arrival) {
 	}
 }
 
-// Expel takes back a lossy frame that is stored and will not be sent (push-out). What it
-// held returns to its segments as if it had left; lossless and control frames stay.
+// Expel removes a stored lossy frame that will not be sent (push-out). It frees the same
+// bytes as a departure. It panics for lossless and control frames.
 func (l *Ledger) Expel(a *Arrival) {
 	if l.spec.Kinds[a.Class&7] != Lossy {
 		panic(fmt.Sprintf("mmu: a frame of class %d is to be taken back, which is not lossy", a.Class))
@@ -333,7 +333,7 @@ func (l *Ledger) Expel(a *Arrival) {
 	l.expelled += a.Bytes
 }
 
-// releaseMixed is for a queue that holds something outside of the shared segment.
+// releaseMixed releases bytes of a queue that has bytes outside the shared segment.
 func (l *Ledger) releaseMixed(at int, left int32) {
 	c, shared := &l.apart[at], l.count(at, Shared)
 	switch {
@@ -371,7 +371,7 @@ func (l *Ledger) releaseInOrder(at int, left int32) {
 	}
 }
 
-// Move re-labels stored bytes when a queued frame is given to another egress.
+// Move recounts a queued frame that changes to another egress port.
 func (l *Ledger) Move(a *Arrival, to int) {
 	l.rows[a.Out].out[a.Class&7] -= int32(a.Bytes)
 	l.rows[to].out[a.Class&7] += int32(a.Bytes)
@@ -397,10 +397,9 @@ func (l *Ledger) SetOrder(port int, class uint8, o Order) {
 	l.orders[port*Classes+int(class)] = o
 }
 
-// SetAside reserves bytes for frames that will be charged to Reserve, and
-// reports whether there was room. Bytes from the shared segment shrink it until
-// they come back; bytes from the headroom are ones that a paused, held queue has
-// just given up, and only the physical size limits them.
+// SetAside reserves bytes for frames that will be charged to Reserve, and reports whether
+// there was room. Bytes from the shared segment shrink it until they are given back. Bytes
+// from the headroom were just freed by a paused queue; only the buffer size limits them.
 func (l *Ledger) SetAside(b units.Bytes, from Segment) bool {
 	if l.stored+l.reserved+b > l.spec.Size {
 		return false
@@ -423,17 +422,17 @@ func (l *Ledger) GiveBack(b units.Bytes) {
 	l.repay(b)
 }
 
-// repay returns reserve to the shared segment it was taken from.
+// repay returns reserved bytes to the shared segment they were taken from.
 func (l *Ledger) repay(b units.Bytes) {
 	l.lent -= min(b, l.lent)
 	l.sharedMax = max(l.sharedMax, l.sharedAll-l.lent)
 }
 
-// Settle counts what an ingress queue stored in the reserve where it would be without
-// one. What the shared segment lent goes there, the rest to the headroom that it stands
-// for. A queue that is below its threshold with all of it has nothing in headroom, and one
-// that has more there than its own part hands the rest to the shared segment, as far as
-// that keeps some bytes free: otherwise queues could wait for each other to drain what fits.
+// Settle moves the bytes that an ingress queue has in the reserve to the segments they would
+// be in without a reserve. Bytes lent by the shared segment go there, the rest to headroom.
+// A queue whose total is below its threshold xoff then moves all its headroom to the shared
+// segment. A queue with more headroom than its own part moves the excess there, as long as
+// keep bytes stay free. Otherwise queues could wait for each other to drain bytes that fit.
 func (l *Ledger) Settle(port int, class uint8, xoff, part, keep units.Bytes) {
 	at := port*Classes + int(class)
 	reserve, headroom, shared := l.count(at, Reserve), l.count(at, Headroom), l.count(at, Shared)
@@ -466,9 +465,9 @@ func (l *Ledger) Settle(port int, class uint8, xoff, part, keep units.Bytes) {
 // Reserved returns the bytes set aside and not yet used.
 func (l *Ledger) Reserved() units.Bytes { return l.reserved }
 
-// Resize changes the size of the shared segment, in whole cells; it cannot fall
-// below what is stored in it. What is lent to the reserve comes out of the new
-// size until it is repaid.
+// Resize sets the size of the shared segment, rounded down to whole cells. It cannot fall
+// below the bytes stored in it. Bytes lent to the reserve reduce the new size until they are
+// repaid.
 func (l *Ledger) Resize(shared units.Bytes) {
 	l.asked = shared
 	if l.spec.Cell > 1 {
@@ -478,5 +477,5 @@ func (l *Ledger) Resize(shared units.Bytes) {
 	l.sharedMax = max(shared-l.lent, l.segments[Shared])
 }
 
-// Grow makes the shared segment larger by what something else gave up.
+// Grow adds to the shared segment bytes that another segment no longer needs.
 func (l *Ledger) Grow(b units.Bytes) { l.Resize(l.asked + b) }

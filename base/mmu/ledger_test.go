@@ -9,7 +9,7 @@ import (
 	"github.com/xoff-net/xoff/base/units"
 )
 
-const lossless = 3 // the class of these tests
+const lossless = 3 // class used by these tests
 
 func newTestLedger(private, cell units.Bytes) *Ledger {
 	spec := Spec{Ports: 3, Size: 20000, Shared: 10000, Private: private, Cell: cell}
@@ -21,7 +21,7 @@ func frame(in, out int, b units.Bytes) *Arrival {
 	return &Arrival{In: in, Out: out, Bytes: b, Class: lossless, Kind: Lossless}
 }
 
-// want checks an ingress queue and the books as a whole.
+// want checks an ingress queue and the consistency of the ledger.
 func want(t *testing.T, l *Ledger, in int, q Ingress) {
 	t.Helper()
 	if got := l.View().Ingress(in, lossless); got != q {
@@ -32,12 +32,12 @@ func want(t *testing.T, l *Ledger, in int, q Ingress) {
 	}
 }
 
-// Three frames go to three segments; departures give back headroom, then shared,
-// then private, whatever left.
+// Three frames go to three segments. Departures free headroom first, then shared, then
+// private, whichever frame departs.
 func TestReleaseOrder(t *testing.T) {
 	for _, c := range []struct {
 		order Order
-		after [3]Ingress // of departures of 1500 B each
+		after [3]Ingress // after each departure of 1500 B
 	}{
 		{HeadroomFirst, [3]Ingress{{Private: 1000, Shared: 2000}, {Private: 1000, Shared: 500}, {}}}, // 4500 = 1500 + 2000 + 1000
 		{SharedFirst, [3]Ingress{{Private: 1000, Shared: 500, Headroom: 1500}, {Private: 1000, Headroom: 500}, {}}},
@@ -72,8 +72,8 @@ func TestReleaseTooMuchPanics(t *testing.T) {
 	l.Release(frame(0, 1, 101))
 }
 
-// A frame that is taken back gives back what one that leaves does, and is counted; only
-// lossy ones can be.
+// An expelled frame frees the same bytes as a departing one, and is counted. Only lossy
+// frames can be expelled.
 func TestExpel(t *testing.T) {
 	const lossy = 5
 	spec := Spec{Ports: 3, Size: 20000, Shared: 10000, Private: 1000}
@@ -155,7 +155,7 @@ func TestPairsAndMove(t *testing.T) {
 	want(t, l, 0, Ingress{Shared: 1000})
 }
 
-// The sum of a port leaves out its classes for control and lossy ones.
+// PortIn sums the lossless classes of a port only.
 func TestPortIn(t *testing.T) {
 	spec := Spec{Ports: 2, Size: 20000, Shared: 10000, Kinds: [Classes]Kind{Control, Lossless, Lossy, Lossless}}
 	l := NewLedger(spec)
@@ -170,8 +170,8 @@ func TestPortIn(t *testing.T) {
 	}
 }
 
-// Port 0 holds 2000 and 1000 B, port 1 3000 B: 4000 of 10,000 B are free, of which 3/4 are
-// a share of 3000 B. With a byte more it is 2999 B.
+// Port 0 stores 2000 and 1000 B, port 1 stores 3000 B: 4000 of 10,000 B are free, and a share
+// of 3/4 is 3000 B. With one byte more it is 2999 B.
 func TestShares(t *testing.T) {
 	l := newTestLedger(0, 1)
 	l.Charge(frame(0, 1, 2000), Shared)
@@ -179,7 +179,7 @@ func TestShares(t *testing.T) {
 	l.Charge(frame(1, 1, 3000), Shared)
 	for _, c := range []struct {
 		more                            units.Bytes
-		queue, beyond, port, all1, all2 bool // the queue with 1000 and 1001 B more, the port in one share, all in one and in two
+		queue, beyond, port, all1, all2 bool // the queue with 1000 and 1001 B more, the port in one share, everything in one and in two
 	}{
 		{0, true, false, true, false, true},
 		{1, false, false, false, false, false},
@@ -200,8 +200,8 @@ func TestShares(t *testing.T) {
 	}
 }
 
-// Half a cell that was cut off comes back with another half: cells of 254 B, 39 and
-// 94 B in 10,000 B.
+// A part of a cell that was cut off counts again when the segment grows: 10,000 B are 39
+// cells of 254 B and 94 B.
 func TestGrow(t *testing.T) {
 	l := newTestLedger(0, 254)
 	l.Grow(159)
@@ -214,8 +214,8 @@ func TestGrow(t *testing.T) {
 	}
 }
 
-// 1000 B set aside from the shared segment shrink it until they come back: 400 B
-// by GiveBack at once, 600 B when the frame that used them has left.
+// 1000 B set aside from the shared segment shrink it until they are given back: 400 B at
+// once by GiveBack, 600 B when the frame that uses them departs.
 func TestSetAsideShared(t *testing.T) {
 	l := newTestLedger(0, 1)
 	l.Charge(frame(0, 1, 9000), Shared)
@@ -227,19 +227,19 @@ func TestSetAsideShared(t *testing.T) {
 	}
 	l.Charge(frame(2, 1, 600), Reserve)
 	want(t, l, 2, Ingress{Reserve: 600})
-	l.GiveBack(9999) // no more than there is
+	l.GiveBack(9999) // capped at the reservation
 	if l.Reserved() != 0 || l.View().SharedSize() != 9400 {
 		t.Errorf("%d B set aside, shared segment %d B; want 0 and 9400", l.Reserved(), l.View().SharedSize())
 	}
 	l.Charge(frame(2, 1, 200), Shared)
-	l.Release(frame(2, 1, 700)) // 600 B of reserve go first, then 100 B of shared
+	l.Release(frame(2, 1, 700)) // 600 B of reserve first, then 100 B of shared
 	want(t, l, 2, Ingress{Shared: 100})
 	if l.View().SharedSize() != 10000 {
 		t.Errorf("shared segment %d B, want all 10,000", l.View().SharedSize())
 	}
 }
 
-// Bytes from the headroom are limited by the memory only: 20,000 - 9000 stored.
+// Bytes from the headroom are limited by the buffer size only: 20,000 - 9000 stored.
 func TestSetAsideHeadroom(t *testing.T) {
 	l := newTestLedger(0, 1)
 	l.Charge(frame(0, 1, 9000), Shared)
@@ -253,13 +253,13 @@ func TestSetAsideHeadroom(t *testing.T) {
 	want(t, l, 0, Ingress{Shared: 9000})
 }
 
-// A new size holds while bytes of the old one are lent, and after they came back.
+// A new size applies while bytes of the old one are lent, and after they are repaid.
 func TestResizeWhileLent(t *testing.T) {
 	for _, c := range []struct {
 		name       string
 		stored     units.Bytes // in the shared segment of 10,000 B
 		size       units.Bytes
-		lent, back units.Bytes // of the shared segment, with 1000 B out and when they are repaid
+		lent, back units.Bytes // shared segment with 1000 B lent, and after they are repaid
 	}{
 		{"smaller", 0, 4000, 3000, 4000},
 		{"larger", 0, 10500, 9500, 10500},
@@ -311,7 +311,7 @@ func TestPeaks(t *testing.T) {
 	}
 }
 
-// Check must find each way in which the books can be wrong.
+// Check finds every kind of inconsistency.
 func TestCheckCatches(t *testing.T) {
 	at := 0*Classes + lossless
 	for _, c := range []struct {
@@ -346,7 +346,7 @@ func TestCheckCatches(t *testing.T) {
 	}
 }
 
-// Any order of charges, releases, moves and reserves keeps the books straight.
+// Any sequence of charges, releases, moves and reservations keeps the ledger consistent.
 func TestLedgerProperty(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		l := newTestLedger(1000, rapid.SampledFrom([]units.Bytes{1, 254}).Draw(t, "cell"))

@@ -6,26 +6,26 @@ import (
 	"github.com/xoff-net/xoff/base/units"
 )
 
-// This file is what some chips have beside the segments: a buffer in parts of which a
-// port sees one, one pool of headroom for all ports, pools on the egress side.
+// This file adds features of some chips: a buffer divided into parts of which a port sees
+// one, one headroom pool for all ports, and pools on the egress side.
 
-// MaxDivided is the largest buffer that can be accounted for when its policy keeps what
-// comes in by one port and what waits in one queue below MaxBuffer.
+// MaxDivided is the largest buffer that can be accounted for if the policy keeps every
+// ingress port and every queue below MaxBuffer.
 const MaxDivided = 64 * units.GiB
 
-// division is what is counted for that. Counters of parts follow those of the ledger:
-// every change is of one ingress port, so the difference belongs to its part.
+// division counts the parts and pools of a divided buffer. Every change of the ledger is
+// for one ingress port, so the part of that port gets the difference.
 type division struct {
 	of     []uint8                    // by port: its part
-	n      units.Bytes                // of parts
+	n      units.Bytes                // number of parts
 	used   [][numSegments]units.Bytes // by part
-	seen   [numSegments]units.Bytes   // of the whole ledger, when parts were counted last
-	egress [Lossy + 1]units.Bytes     // what egress queues of a kind hold beyond their minimum
-	least  units.Bytes                // that minimum
+	seen   [numSegments]units.Bytes   // counters of the ledger when the parts were last updated
+	egress [Lossy + 1]units.Bytes     // bytes of egress queues above their minimum, by kind of class
+	least  units.Bytes                // minimum of an egress queue
 	pools  bool                       // egress is counted
 }
 
-// PartOf is the part of a port: parts are runs of ports of about the same length.
+// PartOf returns the part of a port: parts are ranges of ports of about equal length.
 func PartOf(port, ports, parts int) int { return port * parts / ports }
 
 // newDivision returns nil for a buffer in one part.
@@ -40,7 +40,7 @@ func newDivision(spec *Spec) *division {
 	return d
 }
 
-// KeepEgress makes an empty ledger count what egress queues hold beyond a minimum, by
+// KeepEgress makes an empty ledger count the bytes of egress queues above a minimum, by
 // kind of class.
 func (l *Ledger) KeepEgress(minimum units.Bytes) {
 	if l.stored != 0 {
@@ -52,7 +52,7 @@ func (l *Ledger) KeepEgress(minimum units.Bytes) {
 	l.div.least, l.div.pools, l.extra = minimum, true, true
 }
 
-// follow brings the part of an ingress port up to date.
+// follow updates the part of an ingress port.
 func (d *division) follow(l *Ledger, port int) {
 	if d.of == nil {
 		return
@@ -64,7 +64,7 @@ func (d *division) follow(l *Ledger, port int) {
 	d.seen = l.segments
 }
 
-// moved counts bytes that joined (or left, below zero) an egress queue.
+// moved counts bytes that joined an egress queue (b > 0) or left it (b < 0).
 func (d *division) moved(l *Ledger, port int, class uint8, b units.Bytes) {
 	if d.pools {
 		now := units.Bytes(l.rows[port].out[class&7])
@@ -72,13 +72,13 @@ func (d *division) moved(l *Ledger, port int, class uint8, b units.Bytes) {
 	}
 }
 
-// clear takes everything out.
+// clear resets all counters.
 func (d *division) clear() {
 	clear(d.used)
 	d.seen, d.egress = [numSegments]units.Bytes{}, [Lossy + 1]units.Bytes{}
 }
 
-// part is a share of something that is divided evenly, in whole cells.
+// part returns the size of one part of whole, in whole cells.
 func (l *Ledger) part(whole units.Bytes) units.Bytes {
 	b := whole / l.div.n
 	if l.spec.Cell > 1 {
@@ -87,10 +87,10 @@ func (l *Ledger) part(whole units.Bytes) units.Bytes {
 	return b
 }
 
-// Parts returns in how many parts the buffer is.
+// Parts returns the number of parts of the buffer.
 func (v View) Parts() int { return max(1, v.l.spec.Parts) }
 
-// PartSize returns the shared segment that a port sees.
+// PartSize returns the size of the shared segment that a port sees.
 func (v View) PartSize(port int) units.Bytes {
 	if v.l.div == nil || v.l.div.of == nil {
 		return v.l.sharedMax
@@ -98,7 +98,7 @@ func (v View) PartSize(port int) units.Bytes {
 	return v.l.part(v.l.sharedMax)
 }
 
-// PartFree returns what is left of that, never below zero.
+// PartFree returns the free bytes of the shared segment that a port sees, at least zero.
 func (v View) PartFree(port int) units.Bytes {
 	if v.l.div == nil {
 		return v.SharedFree()
@@ -114,7 +114,7 @@ func (l *Ledger) partFree(port int) units.Bytes {
 	return max(0, l.sharedMax-l.segments[Shared])
 }
 
-// PoolFree returns what is left of the pool of headroom for a port, never below zero.
+// PoolFree returns the free bytes of the headroom pool that a port sees, at least zero.
 func (v View) PoolFree(port int) units.Bytes {
 	d := v.l.div
 	if d == nil || d.of == nil {
@@ -123,8 +123,8 @@ func (v View) PoolFree(port int) units.Bytes {
 	return max(0, v.l.part(v.l.spec.Pool)-d.used[d.of[port]][Headroom])
 }
 
-// EgressPool returns what egress queues of a kind of class hold beyond their minimum.
-// It is zero unless the ledger was asked to count it.
+// EgressPool returns the bytes of egress queues of a kind of class above their minimum. It
+// is zero unless KeepEgress was called.
 func (v View) EgressPool(k Kind) units.Bytes {
 	if v.l.div == nil {
 		return 0
@@ -132,10 +132,10 @@ func (v View) EgressPool(k Kind) units.Bytes {
 	return v.l.div.egress[k]
 }
 
-// PortHeld returns what came in by a port and is in the shared segment, whatever its kind.
+// PortHeld returns the shared bytes of a port over all classes.
 func (v View) PortHeld(port int) units.Bytes { return v.l.rows[port].sum() }
 
-// PrivateOf returns the private segment of an ingress queue.
+// PrivateOf returns the size of the private segment of an ingress queue.
 func (v View) PrivateOf(port int, class uint8) units.Bytes {
 	return v.l.privateOf(port*Classes + int(class&7))
 }

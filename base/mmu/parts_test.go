@@ -8,8 +8,8 @@ import (
 	"github.com/xoff-net/xoff/base/units"
 )
 
-// A frame costs whole cells and the price of a packet: 64 B are 112 B with 48 B per
-// packet; in cells of 208 B, 209 B are 2 x 208 + 16 = 432 B.
+// A frame costs whole cells and the overhead per packet: 64 B cost 112 B with 48 B per
+// packet; in cells of 208 B, 209 B cost 2 x 208 + 16 = 432 B.
 func TestCellsPerPacket(t *testing.T) {
 	for _, c := range []struct{ cell, per, frame, want units.Bytes }{
 		{1, 0, 64, 64}, {0, 48, 64, 112}, {1, 48, 1500, 1548}, {208, 0, 209, 416}, {208, 16, 209, 432}, {208, 16, 208, 224},
@@ -21,7 +21,7 @@ func TestCellsPerPacket(t *testing.T) {
 	}
 }
 
-// Ports in runs: 8 ports in 4 parts by two; 5 of a chip of 8 in the first three.
+// Parts are ranges of ports: 8 ports in 4 parts of two; 5 ports of a chip of 8 in three.
 func TestPartOf(t *testing.T) {
 	for _, c := range []struct {
 		ports, chip, parts int
@@ -36,8 +36,8 @@ func TestPartOf(t *testing.T) {
 	}
 }
 
-// Two parts of 4 ports, cells of 100 B: of 10,050 B shared a port sees 5000 B (5025 cut
-// to cells), of a pool of 1200 B 600 B.
+// Two parts of 4 ports, cells of 100 B: a port sees 5000 of 10,050 B shared (5025 B rounded
+// down to cells), and 600 B of a pool of 1200 B.
 func TestPartsSteps(t *testing.T) {
 	spec := Spec{Ports: 4, Size: 20000, Shared: 10050, Pool: 1200, Cell: 100, Parts: 2}
 	spec.Kinds[lossless] = Lossless
@@ -59,22 +59,22 @@ func TestPartsSteps(t *testing.T) {
 	l.Charge(frame(1, 3, 400), Headroom)
 	free(0, 2000, 200)
 	free(1, 2000, 200)
-	free(2, 5000, 600) // the other part has lost nothing
+	free(2, 5000, 600) // the other part is unchanged
 	l.Charge(frame(0, 3, 100), Headroom)
 	l.Release(frame(0, 3, 200)) // 100 B of headroom, then 100 B shared
 	free(1, 2100, 200)
 	l.Charge(frame(2, 3, 5000), Shared)
 	free(3, 0, 600)
 	free(0, 2100, 200)
-	l.Charge(frame(3, 0, 100), Shared) // more than the part holds
+	l.Charge(frame(3, 0, 100), Shared) // more than the part has
 	if l.Check() == nil {
 		t.Error("a part that holds too much is not found")
 	}
 }
 
-// A reserve that is settled counts in the part of its port. Of 1000 B that the shared
-// segment lent 500 B come back with the frame: 9500 B in two parts are 4700 B in whole
-// cells, of which 500 B are taken in the first.
+// A settled reserve counts in the part of its port. Of 1000 B lent by the shared segment,
+// 500 B return with the frame: 9500 B in two parts are 4700 B each in whole cells, of which
+// 500 B are used in the first.
 func TestPartsSettle(t *testing.T) {
 	spec := Spec{Ports: 4, Size: 20000, Shared: 10000, Cell: 100, Parts: 2}
 	spec.Kinds[lossless] = Lossless
@@ -93,7 +93,7 @@ func TestPartsSettle(t *testing.T) {
 	}
 }
 
-// A minimum of its own for the lossless queues of a port.
+// The lossless queues of a port may have their own minimum.
 func TestMinimum(t *testing.T) {
 	spec := Spec{Ports: 2, Size: 20000, Shared: 10000, Private: 500, Minimum: []units.Bytes{1800, 0}}
 	spec.Kinds[lossless], spec.Kinds[5] = Lossless, Lossy
@@ -112,8 +112,8 @@ func TestMinimum(t *testing.T) {
 	}
 }
 
-// Queues hold 1000 B outside of their pool: 1500 + 700 B give 500 B in the pool; moved
-// together they give 1200 B.
+// Queues have 1000 B outside the pool: 1500 and 700 B put 500 B in the pool; together in one
+// queue they put 1200 B there.
 func TestEgressPools(t *testing.T) {
 	l := newTestLedger(0, 1)
 	l.KeepEgress(1000)
@@ -137,8 +137,8 @@ func TestEgressPools(t *testing.T) {
 	pool(0)
 }
 
-// Whatever comes and goes in what order: parts add up, nothing goes beyond its part when
-// it was asked for first, and the books balance.
+// Whatever the order of arrivals and departures, parts add up, no part exceeds its size if
+// it is checked first, and the ledger is consistent.
 func TestDivisionConserves(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		spec := Spec{Ports: rapid.IntRange(2, 6).Draw(t, "ports"), Size: 40000, Shared: 12000, Private: 300, Pool: 4000, Cell: 100}

@@ -2,14 +2,14 @@ package mmu
 
 import "github.com/xoff-net/xoff/base/units"
 
-// Rest is a ledger as it would be if only some of its frames were left: what a
-// search for deadlock shows to policies and flow control.
+// Rest is a copy of a ledger in which only some of its frames remain. Deadlock detection
+// shows it to policies and flow control.
 type Rest struct {
 	of   *Ledger
 	left Ledger
 }
 
-// Rest returns a rest of nothing.
+// Rest returns an empty copy.
 func (l *Ledger) Rest() *Rest {
 	r := &Rest{of: l, left: Ledger{spec: l.spec, unit: l.unit, lossless: l.lossless, div: newDivision(&l.spec)}}
 	r.left.makeQueues()
@@ -17,7 +17,7 @@ func (l *Ledger) Rest() *Rest {
 	return r
 }
 
-// Clear takes everything out. Sizes are those of the ledger now.
+// Clear removes all frames and takes over the current sizes of the ledger.
 func (r *Rest) Clear() {
 	clear(r.left.rows)
 	clear(r.left.apart)
@@ -30,11 +30,11 @@ func (r *Rest) Clear() {
 	r.left.sharedMax, r.left.sharedAll = r.of.sharedMax, r.of.sharedAll
 }
 
-// View reads the rest.
+// View returns read access to the copy.
 func (r *Rest) View() View { return r.left.View() }
 
-// Keep leaves bytes of an ingress queue to which no frame comes any more: what is
-// left when the others were released, in the order of the queue.
+// Keep leaves b bytes in an ingress queue that no further frame joins: the rest after the
+// other bytes were freed in the queue's release order.
 func (r *Rest) Keep(port int, class uint8, b units.Bytes) {
 	at := port*Classes + int(class)
 	order := HeadroomFirst
@@ -51,9 +51,8 @@ func (r *Rest) Keep(port int, class uint8, b units.Bytes) {
 	r.set(at, c)
 }
 
-// KeepSome leaves bytes of an ingress queue to which frames may still come. These
-// may change places with those in headroom, at most so much of it, so the shared
-// segment holds no more of them than is certain.
+// KeepSome leaves b bytes in an ingress queue that further frames may join. Up to headroom
+// bytes of them may move to headroom, so the shared segment gets only the certain rest.
 func (r *Rest) KeepSome(port int, class uint8, b, headroom units.Bytes) {
 	var c counters
 	private := min(b, r.of.privateOf(port*Classes+int(class)))
@@ -64,8 +63,8 @@ func (r *Rest) KeepSome(port int, class uint8, b, headroom units.Bytes) {
 	r.set(port*Classes+int(class), c)
 }
 
-// Favour is KeepSome for a queue that is asked whether it would turn ON, which it
-// only does without headroom.
+// Favour is KeepSome without headroom, for asking whether a queue would turn ON: it does so
+// only without headroom.
 func (r *Rest) Favour(port int, class uint8, b units.Bytes) { r.KeepSome(port, class, b, 0) }
 
 func (r *Rest) set(at int, c counters) {

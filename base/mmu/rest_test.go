@@ -6,8 +6,8 @@ import (
 	"github.com/xoff-net/xoff/base/units"
 )
 
-// What is left of a queue is what departures release last: headroom goes first, or
-// shared bytes if a handler said so.
+// The bytes left in a queue are those that departures free last: headroom is freed first,
+// or shared bytes if a handler chose that order.
 func TestRestKeeps(t *testing.T) {
 	spec := Spec{Ports: 2, Size: 100000, Shared: 50000, Private: 1000}
 	spec.Kinds[1] = Lossless
@@ -39,7 +39,7 @@ func TestRestKeeps(t *testing.T) {
 		if v.SharedFree() != 50000-c.shared || v.Stored() != c.left {
 			t.Errorf("%v, %d left: %d free, %d stored", c.order, c.left, v.SharedFree(), v.Stored())
 		}
-		// It is the same as really releasing the others.
+		// Releasing the other bytes gives the same result.
 		l.Release(&Arrival{In: 0, Out: 1, Class: 1, Kind: Lossless, Bytes: 13000 - c.left})
 		if got := l.View().Ingress(0, 1); got != v.Ingress(0, 1) {
 			t.Errorf("%v, %d left: released %+v, rest %+v", c.order, c.left, got, v.Ingress(0, 1))
@@ -47,9 +47,9 @@ func TestRestKeeps(t *testing.T) {
 	}
 }
 
-// While frames may still come, the shared segment holds what neither the private
-// segment nor headroom can; a queue that is asked has no headroom. Setting a queue
-// again replaces what it had.
+// While frames may still join, the shared segment counts only what neither the private
+// segment nor headroom can take; Favour uses no headroom. Setting a queue again replaces its
+// bytes.
 func TestRestOfAQueueThatGetsMore(t *testing.T) {
 	spec := Spec{Ports: 2, Size: 100000, Shared: 50000, Private: 1000}
 	spec.Kinds[1] = Lossless

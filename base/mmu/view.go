@@ -2,8 +2,7 @@ package mmu
 
 import "github.com/xoff-net/xoff/base/units"
 
-// View reads a ledger. Policies, flow control and deadlock handlers get one;
-// none of them can change a counter.
+// View gives policies, flow control and deadlock handlers read access to a ledger.
 type View struct{ l *Ledger }
 
 // View returns read access.
@@ -15,18 +14,17 @@ func (v View) Ports() int { return v.l.spec.Ports }
 // Size returns the size of the whole buffer.
 func (v View) Size() units.Bytes { return v.l.spec.Size }
 
-// Stored returns all bytes in the buffer.
+// Stored returns the number of bytes in the buffer.
 func (v View) Stored() units.Bytes { return v.l.stored }
 
-// Expelled returns all bytes that were stored and taken back so far.
+// Expelled returns the total bytes of expelled frames.
 func (v View) Expelled() units.Bytes { return v.l.expelled }
 
 // Used returns the bytes stored in a segment.
 func (v View) Used(s Segment) units.Bytes { return v.l.segments[s] }
 
-// SharedOf returns the bytes of one kind of class in the shared segment. It adds
-// up all queues: a policy that needs it for every frame keeps its own sum as an
-// observer.
+// SharedOf returns the bytes of one kind of class in the shared segment. It sums over all
+// queues: a policy that needs it for every frame should keep its own sum as an observer.
 func (v View) SharedOf(k Kind) units.Bytes {
 	sum := units.Bytes(0)
 	for i := range v.l.rows {
@@ -39,22 +37,22 @@ func (v View) SharedOf(k Kind) units.Bytes {
 	return sum
 }
 
-// SharedSize returns the size of the shared segment now.
+// SharedSize returns the current size of the shared segment.
 func (v View) SharedSize() units.Bytes { return v.l.sharedMax }
 
-// SharedFree returns what is left of the shared segment, never below zero.
+// SharedFree returns the free bytes of the shared segment, at least zero.
 func (v View) SharedFree() units.Bytes { return max(0, v.l.sharedMax-v.l.segments[Shared]) }
 
-// PrivateSize returns the private segment of each queue.
+// PrivateSize returns the size of the private segment of each queue.
 func (v View) PrivateSize() units.Bytes { return v.l.spec.Private }
 
-// Cells rounds up to whole cells.
+// Cells returns the buffer bytes that a frame of b bytes costs.
 func (v View) Cells(b units.Bytes) units.Bytes { return v.l.Cells(b) }
 
 // Kind returns how a class is treated.
 func (v View) Kind(class uint8) Kind { return v.l.spec.Kinds[class&7] }
 
-// Ingress returns what an ingress queue holds.
+// Ingress returns the occupancy of an ingress queue.
 func (v View) Ingress(port int, class uint8) Ingress {
 	q := Ingress{Shared: units.Bytes(v.l.rows[port].shared[class&7])}
 	if v.l.mixed[port]>>(class&7)&1 != 0 {
@@ -64,7 +62,7 @@ func (v View) Ingress(port int, class uint8) Ingress {
 	return q
 }
 
-// In returns what an ingress queue holds in one segment.
+// In returns the bytes of an ingress queue in one segment.
 func (v View) In(port int, class uint8, s Segment) units.Bytes {
 	return units.Bytes(*v.l.count(port*Classes+int(class), s))
 }
@@ -84,9 +82,8 @@ func (v View) IngressPort(port int, mask uint8) Ingress {
 	return sum
 }
 
-// PortIn sums what the lossless ingress queues of a port hold in one segment. It adds
-// up few counters that lie side by side: keeping the sum would cost every frame of
-// every port, also where nobody asks.
+// PortIn returns the bytes of the lossless ingress queues of a port in one segment. It adds
+// up a few adjacent counters, which is cheaper than updating a sum for every frame.
 func (v View) PortIn(port int, s Segment) units.Bytes {
 	sum := int32(0)
 	if s == Shared {
@@ -103,21 +100,21 @@ func (v View) PortIn(port int, s Segment) units.Bytes {
 	return units.Bytes(sum)
 }
 
-// Egress returns the bytes waiting for an egress queue.
+// Egress returns the bytes stored for an egress queue.
 func (v View) Egress(port int, class uint8) units.Bytes {
 	return units.Bytes(v.l.rows[port].out[class&7])
 }
 
-// EgressPort returns the bytes waiting for an egress port.
+// EgressPort returns the bytes stored for an egress port.
 func (v View) EgressPort(port int) units.Bytes {
 	q := &v.l.rows[port].out
-	// Unrolled: telemetry asks for every frame.
+	// Unrolled: telemetry calls this for every frame.
 	return units.Bytes(q[0]) + units.Bytes(q[1]) + units.Bytes(q[2]) + units.Bytes(q[3]) +
 		units.Bytes(q[4]) + units.Bytes(q[5]) + units.Bytes(q[6]) + units.Bytes(q[7])
 }
 
-// Pair returns what ingress port in holds for egress port out. It is zero unless
-// the ledger was asked to keep pairs.
+// Pair returns the traffic stored for an ingress port, egress port and class. It is zero
+// unless KeepPairs was called.
 func (v View) Pair(in, out int, class uint8) Pair {
 	if v.l.pairs == nil {
 		return Pair{}
@@ -128,24 +125,22 @@ func (v View) Pair(in, out int, class uint8) Pair {
 // HasPairs reports whether the ledger keeps pairs.
 func (v View) HasPairs() bool { return v.l.pairs != nil }
 
-// Peak returns the highest use of a segment so far.
+// Peak returns the highest occupancy of a segment so far.
 func (v View) Peak(s Segment) units.Bytes { return v.l.peak[s] }
 
-// PeakStored returns the highest number of bytes stored so far.
+// PeakStored returns the highest number of stored bytes so far.
 func (v View) PeakStored() units.Bytes { return v.l.peakAll }
 
 // Reserved returns the bytes set aside and not yet used.
 func (v View) Reserved() units.Bytes { return v.l.reserved }
 
-// QueuePeaks are the highest counts of a queue so far: what came in by its port
-// in its class, and what was to leave there.
+// QueuePeaks are the highest counts of a queue so far: ingress by segment, and egress.
 type QueuePeaks struct {
 	Ingress
 	Egress units.Bytes
 }
 
-// QueuePeaks returns the highest counts of a queue; false when the ledger was not
-// asked to keep them.
+// QueuePeaks returns the highest counts of a queue, or false unless KeepPeaks was called.
 func (v View) QueuePeaks(port int, class uint8) (QueuePeaks, bool) {
 	if v.l.tops == nil {
 		return QueuePeaks{}, false
@@ -157,7 +152,8 @@ func (v View) QueuePeaks(port int, class uint8) (QueuePeaks, bool) {
 	}, true
 }
 
-// PortView reads what one port took in, for those who ask at every frame.
+// PortView reads the ingress counters of one port, for callers that need them at every
+// frame.
 type PortView struct {
 	l    *Ledger
 	row  *row
@@ -173,18 +169,18 @@ func (p PortView) All() View { return View{p.l} }
 // Index returns the number of the port.
 func (p PortView) Index() int { return p.port }
 
-// Held returns what an ingress queue holds in the shared segment, and whether nothing of
-// the whole buffer is anywhere else.
+// Held returns the shared bytes of an ingress queue, and whether the whole buffer stores
+// nothing outside the shared segment.
 func (p PortView) Held(class uint8) (shared units.Bytes, only bool) {
 	return units.Bytes(p.row.shared[class&7]), p.l.stored == p.l.segments[Shared]
 }
 
-// Shared returns what all ingress queues hold in the shared segment, whatever their
-// kind: no less than View.PortIn, and cheaper.
+// Shared returns the shared bytes of all ingress queues of the port. It includes all kinds
+// of classes, so it is at least View.PortIn, and it is cheaper.
 func (p PortView) Shared() units.Bytes { return p.row.sum() }
 
-// Use returns what the shared segment holds, and what is left of it: below zero after it
-// shrank below what it holds.
+// Use returns the used and the free bytes of the shared segment. The latter is negative
+// after the segment shrank below its occupancy.
 func (p PortView) Use() (used, free units.Bytes) {
 	used = p.l.segments[Shared]
 	return used, p.l.sharedMax - used

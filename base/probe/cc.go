@@ -10,8 +10,8 @@ func newCC(params any) (*Kind, error) {
 	return &Kind{
 		Columns: []Column{
 			colFlow,
-			{Name: "rate_bps", Doc: "rate of the congestion control, at most that of the wire"},
-			{Name: "window_bytes", May: true, Doc: "window of the congestion control; null: none"},
+			{Name: "rate_bps", Doc: "rate of the congestion control, at most the link rate"},
+			{Name: "window_bytes", May: true, Doc: "window of the congestion control; null: unlimited"},
 			{Name: "in_flight_bytes", Doc: "payload sent and not acknowledged"},
 		},
 		Every: s.Every, At: Hosts,
@@ -24,7 +24,7 @@ type ccSamples struct {
 	*Place
 }
 
-// unlimited is what a window that limits nothing exceeds.
+// unlimited is the threshold above which a window counts as no limit.
 const unlimited = 1 << 40 * units.Byte
 
 // Sample implements Watcher.

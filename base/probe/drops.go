@@ -5,15 +5,15 @@ import (
 	"github.com/xoff-net/xoff/base/units"
 )
 
-// colsFrame describe a frame.
+// colsFrame are the columns that describe a frame.
 var colsFrame = []Column{
-	{Name: "kind", Type: Text, Texts: packet.KindNames(), Doc: "data, ack, nack, cnp, foreign (of a real host, live), or a control frame of the link"},
-	{Name: "flow", May: true, Doc: "id of the flow, as in flows.parquet; null for a control frame of the link and a foreign one"},
-	{Name: "seq", May: true, Doc: "number of the packet in its flow; of an ACK or NACK the next one expected"},
+	{Name: "kind", Type: Text, Texts: packet.KindNames(), Doc: "data, ack, nack, cnp, foreign (a real host's frame, live), or a link-local kind"},
+	{Name: "flow", May: true, Doc: "id of the flow, as in flows.parquet; null for link-local and foreign frames"},
+	{Name: "seq", May: true, Doc: "packet number in its flow; ACK and NACK: the next expected one"},
 	{Name: "size_bytes", Doc: "size of the frame"},
 }
 
-// frameWords are the words of colsFrame.
+// frameWords returns the values of colsFrame.
 func frameWords(p *packet.Packet) (kind, flow, seq, size int64) {
 	if p.Control() || p.Kind() == packet.Foreign {
 		return int64(p.Kind()), Null, Null, int64(p.Size)

@@ -5,34 +5,34 @@ import (
 	"github.com/xoff-net/xoff/base/units"
 )
 
-// Ends is a sink that also sees what flows wait for at their hosts. Packets are only
-// valid during the call.
+// Ends is a sink that also sees flows at their hosts and what they wait for. Packets are
+// only valid during the call.
 type Ends interface {
-	// Taken: the host takes a frame, when it arrives or when its receive buffer comes to
-	// it; what the frame leads to follows before the next one is taken.
+	// Taken: the host processes a frame, on arrival or when its receive buffer reaches it.
+	// The events that the frame causes follow before the next Taken.
 	Taken(now units.Time, p *packet.Packet)
-	// Answered: a reply to the frame that was taken last joins a queue of the host, which
-	// a pause of that class holds. The replies of a flow leave in this order.
+	// Answered: a reply to the last frame taken joins a queue of the host; a pause of that
+	// class blocks it. The replies of a flow leave in this order.
 	Answered(reply *packet.Packet, queue uint8)
-	// Sends precedes Depart of a data packet: pacing allows it since a time.
+	// Sends precedes Depart of a data packet; pacing has allowed it since paced.
 	Sends(flow uint32, paced units.Time)
-	// May: whether a flow has a packet to send, and a window for it. It is told after
-	// everything that could change that, mostly without a change. A flow that starts may.
+	// May: whether a flow has a packet to send and a window for it. It is called after
+	// everything that could change that, often with an unchanged value. A new flow may send.
 	May(now units.Time, flow uint32, may bool)
-	// Lost: a source takes packets for lost.
+	// Lost: a source considers packets lost.
 	Lost(now units.Time, flow uint32)
 }
 
-// Buffered is a node that shows the frames in its buffer.
+// Buffered is a node that lists the frames in its buffer.
 type Buffered interface {
-	// EachBuffered calls use for every frame that waits for an egress.
+	// EachBuffered calls use for every stored frame, with its egress port.
 	EachBuffered(use func(out int, p *packet.Packet))
 }
 
-// ends are several of them.
+// ends passes events on to several Ends.
 type ends []Ends
 
-// EndsOf returns what of a sink sees the ends of flows; nil: nothing does.
+// EndsOf returns s as an Ends, or nil if neither s nor a part of it is one.
 func EndsOf(s Sink) Ends {
 	switch all := partsOf[Ends](s); len(all) {
 	case 0:
@@ -44,7 +44,7 @@ func EndsOf(s Sink) Ends {
 	}
 }
 
-// partsOf returns the parts of a sink that are of a kind.
+// partsOf returns the parts of a sink that implement T.
 func partsOf[T any](s Sink) []T {
 	if list, ok := s.(Fan); ok {
 		var all []T

@@ -6,7 +6,7 @@ import (
 	"github.com/xoff-net/xoff/base/units"
 )
 
-// Fan passes events on to several sinks, in order.
+// Fan is a sink that passes events on to several sinks, in order.
 type Fan []Sink
 
 // Attach implements Attached.
@@ -88,10 +88,10 @@ func (l Fan) Reported(now units.Time, e *Event) {
 	}
 }
 
-// wires are sinks that see what travels beside frames.
+// wires passes events on to several Wire sinks.
 type wires []Wire
 
-// WireOf returns what of a sink sees what travels beside frames; nil: nothing does.
+// WireOf returns s as a Wire, or nil if neither s nor a part of it is one.
 func WireOf(s Sink) Wire {
 	switch all := partsOf[Wire](s); len(all) {
 	case 0:

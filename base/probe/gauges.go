@@ -11,18 +11,18 @@ import (
 // GaugeParams are the parameters of gauges.
 type GaugeParams struct {
 	Every units.Time `yaml:"every" doc:"period"`
-	Of    []string   `yaml:"of,omitempty" allowed:"policy,flow_control,deadlock,cc" doc:"plug points whose schemes are asked; default: all"`
+	Of    []string   `yaml:"of,omitempty" allowed:"policy,flow_control,deadlock,cc" doc:"plug points whose gauges are sampled; default: all"`
 	Only  []string   `yaml:"only,omitempty" doc:"names of gauges; default: all"`
 }
 
-// schemeColumns are those of gauges and events.
-func schemeColumns(what ...Column) []Column {
+// schemeColumns returns the common columns of gauges and events, followed by columns.
+func schemeColumns(columns ...Column) []Column {
 	return append([]Column{
-		{Name: "scheme", Type: Text, Texts: sourceNames[:], Doc: "plug point whose scheme shows it: policy, flow_control, deadlock, cc"},
-		{Name: "port", May: true, Doc: "number of the port; null: of the whole node, or of a flow"},
-		{Name: "class", May: true, Doc: "traffic class; null: of all"},
-		{Name: "flow", May: true, Doc: "id of the flow, as in flows.parquet; null: of none"},
-	}, what...)
+		{Name: "scheme", Type: Text, Texts: sourceNames[:], Doc: "plug point of the scheme: policy, flow_control, deadlock, cc"},
+		{Name: "port", May: true, Doc: "port number; null: the whole node, or a flow"},
+		{Name: "class", May: true, Doc: "traffic class; null: all"},
+		{Name: "flow", May: true, Doc: "id of the flow, as in flows.parquet; null: no flow"},
+	}, columns...)
 }
 
 func newGauges(params any) (*Kind, error) {
@@ -32,17 +32,16 @@ func newGauges(params any) (*Kind, error) {
 	}
 	return &Kind{
 		Columns: schemeColumns(
-			Column{Name: "gauge", Type: Text, Doc: "name of the number; `xoff list KIND NAME` says what it is"},
-			Column{Name: "value", Type: Float, Doc: "of the number"},
+			Column{Name: "gauge", Type: Text, Doc: "name of the gauge; `xoff list KIND NAME` describes it"},
+			Column{Name: "value", Type: Float, Doc: "value of the gauge"},
 		),
 		Every: p.Every, At: Anywhere,
 		Watch: func(at *Place) Watcher { return &gauges{Place: at, params: p} },
 	}, nil
 }
 
-// newFlowControlGauges is the probe of scenarios that were written when only one flow
-// control had numbers to show. Schemes leave out what has nothing to show, so that zeros
-// changes nothing.
+// newFlowControlGauges makes the probe "dsh", which older scenarios use. It samples the
+// gauges of flow control. zeros has no effect: schemes leave out empty values.
 func newFlowControlGauges(params any) (*Kind, error) {
 	s := params.(*SampleParams)
 	if err := s.check(); err != nil {
@@ -55,7 +54,7 @@ func newFlowControlGauges(params any) (*Kind, error) {
 	return k, err
 }
 
-// gauges samples whatever numbers the schemes of a node show of themselves.
+// gauges samples the gauges that the schemes of a node export.
 type gauges struct {
 	Ignore
 	*Place
@@ -95,7 +94,7 @@ func (w *gauges) classes(now units.Time, g *Gauges, port int) {
 	}
 }
 
-// at writes the numbers of a scheme at a port and class, or, with neither, of a flow.
+// at writes the gauges of a scheme for a port and class, or for a flow if flow is not Null.
 func (w *gauges) at(now units.Time, g *Gauges, port, class, flow int64) {
 	atPort, atClass := 0, uint8(0)
 	if flow == Null {
@@ -106,7 +105,7 @@ func (w *gauges) at(now units.Time, g *Gauges, port, class, flow int64) {
 	})
 }
 
-// rows writes numbers, if there are any to show.
+// rows writes gauge values, if measure returns any.
 func (w *gauges) rows(now units.Time, of Source, port, class, flow int64, names []string, measure func(values []float64) bool) {
 	w.values = append(w.values[:0], make([]float64, len(names))...)
 	if !measure(w.values) {
@@ -122,15 +121,15 @@ func (w *gauges) rows(now units.Time, of Source, port, class, flow int64, names 
 func newEvents(any) (*Kind, error) {
 	return &Kind{
 		Columns: schemeColumns(
-			Column{Name: "event", Type: Text, Doc: "name of the event; `xoff list KIND NAME` says what it is"},
-			Column{Name: "number", May: true, Doc: "what the scheme says with it; null: nothing"},
+			Column{Name: "event", Type: Text, Doc: "name of the event; `xoff list KIND NAME` describes it"},
+			Column{Name: "number", May: true, Doc: "value that the scheme reports with it; null: none"},
 		),
 		Events: true, At: Anywhere,
 		Watch: func(p *Place) Watcher { return &events{Place: p} },
 	}, nil
 }
 
-// events writes what the schemes of a node report.
+// events writes the events that the schemes of a node report.
 type events struct {
 	Ignore
 	*Place

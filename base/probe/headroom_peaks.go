@@ -21,16 +21,16 @@ func newHeadroomPeaks(params any) (*Kind, error) {
 	}
 	perQueue := by == "queue"
 	class := colClass
-	class.May, class.Doc = true, "traffic class; null when the headroom of a port is followed"
+	class.May, class.Doc = true, "traffic class; null with by: port"
 	return &Kind{
 		Columns: []Column{
 			colPort, class,
-			{Name: "reached_ps", Doc: "when the maximum was reached; time_ps is when the occupancy fell again"},
-			{Name: "bytes", Doc: "headroom held at the maximum"},
-			{Name: "episode", Doc: "how often the headroom had been taken into use, from 1: maxima of an episode lie between two times at which it was empty"},
-			{Name: "reserved_bytes", Doc: "headroom set aside for the queue (an equal part of its port's), or for the port"},
+			{Name: "reached_ps", Doc: "when the maximum was reached; time_ps is when the occupancy fell below it"},
+			{Name: "bytes", Doc: "headroom occupancy at the maximum"},
+			{Name: "episode", Doc: "number of the episode, from 1; an episode ends when the headroom is empty again"},
+			{Name: "reserved_bytes", Doc: "headroom reserved for the port, or the queue's equal part of it"},
 			{Name: "off_port", Doc: "queues of the port that were OFF when the maximum was reached"},
-			{Name: "off_switch", Doc: "queues of the node that were OFF then"},
+			{Name: "off_switch", Doc: "queues of the node that were OFF at that time"},
 			{Name: "queues_port", Doc: "lossless queues of the port"},
 			{Name: "queues_switch", Doc: "lossless queues of the node"},
 		},
@@ -45,9 +45,8 @@ func newHeadroomPeaks(params any) (*Kind, error) {
 	}, nil
 }
 
-// headroomPeaks finds the local maxima of headroom occupancy: values that were
-// reached by rising and that the occupancy falls from. They show how much
-// headroom was needed (DSH Fig. 6).
+// headroomPeaks finds the local maxima of headroom occupancy: values reached by rising and
+// left by falling. They show how much headroom was needed (DSH Fig. 6).
 type headroomPeaks struct {
 	Ignore
 	*Place
@@ -77,7 +76,7 @@ func (w *headroomPeaks) Depart(now units.Time, _ int, p *packet.Packet) {
 	}
 }
 
-// Drop implements Sink: a handler may give up what was stored.
+// Drop implements Sink: a deadlock handler may drop stored frames.
 func (w *headroomPeaks) Drop(now units.Time, port int, p *packet.Packet, why Reason) {
 	if why == Handler && w.Ports[port] {
 		w.look(now, port, p.Class())
@@ -126,8 +125,7 @@ func (w *headroomPeaks) write(now units.Time, port int, class uint8, k *peak) {
 		int64(k.offSwitch), int64(queues), int64(all))
 }
 
-// Finish implements Watcher: what is still rising is no maximum yet, but shows
-// what was needed.
+// Finish implements Watcher. It also reports occupancies that are still rising.
 func (w *headroomPeaks) Finish(now units.Time) {
 	for at := range w.peaks {
 		if k := &w.peaks[at]; k.rising {

@@ -12,14 +12,14 @@ import (
 
 // Kind is a kind of probe with its parameters.
 type Kind struct {
-	Columns []Column   // after the time and the node
-	Every   units.Time // of samples; 0: none
-	Events  bool       // it wants the events of its nodes
+	Columns []Column   // columns after the time and the node
+	Every   units.Time // sampling period; 0: no samples
+	Events  bool       // receives the events of its nodes
 	At      Sites
 	Watch   func(p *Place) Watcher
 }
 
-// Sites are the nodes at which a kind of probe makes sense.
+// Sites are the nodes at which a kind of probe can be placed.
 type Sites uint8
 
 // Sites.
@@ -29,15 +29,15 @@ const (
 	Anywhere = Hosts | Switches
 )
 
-// Place is where one probe sits. Node is set before the run starts.
+// Place is the location of one probe. Node is set before the run starts.
 type Place struct {
 	Node  Node
 	Host  bool
-	Ports []bool // chosen ones
+	Ports []bool // selected ports
 	Out   *Recorder
 }
 
-// chosen calls use for each chosen port.
+// chosen calls use for each selected port.
 func (p *Place) chosen(use func(port int)) {
 	for i, on := range p.Ports {
 		if on {
@@ -53,34 +53,34 @@ type New = func(params any) (*Kind, error)
 var Kinds = registry.NewTable("probe",
 	registry.Entry[New]{Name: "pause", Doc: "events: every PAUSE, RESUME and refresh, sent and received", New: newPause},
 	registry.Entry[New]{
-		Name: "off_intervals", Doc: "events: each time an ingress queue was OFF, with what came and went meanwhile",
+		Name: "off_intervals", Doc: "events: each interval in which an ingress queue was OFF, with arrivals and departures",
 		Paper: "DSH Fig. 8-10", Params: func() any { return new(OffParams) }, New: newOffIntervals,
 	},
 	registry.Entry[New]{
 		Name: "headroom_peaks", Doc: "events: local maxima of headroom occupancy, with the number of OFF queues",
 		Paper: "DSH Fig. 6, 7", Params: func() any { return &PeakParams{By: "queue"} }, New: newHeadroomPeaks,
 	},
-	registry.Entry[New]{Name: "drops", Doc: "events: every frame that was dropped, and why", New: newDrops},
-	registry.Entry[New]{Name: "marks", Doc: "events: every congestion mark, with the length of the queue", New: newMarks},
+	registry.Entry[New]{Name: "drops", Doc: "events: every dropped frame, with the reason", New: newDrops},
+	registry.Entry[New]{Name: "marks", Doc: "events: every congestion mark, with the queue length", New: newMarks},
 	registry.Entry[New]{Name: "flows", Doc: "events: starts, deliveries, ends, timeouts and NACKs of flows", New: newFlows},
 	registry.Entry[New]{
 		Name: "occupancy", Doc: "samples: bytes stored, by ingress port, class and pool", Params: sampled("pool"), New: newOccupancy,
 	},
 	registry.Entry[New]{
-		Name: "queues", Doc: "samples: bytes that wait, by egress port and class", Params: sampled("port"), New: newQueues,
+		Name: "queues", Doc: "samples: bytes queued, by egress port and class", Params: sampled("port"), New: newQueues,
 	},
 	registry.Entry[New]{
-		Name: "thresholds", Doc: "samples: thresholds of lossless ingress queues and what is held against them",
+		Name: "thresholds", Doc: "samples: occupancy and threshold of lossless ingress queues",
 		Params: sampled(), New: newThresholds,
 	},
 	registry.Entry[New]{
-		Name: "gauges", Doc: "samples: numbers that schemes show of themselves",
+		Name: "gauges", Doc: "samples: gauges that schemes export",
 		Params: func() any { return &GaugeParams{Every: 10 * units.Microsecond} }, New: newGauges,
 	},
 	registry.Entry[New]{
-		Name: "dsh", Doc: "samples: older name of gauges of flow control, at switches", Params: sampled(), New: newFlowControlGauges,
+		Name: "dsh", Doc: "samples: old name for gauges of flow control, at switches", Params: sampled(), New: newFlowControlGauges,
 	},
-	registry.Entry[New]{Name: "events", Doc: "events: what schemes report of themselves", New: newEvents},
+	registry.Entry[New]{Name: "events", Doc: "events: events that schemes report", New: newEvents},
 	registry.Entry[New]{
 		Name: "rates", Doc: "samples: bytes sent in each period, by port and class", Params: sampled("port"), New: newRates,
 	},
@@ -91,16 +91,17 @@ var Kinds = registry.NewTable("probe",
 
 // SampleParams are the parameters of a kind that samples.
 type SampleParams struct {
-	Every units.Time `yaml:"every" doc:"period"`
-	By    []string   `yaml:"by" doc:"what rows are told apart by, besides the node"`
-	Zeros bool       `yaml:"zeros" doc:"write rows of nothing too; without by they are always written"`
+	Every units.Time `yaml:"every" doc:"sampling period"`
+	By    []string   `yaml:"by" doc:"group rows by these, besides the node"`
+	Zeros bool       `yaml:"zeros" doc:"also write rows with value 0; without by they are always written"`
 }
 
 func sampled(by ...string) func() any {
 	return func() any { return &SampleParams{Every: 10 * units.Microsecond, By: slices.Clone(by)} }
 }
 
-// check rejects what a kind cannot do. Messages begin with the key.
+// check returns an error for parameters that the kind does not support. Messages begin
+// with the key.
 func (s *SampleParams) check(allowed ...string) error {
 	if s.Every < units.Nanosecond || s.Every > units.MaxTime {
 		return fmt.Errorf("every is %s; allowed: 1ns to %ds", s.Every, units.MaxTime/units.Second)
@@ -108,26 +109,25 @@ func (s *SampleParams) check(allowed ...string) error {
 	for i, b := range s.By {
 		if !slices.Contains(allowed, b) {
 			if len(allowed) == 0 {
-				return fmt.Errorf("by[%d] cannot be %q; allowed: nothing, rows are as fine as they get", i, b)
+				return fmt.Errorf("by[%d] cannot be %q; allowed: nothing, this probe does not group rows", i, b)
 			}
 			return fmt.Errorf("by[%d] cannot be %q%s; allowed: %s", i, b, registry.DidYouMean(b, allowed), strings.Join(allowed, ", "))
 		}
 		if slices.Contains(s.By[:i], b) {
-			return fmt.Errorf("by[%d] is %q again; allowed: once", i, b)
+			return fmt.Errorf("by[%d] repeats %q; allowed: once", i, b)
 		}
 	}
 	return nil
 }
 
-// by reports whether rows are told apart by something; a queue is a class of a
-// port.
+// by reports whether rows are grouped by what. A queue is a class of a port.
 func (s *SampleParams) by(what string) bool {
 	return slices.Contains(s.By, what) || what != "pool" && slices.Contains(s.By, "queue")
 }
 
-// Columns that several kinds have.
+// Columns that several kinds share.
 var (
-	colPort  = Column{Name: "port", Doc: "number of the port, from 0"}
+	colPort  = Column{Name: "port", Doc: "port number, from 0"}
 	colClass = Column{Name: "class", Doc: "traffic class"}
 	colFlow  = Column{Name: "flow", Doc: "id of the flow, as in flows.parquet"}
 )
@@ -141,7 +141,7 @@ func classes(mask uint8, use func(class uint8)) {
 	}
 }
 
-// rateOf is an amount per time, null for no time.
+// rateOf returns b per t as a rate, or Null if t is not positive.
 func rateOf(b units.Bytes, t units.Time) int64 {
 	if t <= 0 {
 		return Null

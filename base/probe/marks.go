@@ -9,7 +9,7 @@ func newMarks(any) (*Kind, error) {
 	return &Kind{
 		Columns: append([]Column{
 			colPort, colClass,
-			{Name: "queue_bytes", Doc: "bytes that wait for the egress queue, the marked frame excluded when it is marked on leaving"},
+			{Name: "queue_bytes", Doc: "bytes in the egress queue; excludes the marked frame if it is marked on leaving"},
 		}, colsFrame...),
 		Events: true, At: Switches,
 		Watch: func(p *Place) Watcher { return &marks{Place: p} },

@@ -5,7 +5,7 @@ import (
 	"github.com/xoff-net/xoff/base/units"
 )
 
-// pools are the segments of a buffer that can hold bytes.
+// pools are the segments of a buffer.
 var pools = [...]mmu.Segment{mmu.Private, mmu.Shared, mmu.Headroom, mmu.Reserve}
 
 func poolNames() []string {
@@ -24,7 +24,7 @@ func newOccupancy(params any) (*Kind, error) {
 	var cols []Column
 	if s.by("port") {
 		c := colPort
-		c.Doc = "number of the ingress port"
+		c.Doc = "ingress port number"
 		cols = append(cols, c)
 	}
 	if s.by("class") {
@@ -35,18 +35,18 @@ func newOccupancy(params any) (*Kind, error) {
 			Doc: "segment of the buffer: private, shared, headroom, reserve"})
 	}
 	return &Kind{
-		Columns: append(cols, Column{Name: "bytes", Doc: "bytes stored, counted where they came in"}),
+		Columns: append(cols, Column{Name: "bytes", Doc: "bytes stored, counted at their ingress"}),
 		Every:   s.Every, At: Switches,
 		Watch: func(p *Place) Watcher { return &occupancy{Place: p, params: s} },
 	}, nil
 }
 
-// occupancy adds up the ingress queues over what rows are not told apart by.
+// occupancy sums ingress queues over the dimensions that rows are not grouped by.
 type occupancy struct {
 	Ignore
 	*Place
 	params *SampleParams
-	cells  []units.Bytes // scratch: [port][class][pool], dimensions that are not asked for have length 1
+	cells  []units.Bytes // scratch: [port][class][pool]; dimensions that are not grouped by have length 1
 	words  []int64
 }
 

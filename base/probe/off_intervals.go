@@ -10,7 +10,7 @@ import (
 
 // OffParams are the parameters of off_intervals.
 type OffParams struct {
-	Head units.Time `yaml:"head" doc:"First part of each interval that is also reported apart, for example the time until a pause can take effect; 0s: none"`
+	Head units.Time `yaml:"head" doc:"also report the first part of each interval, this long, such as the time until a pause takes effect; 0s: do not"`
 }
 
 func newOffIntervals(params any) (*Kind, error) {
@@ -23,16 +23,16 @@ func newOffIntervals(params any) (*Kind, error) {
 			colPort, colClass,
 			{Name: "start_ps", Doc: "when the queue turned OFF; time_ps is when it turned ON"},
 			{Name: "closed", Type: Bool, Doc: "false: it was still OFF at the end of the run"},
-			{Name: "arrived_bytes", Doc: "frames whose last bit arrived in the interval, the one that began it excluded"},
-			{Name: "departed_bytes", Doc: "frames that left the queue in the interval, the one that ended it included"},
+			{Name: "arrived_bytes", Doc: "frames whose last bit arrived in the interval, without the one that began it"},
+			{Name: "departed_bytes", Doc: "frames that left the queue in the interval, with the one that ended it"},
 			{Name: "dropped_bytes", Doc: "frames of the queue that were dropped in the interval"},
 			{Name: "arrival_bps", May: true, Doc: "arrived_bytes over the interval"},
 			{Name: "departure_bps", May: true, Doc: "departed_bytes over the interval"},
-			{Name: "start_bytes", Doc: "what the queue held when it turned OFF"},
-			{Name: "end_bytes", Doc: "what the queue held when it turned ON"},
-			{Name: "headroom_bytes", Doc: "most headroom that the queue held in the interval"},
+			{Name: "start_bytes", Doc: "queue length when it turned OFF"},
+			{Name: "end_bytes", Doc: "queue length when it turned ON"},
+			{Name: "headroom_bytes", Doc: "highest headroom occupancy in the interval"},
 			{Name: "head_arrival_bps", May: true,
-				Doc: "arrival_bps of the first part of the interval, as long as head says; null for shorter intervals"},
+				Doc: "arrival_bps of the first part (see head); null for shorter intervals"},
 			{Name: "head_departure_bps", May: true, Doc: "departure_bps of that part"},
 		},
 		Events: true, At: Anywhere,
@@ -42,23 +42,23 @@ func newOffIntervals(params any) (*Kind, error) {
 	}, nil
 }
 
-// offIntervals follows the OFF intervals of ingress queues. A departure is what
-// is missing from the queue: that also holds for the one that turns it ON, which
-// the buffer has released when the change is reported.
+// offIntervals follows the OFF intervals of ingress queues. Departures are computed from
+// the queue length. This includes the departure that turns the queue ON: the buffer has
+// already released it when the change is reported.
 type offIntervals struct {
 	Ignore
 	*Place
-	length units.Time // of the head
+	length units.Time // length of the first part
 	off    []uint8    // by port
 	open   []offInterval
 }
 
 type offInterval struct {
 	start            units.Time
-	held             units.Bytes // at the start
+	held             units.Bytes // queue length at the start
 	arrived, dropped units.Bytes
 	headroom         units.Bytes
-	head             struct{ arrived, departed units.Bytes } // of its first part
+	head             struct{ arrived, departed units.Bytes } // first part
 }
 
 // Off implements Sink.
@@ -89,8 +89,8 @@ func (w *offIntervals) Arrive(now units.Time, port int, p *packet.Packet) {
 	}
 }
 
-// Depart implements Sink. An interval that is longer than its head has seen every
-// departure of it here. What a host sends does not leave an ingress queue.
+// Depart implements Sink. An interval longer than its first part has seen all departures of
+// that part here. Frames that a host sends do not leave an ingress queue.
 func (w *offIntervals) Depart(now units.Time, _ int, p *packet.Packet) {
 	in := int(p.Port)
 	if w.Host || p.Control() || w.off[in]&(1<<p.Class()) == 0 {
@@ -101,7 +101,7 @@ func (w *offIntervals) Depart(now units.Time, _ int, p *packet.Packet) {
 	}
 }
 
-// Drop implements Sink. What the link damaged has not arrived.
+// Drop implements Sink. Frames that the link corrupted have not arrived.
 func (w *offIntervals) Drop(_ units.Time, port int, p *packet.Packet, why Reason) {
 	if w.off[port]&(1<<p.Class()) != 0 && !p.Control() && why != Corrupt {
 		w.open[port*mmu.Classes+int(p.Class())].dropped += w.Node.View().Cells(units.Bytes(p.Size))

@@ -6,19 +6,19 @@ import (
 	"github.com/xoff-net/xoff/base/units"
 )
 
-// What a PFC frame says to a class.
+// Effect of a PFC frame on a class.
 const (
-	pauseSays = iota
-	resumeSays
-	refreshSays
+	pausesClass = iota
+	resumesClass
+	refreshesClass
 )
 
 // Why a queue was paused.
 const (
-	causeHeadroom  = iota // it holds headroom
-	causeThreshold        // it holds none: its threshold fell below it
-	causePort             // it holds nothing at all: its port is paused as a whole
-	causeHost             // a host that is slow or stuck
+	causeHeadroom  = iota // the queue uses headroom
+	causeThreshold        // the queue uses no headroom: the threshold fell below its length
+	causePort             // the queue is empty: the whole port is paused
+	causeHost             // the host is slow or stuck
 )
 
 func newPause(any) (*Kind, error) {
@@ -30,10 +30,10 @@ func newPause(any) (*Kind, error) {
 				Doc: "pause: the class was not paused before; refresh: it was"},
 			{Name: "quanta", Doc: "pause time of the frame; 0 for a resume"},
 			{Name: "cause", Type: Text, Texts: []string{"headroom", "threshold", "port", "host"}, May: true,
-				Doc: "of a pause that is sent: the queue holds headroom; it holds none, its threshold fell below it; it is empty, its port is paused; a host is slow or stuck"},
+				Doc: "of a sent pause: the queue uses headroom; the threshold fell below its length; the whole port is paused; the host is slow or stuck"},
 			{Name: "depth", Doc: "propagation depth of a pause or refresh, 0 for a resume"},
-			{Name: "ingress_bytes", Doc: "bytes that the ingress queue of the port holds"},
-			{Name: "egress_bytes", Doc: "bytes that wait for the egress queue of the port"},
+			{Name: "ingress_bytes", Doc: "bytes in the ingress queue of the port"},
+			{Name: "egress_bytes", Doc: "bytes in the egress queue of the port"},
 		},
 		Events: true, At: Anywhere,
 		Watch: func(p *Place) Watcher {
@@ -45,7 +45,7 @@ func newPause(any) (*Kind, error) {
 type pause struct {
 	Ignore
 	*Place
-	known [2][]uint8 // by way and port: classes that are paused
+	known [2][]uint8 // by direction and port: classes that are paused
 }
 
 // Depart implements Sink.
@@ -54,7 +54,7 @@ func (w *pause) Depart(now units.Time, port int, p *packet.Packet) { w.frame(now
 // Arrive implements Sink.
 func (w *pause) Arrive(now units.Time, port int, p *packet.Packet) { w.frame(now, 1, port, p) }
 
-func (w *pause) frame(now units.Time, way, port int, p *packet.Packet) {
+func (w *pause) frame(now units.Time, direction, port int, p *packet.Packet) {
 	if p.Kind() != packet.PFC || !w.Ports[port] {
 		return
 	}
@@ -62,22 +62,22 @@ func (w *pause) frame(now units.Time, way, port int, p *packet.Packet) {
 	if quanta == 0 {
 		pause = 0
 	}
-	known := &w.known[way][port]
+	known := &w.known[direction][port]
 	before := *known
 	*known = before&^enable | pause
 	v := w.Node.View()
 	classes(enable, func(c uint8) {
-		event, time, cause, depth := int64(resumeSays), int64(0), int64(Null), int64(0)
+		event, time, cause, depth := int64(resumesClass), int64(0), int64(Null), int64(0)
 		if pause&(1<<c) != 0 {
-			event, time, depth = pauseSays, int64(quanta), int64(p.PauseDepth(c))
+			event, time, depth = pausesClass, int64(quanta), int64(p.PauseDepth(c))
 			if before&(1<<c) != 0 {
-				event = refreshSays
-			} else if way == 0 {
+				event = refreshesClass
+			} else if direction == 0 {
 				cause = w.cause(v, port, c)
 			}
 		}
 		in := v.Ingress(port, c)
-		w.Out.Add(now, int64(port), int64(c), int64(way), event, time, cause, depth, int64(in.Total()), int64(v.Egress(port, c)))
+		w.Out.Add(now, int64(port), int64(c), int64(direction), event, time, cause, depth, int64(in.Total()), int64(v.Egress(port, c)))
 	})
 }
 

@@ -1,10 +1,9 @@
-// Package probe is what can be watched in a running node, and the probes that
-// watch it: one file per kind.
+// Package probe defines what can be observed in a running node, and the probes that record
+// it (one file per kind). Nodes report to it; runs, live switches and analyses attach to it.
 //
-// A node reports events to a Sink; a node without one pays one nil check per
-// event. A probe is a sink, or looks at its node from time to time, and writes
-// rows; it changes nothing and draws no random number, so a run with probes is
-// the run without them.
+// A node reports events to a Sink; a node without a sink pays one nil check per event. A
+// probe is a sink, or samples its node periodically, and writes rows. It changes no state
+// and draws no random numbers, so probes do not change the results of a run.
 package probe
 
 import (
@@ -13,7 +12,7 @@ import (
 	"github.com/xoff-net/xoff/base/units"
 )
 
-// Reason says why a frame was dropped.
+// Reason is why a frame was dropped.
 type Reason uint8
 
 // Reasons.
@@ -21,9 +20,9 @@ const (
 	NoRoute  Reason = iota // the destination cannot be reached
 	Overflow               // no room, or over the threshold of a lossy queue
 	Lossless               // no room for a frame of a lossless class
-	Handler                // a deadlock handler gave it up
-	Corrupt                // the link damaged it, or was down
-	Expelled               // a policy took it back from a lossy queue
+	Handler                // dropped by a deadlock handler
+	Corrupt                // corrupted by the link, or the link was down
+	Expelled               // expelled from a lossy queue by a policy
 	NumReasons
 )
 
@@ -31,16 +30,16 @@ var reasonNames = [NumReasons]string{"no route", "overflow", "lossless overflow"
 
 func (r Reason) String() string { return reasonNames[r] }
 
-// FlowEvent is a turn in the life of a flow, as one of its hosts sees it.
+// FlowEvent is an event in the life of a flow, as seen by one of its hosts.
 type FlowEvent uint8
 
-// Turns of a flow.
+// Events of a flow.
 const (
 	FlowStarts    FlowEvent = iota // the source opens it
-	FlowDelivered                  // the destination has all of it, in order
-	FlowAcked                      // the source knows that: the flow is complete
-	FlowTimeout                    // the source sends again for want of progress
-	FlowGap                        // the destination misses a packet and says so (NACK)
+	FlowDelivered                  // the destination has received all of it, in order
+	FlowAcked                      // the source has received the last ACK: the flow is complete
+	FlowTimeout                    // the source retransmits after a timeout
+	FlowGap                        // the destination reports a missing packet (NACK)
 	numFlowEvents
 )
 
@@ -48,74 +47,74 @@ var flowEventNames = [numFlowEvents]string{"start", "delivered", "acked", "timeo
 
 func (e FlowEvent) String() string { return flowEventNames[e] }
 
-// Sink receives the events of one node, in the order in which they happen there.
-// Packets are only valid during the call. What a probe reads of the node in a
-// call is the state right after the event, except in Arrive: a frame arrives
-// before anything is done with it.
+// Sink receives the events of one node in the order in which they happen. Packets are only
+// valid during the call. During a call the node is in its state right after the event,
+// except in Arrive, which comes before the frame is processed.
 type Sink interface {
-	// Depart: the first bit of a frame leaves. Data and replies have left the
-	// buffer; Packet.Port is where they came in.
+	// Depart: the first bit of a frame leaves. Data and replies have already left the
+	// buffer; Packet.Port is their ingress port.
 	Depart(now units.Time, port int, p *packet.Packet)
 	// Arrive: the last bit of a frame has arrived.
 	Arrive(now units.Time, port int, p *packet.Packet)
-	// Queued: a switch stored a frame in a segment of its buffer. What passes
-	// straight through an idle port is not stored.
+	// Queued: a switch stored a frame in a segment of its buffer. Frames that pass straight
+	// through an idle port are not stored.
 	Queued(now units.Time, in, out int, p *packet.Packet, s mmu.Segment)
-	// Marked: a frame got the congestion mark by the queue of an egress.
+	// Marked: a frame was ECN-marked because of its egress queue.
 	Marked(now units.Time, port int, p *packet.Packet)
-	// Drop: a frame that came in by that port is given up.
+	// Drop: a frame that arrived by that port is dropped.
 	Drop(now units.Time, port int, p *packet.Packet, why Reason)
-	// Blocked: the classes of an egress that may not send changed.
+	// Blocked: the set of blocked classes of an egress port changed.
 	Blocked(now units.Time, port int, from, to uint8)
-	// Off: the ingress queues of a port that want their upstream to hold changed.
+	// Off: the set of ingress queues of a port that are OFF changed.
 	Off(now units.Time, port int, from, to uint8)
-	// Paused: the upstream of a port was told so; a frame leaves.
+	// Paused: the classes that a port asks its upstream to pause changed; a frame leaves.
 	Paused(now units.Time, port int, from, to uint8)
 	// Flow: something happened to a flow at one of its hosts.
 	Flow(now units.Time, flow uint32, what FlowEvent)
-	// Reported: a scheme of the node reports something of its own.
+	// Reported: a scheme of the node reports an event.
 	Reported(now units.Time, e *Event)
 }
 
-// Node is what a probe may look at. Nothing of it may be changed.
+// Node is read access to a node, for probes.
 type Node interface {
 	Ports() int
-	// View is the buffer of a switch, or the receive buffer of a NIC.
+	// View returns the buffer of a switch, or the receive buffer of a NIC.
 	View() mmu.View
-	// Level is the occupancy of a lossless ingress queue as the policy measures
-	// it, and its threshold.
+	// Level returns the occupancy of a lossless ingress queue as the policy measures it, and
+	// its threshold.
 	Level(now units.Time, port int, class uint8) (q, xoff units.Bytes)
-	// Headroom is what the flow control of a port set aside for it.
+	// Headroom returns the headroom that flow control reserved for a port.
 	Headroom(port int) units.Bytes
-	// LosslessClasses of a port.
+	// LosslessClasses returns the lossless classes of a port.
 	LosslessClasses(port int) uint8
-	// BlockedClasses of an egress may not send now.
+	// BlockedClasses returns the blocked classes of an egress port.
 	BlockedClasses(port int) uint8
-	// OffClasses are the ingress queues of a port that want their upstream to
-	// hold now.
+	// OffClasses returns the classes of a port whose ingress queues are OFF: they want their
+	// upstream to pause.
 	OffClasses(port int) uint8
-	// PauseDepth is the depth of the last PAUSE that a port sent for a class.
+	// PauseDepth returns the depth of the last PAUSE that a port sent for a class.
 	PauseDepth(port int, class uint8) int
-	// Rate of a port's wire.
+	// Rate returns the link rate of a port.
 	Rate(port int) units.Rate
 	// EachFlow calls use for every open flow of a host, in order of their ids.
 	EachFlow(now units.Time, use func(FlowState))
-	// EachGauged calls use for every scheme of the node that shows numbers of itself.
+	// EachGauged calls use for every scheme of the node that exports gauges.
 	EachGauged(use func(Gauges))
 }
 
-// Causes is a node that knows why it paused.
+// Causes is a node that reports why it paused.
 type Causes interface {
-	// PauseCause returns the egress queue in which frames of a queue waited, held by the
-	// deepest pause, when the last PAUSE was sent for it; false: nothing held them.
+	// PauseCause returns the egress queue that blocked frames of a queue when its last PAUSE
+	// was sent. If several did, it is the one with the deepest pause. It returns false if
+	// none did.
 	PauseCause(port int, class uint8) (by int, byClass uint8, ok bool)
 }
 
-// Refuser is a node that knows what a frame for which there was no room was held against.
+// Refuser is a node that reports which threshold rejected a lossy frame.
 type Refuser interface {
-	// Refused returns the egress of the lossy frame that Drop tells of, for the reason
-	// Overflow, its queue as the policy measures it, and the threshold. It is valid during that
-	// call; false: the policy does not say.
+	// Refused describes the lossy frame of a Drop with reason Overflow: its egress port, its
+	// queue length as the policy measures it, and the threshold. It is valid during that
+	// call only. It returns false if the policy does not report a threshold.
 	Refused(now units.Time) (out int, q, limit units.Bytes, ok bool)
 }
 
@@ -127,7 +126,7 @@ type FlowState struct {
 	InFlight units.Bytes
 }
 
-// Source is a plug point of a node whose schemes show numbers and report events.
+// Source is a plug point of a node whose schemes export gauges and report events.
 type Source uint8
 
 // Sources.
@@ -143,38 +142,37 @@ var sourceNames = [numSources]string{"policy", "flow_control", "deadlock", "cc"}
 
 func (s Source) String() string { return sourceNames[s] }
 
-// Gauged is a scheme that shows numbers of itself: a policy, an end of a flow control,
-// a deadlock handler, a congestion control. Looking changes nothing.
+// Gauged is a scheme that exports gauges: a policy, one end of a flow control, a deadlock
+// handler or a congestion control. Reading gauges changes no state.
 type Gauged interface {
-	// Gauges returns the names of the numbers, always the same ones.
+	// Gauges returns the names of the gauges, which never change.
 	Gauges() []string
-	// Measure fills in their values as of now. Policies and handlers are asked for each
-	// port and class, an end of a flow control for each class of its port, a
-	// congestion control once, with whatever port and class. False: there is nothing to
-	// show here.
+	// Measure stores the current values. It is called for each port and class of policies and
+	// handlers, for each class of a flow control's port, and once for a congestion control,
+	// which ignores port and class. It returns false if there are no values.
 	Measure(now units.Time, port int, class uint8, values []float64) bool
 }
 
-// NodeGauged is a policy or deadlock handler that shows numbers of its whole node, with
-// or without being Gauged as well. Looking changes nothing.
+// NodeGauged is a policy or deadlock handler that exports gauges for the whole node. It may
+// be Gauged as well. Reading gauges changes no state.
 type NodeGauged interface {
-	// NodeGauges returns the names of the numbers, always the same ones.
+	// NodeGauges returns the names of the gauges, which never change.
 	NodeGauges() []string
-	// MeasureNode fills in their values as of now. False: there is nothing to show.
+	// MeasureNode stores the current values. It returns false if there are none.
 	MeasureNode(now units.Time, values []float64) bool
 }
 
-// Gauges are those of one scheme of a node.
+// Gauges are the gauges of one scheme of a node.
 type Gauges struct {
 	Of     Source
-	Scheme Gauged     // nil: it shows no numbers of ports, classes or flows
-	Whole  NodeGauged // nil: it shows no numbers of the node
-	Port   int        // of a flow control
-	Flow   uint32     // of a congestion control
+	Scheme Gauged     // nil: no gauges for ports, classes or flows
+	Whole  NodeGauged // nil: no gauges for the whole node
+	Port   int        // port of a flow control
+	Flow   uint32     // flow of a congestion control
 }
 
-// Event is what a scheme reports. Port, class, flow and number mean what the scheme
-// says they do; -1 is none.
+// Event is an event that a scheme reports. The scheme defines the meaning of port, class,
+// flow and number; -1 means none.
 type Event struct {
 	Of     Source
 	Name   string
@@ -184,12 +182,11 @@ type Event struct {
 	Number int64
 }
 
-// Attached is a sink that looks at its node. Attach is called once, before the
-// run.
+// Attached is a sink that reads its node. Attach is called once, before the run.
 type Attached interface{ Attach(n Node) }
 
-// Wire is a sink that also sees what travels beside frames. An extension is only valid
-// during the call, and empty for a frame that has none.
+// Wire is a sink that also sees the extensions of frames. An extension is only valid during
+// the call, and empty for a frame without one.
 type Wire interface {
 	// Sent follows Depart of the same frame.
 	Sent(port int, p *packet.Packet, ext packet.Ext)
@@ -200,14 +197,14 @@ type Wire interface {
 // Watcher is a probe at one node.
 type Watcher interface {
 	Sink
-	// Sample is called at every multiple of the probe's period, before whatever
-	// else happens at that time.
+	// Sample is called at every multiple of the probe's period, before any event at that
+	// time.
 	Sample(now units.Time)
-	// Finish ends the run.
+	// Finish is called once, at the end of the run.
 	Finish(now units.Time)
 }
 
-// Ignore ignores everything. Probes embed it and define what they watch.
+// Ignore is a Watcher that does nothing. Probes embed it and override what they need.
 type Ignore struct{}
 
 // Depart implements Sink.

@@ -12,8 +12,8 @@ import (
 	"github.com/xoff-net/xoff/base/units"
 )
 
-// fake is a node of four ports whose buffer and state the test sets: class 0 is
-// control, 1 and 2 are lossless, 3 is lossy, the others are unused.
+// fake is a node of four ports whose buffer and state the test sets. Class 0 is control, 1
+// and 2 are lossless, 3 is lossy, the others are unused.
 type fake struct {
 	ledger *mmu.Ledger
 	off    [4]uint8
@@ -21,7 +21,7 @@ type fake struct {
 	gauged []Gauges
 }
 
-// gauge shows two numbers of one class: its port, and half of its class.
+// gauge exports two gauges per class: its port, and half its class.
 type gauge struct{ class uint8 }
 
 func (gauge) Gauges() []string { return []string{"port", "half"} }
@@ -30,7 +30,7 @@ func (g gauge) Measure(now units.Time, port int, class uint8, values []float64) 
 	return class == g.class
 }
 
-// total is a number of the whole node.
+// total exports a gauge for the whole node.
 type total float64
 
 func (total) NodeGauges() []string { return []string{"total"} }
@@ -68,7 +68,7 @@ func (f *fake) EachFlow(_ units.Time, use func(FlowState)) {
 	}
 }
 
-// bench is a probe at a fake node.
+// bench is a probe attached to a fake node.
 type bench struct {
 	*fake
 	Watcher
@@ -76,7 +76,7 @@ type bench struct {
 	out  *Recorder
 }
 
-// place puts a probe at some ports of a fake node.
+// place attaches a probe to some ports of a fake node.
 func place(t *testing.T, name string, params any, ports ...int) *bench {
 	t.Helper()
 	e, err := Kinds.Get(name)
@@ -99,7 +99,7 @@ func place(t *testing.T, name string, params any, ports ...int) *bench {
 	return b
 }
 
-// rows returns what the probe wrote, a line per row.
+// rows returns the rows that the probe wrote, one per line.
 func (b *bench) rows() string {
 	var s strings.Builder
 	for row := range slices.Chunk(b.out.Words, b.out.Width) {
@@ -134,7 +134,7 @@ func data(class uint8, in uint16) *packet.Packet {
 	return &packet.Packet{Flow: 7, Seq: 3, Size: 1000, Port: in, Meta: packet.MakeMeta(packet.Data, class)}
 }
 
-// store and release charge and release a frame of 1000 B, as a switch does.
+// store charges a frame of 1000 B and release releases it, like a switch.
 func (b *bench) store(now units.Time, in, out int, class uint8, s mmu.Segment) {
 	p := data(class, uint16(in))
 	b.Arrive(now, in, p)
@@ -147,7 +147,7 @@ func (b *bench) release(now units.Time, in, out int, class uint8) {
 	b.Depart(now, out, data(class, uint16(in)))
 }
 
-// turn changes which queues of a port are OFF.
+// turn sets which queues of a port are OFF.
 func (b *bench) turn(now units.Time, port int, to uint8) {
 	from := b.off[port]
 	b.off[port] = to
@@ -162,13 +162,13 @@ func TestPause(t *testing.T) {
 	f.SetPFC(0b110, 0b010, 100)
 	f.SetPauseDepth(1, 3)
 	b.Depart(10, 1, &f)
-	b.Depart(10, 0, &f) // not a chosen port
+	b.Depart(10, 0, &f) // not a selected port
 	f.SetPFC(0b110, 0b110, 100)
 	f.SetPauseDepth(1, 3)
 	f.SetPauseDepth(2, 1)
 	b.Depart(20, 1, &f) // class 1 again, class 2 for the first time
 	f.SetPFC(0b100, 0b100, 0)
-	b.Depart(30, 1, &f) // no time: a RESUME
+	b.Depart(30, 1, &f) // zero pause time: a RESUME
 	f.SetPFC(0b010, 0b010, 7)
 	f.SetPauseDepth(1, 2)
 	b.Arrive(40, 1, &f)
@@ -187,18 +187,18 @@ func TestOffIntervals(t *testing.T) {
 	b := place(t, "off_intervals", nil, 1)
 	b.store(0, 1, 2, 1, mmu.Shared)
 	b.store(100, 1, 2, 1, mmu.Headroom)
-	b.turn(100, 1, 0b010)               // holds 2000 B, 1000 B of them headroom
+	b.turn(100, 1, 0b010)               // 2000 B stored, 1000 B of them headroom
 	b.store(200, 1, 2, 1, mmu.Headroom) // + 1000 B
-	b.store(250, 1, 2, 2, mmu.Shared)   // of another class
-	b.store(250, 0, 2, 1, mmu.Shared)   // of another port
+	b.store(250, 1, 2, 2, mmu.Shared)   // another class
+	b.store(250, 0, 2, 1, mmu.Shared)   // another port
 	b.release(300, 1, 2, 1)
-	b.Arrive(350, 1, data(1, 1)) // passes straight through: comes and goes
+	b.Arrive(350, 1, data(1, 1)) // passes straight through: arrives and departs
 	b.Depart(350, 3, data(1, 1))
 	b.Arrive(360, 1, data(1, 1))
 	b.Drop(360, 1, data(1, 1), Overflow)
 	b.Drop(370, 1, data(1, 1), Corrupt) // never arrived
 	b.release(400, 1, 2, 1)
-	// The release that turns it ON: the buffer has it before the change is reported.
+	// The release that turns it ON reaches the buffer before the change is reported.
 	b.ledger.Release(&mmu.Arrival{In: 1, Out: 2, Bytes: 1000, Class: 1, Kind: mmu.Lossless})
 	b.turn(1100, 1, 0)
 	b.Depart(1100, 2, data(1, 1))
@@ -212,19 +212,19 @@ func TestOffIntervals(t *testing.T) {
 	)
 }
 
-// The first 200 ps of OFF intervals, apart.
+// The first 200 ps of OFF intervals are also reported separately.
 func TestHeadOfOffIntervals(t *testing.T) {
 	b := place(t, "off_intervals", &OffParams{Head: 200}, 1)
 	b.store(0, 1, 2, 1, mmu.Headroom)
 	b.turn(0, 1, 0b010)
 	b.store(100, 1, 2, 1, mmu.Headroom)
-	b.store(200, 1, 2, 1, mmu.Headroom) // still within
+	b.store(200, 1, 2, 1, mmu.Headroom) // still in the first part
 	b.release(200, 1, 2, 1)
 	b.store(201, 1, 2, 1, mmu.Headroom)
 	b.release(300, 1, 2, 1)
 	b.turn(500, 1, 0)
 	b.turn(600, 1, 0b010)
-	b.turn(800, 1, 0) // as long as the head: not longer
+	b.turn(800, 1, 0) // as long as the first part, not longer
 	// 3000 B in 500 ps: 48 Tbps, 2000 B: 32 Tbps. Head: 2000 B in 200 ps, 80 Tbps;
 	// 1000 B, 40 Tbps.
 	b.want(t,
@@ -240,13 +240,13 @@ func TestHeadroomPeaks(t *testing.T) {
 	b.store(20, 1, 2, 1, mmu.Headroom) // 2000 B
 	b.store(25, 1, 2, 1, mmu.Shared)
 	b.off[3] = 0
-	b.release(30, 1, 2, 1) // 1000 B: a maximum was at 20
+	b.release(30, 1, 2, 1) // 1000 B: the maximum was at 20
 	b.release(40, 1, 2, 1) // falls further: no maximum
 	b.store(50, 1, 2, 1, mmu.Headroom)
 	b.release(60, 1, 2, 1)
 	b.release(70, 1, 2, 1) // from the shared segment
 	b.store(80, 0, 2, 2, mmu.Headroom)
-	b.store(90, 2, 2, 2, mmu.Headroom) // not a chosen port
+	b.store(90, 2, 2, 2, mmu.Headroom) // not a selected port
 	b.release(95, 2, 2, 2)
 	b.Finish(100)
 	b.want(t,
@@ -283,7 +283,7 @@ func TestDropsMarksFlows(t *testing.T) {
 	b.want(t, "1 4 start", "9 4 acked")
 }
 
-// samples at time 50: 1000 B from port 0 to 2 (class 1, shared), 2000 B from port 1
+// sample takes a sample at time 50: 1000 B from port 0 to 2 (class 1, shared), 2000 B from port 1
 // to 2 (class 1, headroom), 1000 B from port 1 to 3 (class 2, shared).
 func sample(t *testing.T, name string, params any, ports ...int) *bench {
 	t.Helper()
@@ -304,7 +304,7 @@ func TestOccupancy(t *testing.T) {
 	sample(t, "occupancy", by("port", "class"), 0, 1, 2).want(t, "50 0 1 1000", "50 1 1 2000", "50 1 2 1000")
 	sample(t, "occupancy", by("class", "pool"), 1).want(t, "50 1 headroom 2000", "50 2 shared 1000")
 	zeros := by("class")
-	zeros.Zeros = true // unused classes are left out all the same
+	zeros.Zeros = true // unused classes are still left out
 	sample(t, "occupancy", zeros, 0).want(t, "50 0 0", "50 1 1000", "50 2 0", "50 3 0")
 	sample(t, "occupancy", by(), 3).want(t, "50 0")
 }
@@ -325,8 +325,8 @@ func TestThresholds(t *testing.T) {
 	b.want(t, "50 0 1 1000 5000 0", "50 1 2 0 5000 1")
 }
 
-// A policy and a handler are asked for the whole node and for every chosen port and
-// class, a flow control for its own port if that is chosen, a congestion control once.
+// Policies and handlers are measured for the whole node and for every selected port and
+// class, flow control for its own port if selected, congestion control once.
 func TestGauges(t *testing.T) {
 	all := []Gauges{
 		{Of: Policy, Scheme: gauge{3}}, {Of: FlowControl, Scheme: gauge{1}, Port: 2}, {Of: FlowControl, Scheme: gauge{1}, Port: 3},
@@ -386,7 +386,7 @@ func TestParams(t *testing.T) {
 		want   string
 	}{
 		{"occupancy", by("switch"), `by[0] cannot be "switch"; allowed: port, class, queue, pool`},
-		{"occupancy", by("port", "port"), `by[1] is "port" again`},
+		{"occupancy", by("port", "port"), `by[1] repeats "port"`},
 		{"queues", by("pool"), `by[0] cannot be "pool" (did you mean "port"?); allowed: port, class, queue`},
 		{"cc", by("port"), `by[0] cannot be "port"; allowed: nothing`},
 		{"rates", &SampleParams{}, "every is 0ps; allowed: 1ns to 2251s"},
@@ -402,7 +402,7 @@ func TestParams(t *testing.T) {
 	}
 }
 
-// Every kind of probe ignores what it does not watch: a fan of all of them takes
+// Every kind of probe ignores events that it does not watch: a fan of all kinds accepts
 // every event.
 func TestFan(t *testing.T) {
 	var fan Fan

@@ -6,32 +6,32 @@ import (
 	"github.com/xoff-net/xoff/base/units"
 )
 
-// perQueue samples a number per egress queue, added up over the ports and
-// classes that rows are not told apart by.
+// perQueue samples a value per egress queue, summed over the ports and classes that rows
+// are not grouped by.
 type perQueue struct {
 	Ignore
 	*Place
 	params *SampleParams
 	value  func(port int, class uint8) units.Bytes
-	extra  func(b units.Bytes) int64 // a further word of a row; nil for none
+	extra  func(b units.Bytes) int64 // computes an additional word of a row; nil: none
 	words  []int64
 }
 
-// newPerQueue makes a kind that samples queues of egress ports.
-func newPerQueue(s *SampleParams, what ...Column) ([]Column, error) {
+// newPerQueue returns the columns of a kind that samples egress queues.
+func newPerQueue(s *SampleParams, columns ...Column) ([]Column, error) {
 	if err := s.check("port", "class", "queue"); err != nil {
 		return nil, err
 	}
 	var cols []Column
 	if s.by("port") {
 		c := colPort
-		c.Doc = "number of the egress port"
+		c.Doc = "egress port number"
 		cols = append(cols, c)
 	}
 	if s.by("class") {
 		cols = append(cols, colClass)
 	}
-	return append(cols, what...), nil
+	return append(cols, columns...), nil
 }
 
 // Sample implements Watcher.
@@ -84,7 +84,7 @@ func (w *perQueue) rows(now units.Time, port int, sums *[mmu.Classes]units.Bytes
 
 func newQueues(params any) (*Kind, error) {
 	s := params.(*SampleParams)
-	cols, err := newPerQueue(s, Column{Name: "bytes", Doc: "bytes that wait to leave"})
+	cols, err := newPerQueue(s, Column{Name: "bytes", Doc: "bytes queued"})
 	if err != nil {
 		return nil, err
 	}
@@ -99,7 +99,7 @@ func newQueues(params any) (*Kind, error) {
 func newRates(params any) (*Kind, error) {
 	s := params.(*SampleParams)
 	cols, err := newPerQueue(s,
-		Column{Name: "bytes", Doc: "bytes of the frames whose first bit left since the last sample, control frames of the link excluded"},
+		Column{Name: "bytes", Doc: "bytes of the frames whose first bit left since the last sample, without link-local frames"},
 		Column{Name: "bps", May: true, Doc: "bytes over the period"},
 	)
 	if err != nil {
@@ -119,7 +119,7 @@ func newRates(params any) (*Kind, error) {
 	}, nil
 }
 
-// rates counts what leaves between two samples.
+// rates counts the bytes that leave between two samples.
 type rates struct {
 	perQueue
 	sent []units.Bytes // by port and class

@@ -6,7 +6,7 @@ import (
 	"github.com/xoff-net/xoff/base/units"
 )
 
-// Type says how the words of a column are read.
+// Type is how the words of a column are encoded.
 type Type uint8
 
 // Types of columns.
@@ -17,30 +17,29 @@ const (
 	Float // the bits of a float64
 )
 
-// Null is the word for "no value".
+// Null is the word for a missing value.
 const Null = math.MinInt64
 
 // Column describes one column of a table.
 type Column struct {
 	Name  string
 	Type  Type
-	Texts []string // Text: what the words stand for; nil: see Recorder.Word
+	Texts []string // Text: the values, indexed by word; nil: see Recorder.Word
 	May   bool     // may be Null
 	Doc   string   // one line
 }
 
-// Recorder keeps the rows that a probe writes at one node until they are merged
-// with those of the other nodes. A row is the time at which it was written and
-// one word per further column.
+// Recorder keeps the rows that a probe writes at one node until they are merged with the
+// rows of other nodes. A row is its time and one word per further column.
 type Recorder struct {
-	Width    int // words per row, the time included
+	Width    int // words per row, including the time
 	From, To units.Time
 	Words    []int64
-	texts    []string // of columns without Texts
+	texts    []string // values of columns without Texts
 }
 
-// Word returns the word for a text of a column without Texts: whoever writes it finds
-// out while the run goes what there is.
+// Word returns the word for a value of a column without Texts, whose values become known
+// only during the run.
 func (r *Recorder) Word(text string) int64 {
 	for i, t := range r.texts {
 		if t == text {
@@ -51,10 +50,10 @@ func (r *Recorder) Word(text string) int64 {
 	return int64(len(r.texts) - 1)
 }
 
-// Text returns what such a word stands for.
+// Text returns the value of a word that Word returned.
 func (r *Recorder) Text(word int64) string { return r.texts[word] }
 
-// Add writes a row. Rows outside of the recorder's span are ignored.
+// Add appends a row. It ignores rows outside the recorder's time span.
 func (r *Recorder) Add(now units.Time, words ...int64) {
 	if now < r.From || now >= r.To {
 		return
@@ -65,7 +64,7 @@ func (r *Recorder) Add(now units.Time, words ...int64) {
 	r.Words = append(append(r.Words, int64(now)), words...)
 }
 
-// word is a bool as a word of a row.
+// word encodes a bool.
 func word(b bool) int64 {
 	if b {
 		return 1
@@ -73,7 +72,7 @@ func word(b bool) int64 {
 	return 0
 }
 
-// names lists the names of a type of n values.
+// names returns the names of the first n values of a type.
 func names[T ~uint8](n T, name func(T) string) []string {
 	var list []string
 	for i := range n {

@@ -11,7 +11,7 @@ func newThresholds(params any) (*Kind, error) {
 		Columns: []Column{
 			colPort, colClass,
 			{Name: "bytes", Doc: "occupancy of the ingress queue, as the policy measures it"},
-			{Name: "xoff_bytes", Doc: "threshold that it is held against"},
+			{Name: "xoff_bytes", Doc: "Xoff threshold of the queue"},
 			{Name: "off", Type: Bool, Doc: "the queue is OFF"},
 		},
 		Every: s.Every, At: Switches,
@@ -26,7 +26,7 @@ type thresholds struct {
 	zeros bool
 }
 
-// Sample implements Watcher. Queues that hold nothing are left out.
+// Sample implements Watcher. It leaves out empty queues unless zeros is set.
 func (w *thresholds) Sample(now units.Time) {
 	v := w.Node.View()
 	w.chosen(func(port int) {

@@ -6,7 +6,7 @@ import (
 	"github.com/xoff-net/xoff/base/registry"
 )
 
-// A table of schemes, and one more from outside: whoever reads the table knows it.
+// Register a scheme; scenario files and command help then know its name.
 func ExampleTable_Register() {
 	type params struct {
 		Times int `yaml:"times" doc:"how often"`

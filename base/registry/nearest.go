@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// Nearest returns the known word closest to s, or nothing if none is close.
+// Nearest returns the known word closest to s, or "" if none is close.
 func Nearest(s string, known []string) string {
 	best, at := "", len(s)+1
 	sorted := append([]string(nil), known...)
@@ -22,8 +22,8 @@ func Nearest(s string, known []string) string {
 	return best
 }
 
-// mistakes is how many letters of a word may be wrong: fewer in short words and
-// when the first one is, never more than half.
+// mistakes returns the largest edit distance accepted as a typing error. It is smaller for
+// short words and for a wrong first letter, and never more than half the word.
 func mistakes(s, meant string) int {
 	n := 1 + max(0, len(s)-1)/4
 	if s != "" && meant != "" && s[0] == meant[0] {
@@ -32,10 +32,10 @@ func mistakes(s, meant string) int {
 	return min(n, 3, max(len(s), len(meant))/2)
 }
 
-// distance is the number of letters to insert, delete, change or swap with the
-// next to make b of a.
+// distance returns the number of letters to insert, delete, replace or swap with their
+// neighbour to turn a into b.
 func distance(a, b string) int {
-	// Rows of the table of distances between beginnings: two back, the last, this.
+	// Rows of the distance table of prefixes: two rows back, the previous and the current.
 	two, last, row := make([]int, len(b)+1), make([]int, len(b)+1), make([]int, len(b)+1)
 	for j := range row {
 		row[j] = j
@@ -57,14 +57,13 @@ func distance(a, b string) int {
 	return row[len(b)]
 }
 
-// Unknown says that a name is none of those that there are, and which one may be
-// meant.
+// Unknown returns the error for an unknown name. It suggests the closest known name and
+// lists all of them.
 func Unknown(kind, name string, known []string) error {
 	return fmt.Errorf("unknown %s %q%s; allowed: %s", kind, name, DidYouMean(name, known), strings.Join(known, ", "))
 }
 
-// DidYouMean is a remark about the known word closest to s; it is empty if none
-// is close.
+// DidYouMean returns a suggestion of the known word closest to s, or "" if none is close.
 func DidYouMean(s string, known []string) string {
 	if near := Nearest(s, known); near != "" {
 		return fmt.Sprintf(" (did you mean %q?)", near)

@@ -1,6 +1,6 @@
-// Package registry holds named tables of schemes. Each plug point of xoff (see
-// docs/architecture.md) has one table; command help, scenario decoding and the
-// conformance suites all read it, so a scheme that is listed is everywhere.
+// Package registry provides the tables of named schemes, one per plug point of xoff (see
+// docs/architecture.md). Scenario decoding, command help, the reference and the conformance
+// suites read these tables, so a registered scheme is available everywhere.
 package registry
 
 import (
@@ -9,19 +9,19 @@ import (
 	"strings"
 )
 
-// Promise is a property that a scheme guarantees. The conformance suite of its
-// plug point checks every promise that an entry makes.
+// Promise is a set of properties that a scheme guarantees. The conformance suite of its
+// plug point tests each of them.
 type Promise uint8
 
 // Promises.
 const (
-	Lossless   Promise = 1 << iota // no lossless frame is dropped at worst-case in-flight
+	Lossless   Promise = 1 << iota // no lossless frame is dropped, even with the worst-case bytes in flight
 	InOrder                        // packets of a flow are not reordered
 	Bounded                        // occupancy stays under a stated bound
 	Reactive                       // congestion control: the rate falls under congestion
 	Proportion                     // scheduler: byte shares follow the configured weights
-	Resolves                       // deadlock handler: a closed loop of paused queues opens again
-	Flowlets                       // router: packets of a flow that follow each other within the gap are not reordered
+	Resolves                       // deadlock handler: a cycle of paused queues is resolved
+	Flowlets                       // router: packets of a flow are not reordered unless a flowlet gap separates them
 )
 
 var promiseNames = []string{"lossless", "in-order", "bounded", "reactive", "proportional", "resolves deadlock", "in-order within a flowlet"}
@@ -39,21 +39,21 @@ func (p Promise) String() string {
 	return strings.Join(on, ", ")
 }
 
-// Trait is something about a scheme that others must know to judge a set-up.
+// Trait is a set of facts about a scheme that other components and checks must know.
 type Trait uint8
 
 // Traits.
 const (
-	NeedsMarks  Trait = 1 << iota // congestion control: without congestion marks it never slows down
-	NeverHolds                    // flow control: it never makes its upstream wait
-	FirstPath                     // router: always the first of the equal-cost ports
-	PausesPorts                   // flow control: it can pause a whole port, all lossless classes together
+	NeedsMarks  Trait = 1 << iota // congestion control: never slows down without ECN marks
+	NeverHolds                    // flow control: never blocks its upstream
+	FirstPath                     // router: always uses the first of the equal-cost ports
+	PausesPorts                   // flow control: can pause a whole port, with all its lossless classes
 )
 
-// Shown is a number that a scheme shows of itself, or an event that it reports.
+// Shown describes a gauge or an event that a scheme exports.
 type Shown struct{ Name, Doc string }
 
-// NamesOf returns the names of a list.
+// NamesOf returns the names of the gauges or events in list.
 func NamesOf(list []Shown) []string {
 	var names []string
 	for _, s := range list {
@@ -62,23 +62,23 @@ func NamesOf(list []Shown) []string {
 	return names
 }
 
-// Entry describes one scheme. New builds it from its parameter struct, the type
-// that Params returns filled with defaults.
+// Entry describes one scheme. New builds it from a parameter struct of the type that Params
+// returns.
 type Entry[New any] struct {
 	Name     string
-	Doc      string     // one line, for help
-	Paper    string     // where it was published, empty for folklore
-	Params   func() any // pointer to a struct with defaults filled in; nil: no parameters
+	Doc      string     // one line, for help and the reference
+	Paper    string     // publication; empty if there is none
+	Params   func() any // returns a pointer to a parameter struct with defaults; nil: no parameters
 	Promises Promise
 	Traits   Trait
-	Gauges   []Shown  // numbers that it shows of itself, to probe gauges
-	Events   []Shown  // what it reports, to probe events
-	Colour   string   // in figures: blue, vermillion, green, purple, orange, sky, grey; empty: what is free
-	Alias    []string // other names by which figures know it
+	Gauges   []Shown  // gauges that it exports
+	Events   []Shown  // events that it reports
+	Colour   string   // colour in figures: blue, vermillion, green, purple, orange, sky, grey; empty: any unused
+	Alias    []string // other names in figures
 	New      New
 }
 
-// Table is the list of schemes of one plug point.
+// Table is the list of schemes of one plug point, sorted by name.
 type Table[New any] struct {
 	Kind    string // "policy", "flow_control", ...
 	entries []Entry[New]
@@ -93,8 +93,7 @@ func NewTable[New any](kind string, entries ...Entry[New]) *Table[New] {
 	return t
 }
 
-// Register adds a scheme. A name that is taken already panics: two schemes of
-// one name are a mistake in the program, not in its input.
+// Register adds a scheme. It panics if the name is already registered.
 func (t *Table[New]) Register(e Entry[New]) {
 	if _, ok := t.find(e.Name); ok {
 		panic(fmt.Sprintf("registry: %s %q is registered twice", t.Kind, e.Name))
@@ -103,7 +102,7 @@ func (t *Table[New]) Register(e Entry[New]) {
 	sort.Slice(t.entries, func(i, j int) bool { return t.entries[i].Name < t.entries[j].Name })
 }
 
-// Get returns the scheme of that name. The error lists what there is.
+// Get returns the scheme with the given name. The error lists the registered names.
 func (t *Table[New]) Get(name string) (Entry[New], error) {
 	if e, ok := t.find(name); ok {
 		return e, nil
@@ -122,10 +121,10 @@ func (t *Table[New]) find(name string) (Entry[New], bool) {
 	return none, false
 }
 
-// All returns the entries in order of their names.
+// All returns the entries sorted by name.
 func (t *Table[New]) All() []Entry[New] { return t.entries }
 
-// Names returns the names in order.
+// Names returns the names in alphabetical order.
 func (t *Table[New]) Names() []string {
 	var names []string
 	for _, e := range t.entries {

@@ -1,10 +1,10 @@
-// Package telemetry defines the per-hop records of in-band telemetry: switches
-// append one to each data packet that asks for it, receivers copy them into the
-// ACK, and congestion control (HPCC, PowerTCP) compares those of two ACKs.
+// Package telemetry defines the per-hop records of in-band telemetry for congestion control
+// (HPCC, PowerTCP). Switches append a record to each data packet that requests it, receivers
+// copy the records into the ACK, and senders compare the records of two ACKs.
 //
-// A record is one or two words of a packet's extension. Its fields are short and
-// wrap around, as on the wire; only differences between two records of the same
-// hop mean something, and they are taken modulo the width of the field.
+// A record is one or two words of a packet's extension. Its fields are short and wrap
+// around, as on the wire. Only differences between two records of the same hop are
+// meaningful; they are taken modulo the width of the field.
 package telemetry
 
 import (
@@ -14,35 +14,34 @@ import (
 	"github.com/xoff-net/xoff/base/units"
 )
 
-// MaxHops is the largest number of records that a packet carries. Hops beyond
-// are not recorded, so a fabric with longer paths must be refused when a control
-// wants telemetry.
+// MaxHops is the largest number of records in a packet. Further hops are not recorded, so
+// scenarios with longer paths must be rejected if their congestion control uses telemetry.
 const MaxHops = 16
 
-// TagBits is the width of the tag of a record.
+// TagBits is the width of a record's tag.
 const TagBits = 10
 
-// MaxWords is the length of the longest extension of any format.
+// MaxWords is the length of the longest extension in any format.
 const MaxWords = 2 * MaxHops
 
-// Record is what one hop has to say, before it is packed.
+// Record is the content of one hop's record, before packing.
 type Record struct {
-	Time  units.Time  // when the packet was taken out of its queue
-	Queue units.Bytes // of all classes of the egress port, without this packet
-	Bytes units.Bytes // counter of the egress port, see Counter
-	Rate  units.Rate  // of the egress port
-	Tag   uint32      // tells hops apart: a number of the switch and its port
+	Time  units.Time  // when the packet was dequeued
+	Queue units.Bytes // all classes of the egress port, without this packet
+	Bytes units.Bytes // byte counter of the egress port, see Counter
+	Rate  units.Rate  // rate of the egress port
+	Tag   uint32      // identifies the switch and its port
 }
 
-// Counter says which bytes of an egress port are counted.
+// Counter selects the bytes of an egress port to count.
 type Counter uint8
 
 // Counters.
 const (
-	// Sent counts what was sent before this packet, without it.
+	// Sent counts the bytes sent before this packet.
 	Sent Counter = iota
-	// Queued counts what ever joined a queue of the port, this packet included,
-	// and ACKs and link-local frames too.
+	// Queued counts all bytes that ever joined a queue of the port, including this packet,
+	// ACKs and link-local frames.
 	Queued
 )
 
@@ -50,7 +49,7 @@ var counterNames = []string{"sent", "queued"}
 
 func (c Counter) String() string { return counterNames[c] }
 
-// ParseCounter returns the counter of that name.
+// ParseCounter returns the counter with the given name.
 func ParseCounter(name string) (Counter, error) {
 	for i, n := range counterNames {
 		if n == name {
@@ -60,7 +59,7 @@ func ParseCounter(name string) (Counter, error) {
 	return 0, fmt.Errorf("unknown counter %q; allowed: sent, queued", name)
 }
 
-// Spec is what a congestion control wants switches to write.
+// Spec is the telemetry that a congestion control requests from switches.
 type Spec struct {
 	Format  Format
 	Counter Counter
@@ -71,15 +70,14 @@ type Format uint8
 
 // Formats.
 const (
-	// Exact keeps picoseconds and bytes, in two words per hop. From the lowest
-	// bit: time 36 bits (wraps after 69 ms), queue 28 bits, which saturates; bytes
-	// 34 bits (wraps after 17 GB: 69 ms at 2 Tbps), rate in units of 10 Mbps 20
-	// bits, tag 10 bits.
+	// Exact keeps picoseconds and bytes, in two words per hop. From the lowest bit: time,
+	// 36 bits (wraps after 69 ms); queue, 28 bits (saturates); bytes, 34 bits (wraps after
+	// 17 GB: 69 ms at 2 Tbps); rate in units of 10 Mbps, 20 bits; tag, 10 bits.
 	Exact Format = iota
-	// HPCC is the layout of the public HPCC simulator in one word per hop. From
-	// the lowest bit: rate as a place in a table 3 bits, nanoseconds 24 bits (wraps
-	// after 17 ms), bytes / 128 in 20 bits (wraps after 134 MB), queue / 80 in 17
-	// bits, which wraps too (10 MB). It has no tag.
+	// HPCC is the layout of the public HPCC simulator, in one word per hop. From the lowest
+	// bit: rate as an index into a table, 3 bits; nanoseconds, 24 bits (wraps after 17 ms);
+	// bytes / 128, 20 bits (wraps after 134 MB); queue / 80, 17 bits (wraps after 10 MB).
+	// It has no tag.
 	HPCC
 )
 
@@ -87,7 +85,7 @@ var formatNames = []string{"exact", "hpcc"}
 
 func (f Format) String() string { return formatNames[f] }
 
-// ParseFormat returns the format of that name.
+// ParseFormat returns the format with the given name.
 func ParseFormat(name string) (Format, error) {
 	for i, n := range formatNames {
 		if n == name {
@@ -97,7 +95,7 @@ func ParseFormat(name string) (Format, error) {
 	return 0, fmt.Errorf("unknown format %q; allowed: exact, hpcc", name)
 }
 
-// Widths, units and places of fields.
+// Widths, units and positions of fields.
 const (
 	exactTimeBits  = 36
 	exactQueueBits = 28
@@ -125,23 +123,23 @@ const (
 	hpccQueueMask  = 1<<hpccQueueBits - 1
 )
 
-// hpccRates are the rates that three bits can name. The public simulator has the
-// same table but for places 5 and 6, which it does not use for links.
+// hpccRates are the rates that three bits can encode. The public simulator has the same
+// table except for entries 5 and 6, which it does not use for links.
 var hpccRates = [1 << hpccRateBits]units.Rate{
 	25 * units.Gbps, 50 * units.Gbps, 100 * units.Gbps, 200 * units.Gbps, 400 * units.Gbps,
 	10 * units.Gbps, 800 * units.Gbps, 40 * units.Gbps,
 }
 
-// CheckRate reports whether records of this format can name the rate of a port.
+// CheckRate returns an error if records of this format cannot encode the rate of a port.
 func (f Format) CheckRate(r units.Rate) error {
 	if f == HPCC {
 		if _, ok := hpccCode(r); !ok {
-			return fmt.Errorf("telemetry format hpcc cannot name the rate %s; allowed: 10, 25, 40, 50, 100, 200, 400 and 800 Gbps", r)
+			return fmt.Errorf("telemetry format hpcc cannot encode the rate %s; allowed: 10, 25, 40, 50, 100, 200, 400 and 800 Gbps", r)
 		}
 		return nil
 	}
 	if r < exactRateUnit || r/exactRateUnit > exactRateMask || r%exactRateUnit != 0 {
-		return fmt.Errorf("telemetry format exact cannot name the rate %s; allowed: multiples of %s up to %s", r, exactRateUnit,
+		return fmt.Errorf("telemetry format exact cannot encode the rate %s; allowed: multiples of %s up to %s", r, exactRateUnit,
 			exactRateMask*exactRateUnit)
 	}
 	return nil
@@ -156,7 +154,7 @@ func hpccCode(r units.Rate) (uint64, bool) {
 	return 0, false
 }
 
-// Words returns how many words a record has.
+// Words returns the number of words of a record.
 func (f Format) Words() int {
 	if f == HPCC {
 		return 1
@@ -164,7 +162,7 @@ func (f Format) Words() int {
 	return 2
 }
 
-// Tick returns the unit of times in records.
+// Tick returns the unit of time in records.
 func (f Format) Tick() units.Time {
 	if f == HPCC {
 		return units.Nanosecond
@@ -172,8 +170,8 @@ func (f Format) Tick() units.Time {
 	return units.Picosecond
 }
 
-// Span returns after what time the clock of records has wrapped: the difference
-// of two records that are further apart than this is wrong.
+// Span returns the period after which the time in records wraps. The difference of two
+// records further apart is wrong.
 func (f Format) Span() units.Time {
 	if f == HPCC {
 		return units.Nanosecond << hpccTimeBits
@@ -181,13 +179,13 @@ func (f Format) Span() units.Time {
 	return units.Picosecond << exactTimeBits
 }
 
-// Hop writes the records of one port: what they have in common is packed once.
+// Hop writes the records of one port. The constant fields are packed once.
 type Hop struct {
 	format Format
-	fixed  uint64 // rate and tag, in their places
+	fixed  uint64 // rate and tag, at their bit positions
 }
 
-// Hop returns the writer of a port. The rate must be one that CheckRate accepts.
+// Hop returns the writer of a port. CheckRate must accept the rate.
 func (f Format) Hop(rate units.Rate, tag uint32) Hop {
 	if f == HPCC {
 		code, _ := hpccCode(rate)
@@ -196,9 +194,8 @@ func (f Format) Hop(rate units.Rate, tag uint32) Hop {
 	return Hop{f, uint64(rate/exactRateUnit)&exactRateMask<<exactBytesBits | uint64(tag)<<exactTagShift}
 }
 
-// Append adds a record to an extension: time, queue and counter as in Record. It
-// allocates nothing when ext has room for MaxWords; a packet that has MaxHops
-// records is left as it is.
+// Append adds a record to an extension; see Record for the fields. It does not allocate if
+// ext has capacity for MaxWords. It returns a full extension unchanged.
 func (h Hop) Append(ext packet.Ext, now units.Time, queue, bytes units.Bytes) packet.Ext {
 	if h.format == HPCC {
 		if len(ext) >= MaxHops {
@@ -217,12 +214,12 @@ func (h Hop) Append(ext packet.Ext, now units.Time, queue, bytes units.Bytes) pa
 		uint64(bytes)&exactBytesMask|h.fixed)
 }
 
-// Append adds the record of a hop to an extension, as its Hop does.
+// Append adds the record of a hop to an extension.
 func (f Format) Append(ext packet.Ext, r *Record) packet.Ext {
 	return f.Hop(r.Rate, r.Tag).Append(ext, r.Time, r.Queue, r.Bytes)
 }
 
-// Hops returns how many records an extension has.
+// Hops returns the number of records in an extension.
 func (f Format) Hops(ext packet.Ext) int {
 	if f == HPCC {
 		return len(ext)
@@ -230,9 +227,9 @@ func (f Format) Hops(ext packet.Ext) int {
 	return len(ext) / 2
 }
 
-// What follows reads the record of one hop, or compares those of two extensions:
-// both must have that hop, and SamePath tells whether it is the same one. Each is
-// short enough to be compiled into the control that calls it.
+// The following methods read the record of one hop, or compare two records of that hop. Both
+// extensions must have the hop; SamePath reports whether it is the same one. The methods
+// are short enough to be inlined.
 
 // Ticks returns the time between two records, in units of Tick.
 func (f Format) Ticks(later, earlier packet.Ext, hop int) int64 {
@@ -242,7 +239,7 @@ func (f Format) Ticks(later, earlier packet.Ext, hop int) int64 {
 	return int64((later[2*hop] - earlier[2*hop]) & exactTimeMask)
 }
 
-// Bytes returns by how much the counter grew between two records.
+// Bytes returns the increase of the counter between two records.
 func (f Format) Bytes(later, earlier packet.Ext, hop int) units.Bytes {
 	if f == HPCC {
 		return units.Bytes((later[hop]>>hpccBytesShift-earlier[hop]>>hpccBytesShift)&hpccBytesMask) * hpccByteUnit
@@ -250,7 +247,7 @@ func (f Format) Bytes(later, earlier packet.Ext, hop int) units.Bytes {
 	return units.Bytes((later[2*hop+1] - earlier[2*hop+1]) & exactBytesMask)
 }
 
-// Queue returns the length of the queue.
+// Queue returns the queue length at a hop.
 func (f Format) Queue(ext packet.Ext, hop int) units.Bytes {
 	if f == HPCC {
 		return units.Bytes(ext[hop]>>hpccQueueShift) * hpccQueueUnit
@@ -258,7 +255,7 @@ func (f Format) Queue(ext packet.Ext, hop int) units.Bytes {
 	return units.Bytes(ext[2*hop] >> exactTimeBits)
 }
 
-// Rate returns the rate of the port of a hop.
+// Rate returns the port rate of a hop.
 func (f Format) Rate(ext packet.Ext, hop int) units.Rate {
 	if f == HPCC {
 		return hpccRates[ext[hop]&(1<<hpccRateBits-1)]
@@ -266,14 +263,14 @@ func (f Format) Rate(ext packet.Ext, hop int) units.Rate {
 	return units.Rate(ext[2*hop+1]>>exactBytesBits&exactRateMask) * exactRateUnit
 }
 
-// SamePath reports whether two extensions have records of the same hops, as far
-// as the format can tell: by their number and, if it has tags, by these.
+// SamePath reports whether two extensions have records of the same hops. It compares the
+// number of hops and, if the format has tags, the tags.
 func (f Format) SamePath(a, b packet.Ext) bool {
 	if len(a) != len(b) {
 		return false
 	}
 	if f == Exact {
-		differ := uint64(0) // one test for all: a branch per hop is mispredicted
+		differ := uint64(0) // one test for all hops: a branch per hop is mispredicted
 		for i := 1; i < len(a); i += 2 {
 			differ |= a[i] ^ b[i]
 		}

@@ -18,7 +18,7 @@ func TestLayout(t *testing.T) {
 	}{
 		// 3,000,999 ps and 1000 << 36; 1300, 10,000 x 10 Mbps << 34, 5 << 54.
 		{Exact, []uint64{3_000_999 | 1000<<36, 1300 | 10_000<<34 | 5<<54}},
-		// Place 2 of the rates, 3000 ns << 3, 1300 / 128 = 10 << 27, 1000 / 80 = 12 << 47.
+		// Index 2 of the rates, 3000 ns << 3, 1300 / 128 = 10 << 27, 1000 / 80 = 12 << 47.
 		{HPCC, []uint64{2 | 3000<<3 | 10<<27 | 12<<47}},
 	} {
 		got := c.format.Append(nil, &r)
@@ -33,8 +33,8 @@ func TestLayout(t *testing.T) {
 	}
 }
 
-// Every field wraps (or, the queue of the exact format, saturates) at its width.
-// delta is all that two records of a hop say together.
+// delta has all differences between two records of a hop. Every field wraps at its width,
+// except the queue of the exact format, which saturates.
 type delta struct {
 	Ticks                int64
 	Bytes, Queue, Before units.Bytes
@@ -67,7 +67,7 @@ func TestDeltaWraps(t *testing.T) {
 			delta{Ticks: 88, Bytes: 1152, Queue: 160, Before: 10_485_680},
 		},
 		{
-			// The queue falls through the wrap: nothing of it leaks into the bytes below.
+			// The queue shrinks across its wrap and does not change the bytes field below it.
 			"hpcc, all fields shrink", HPCC,
 			Record{Time: 5 * units.Nanosecond, Bytes: 256, Queue: 800, Rate: 25 * units.Gbps},
 			Record{Time: 4 * units.Nanosecond, Bytes: 128, Queue: 0, Rate: 25 * units.Gbps},
@@ -87,8 +87,8 @@ func TestDeltaWraps(t *testing.T) {
 	}
 }
 
-// Whatever the records, differences within the span of a format are those of the
-// full numbers, up to the units of its fields.
+// Within the span of a format, differences equal the differences of the full numbers, up to
+// the units of the fields.
 func TestDeltaIsTheDifference(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		f := rapid.SampledFrom([]Format{Exact, HPCC}).Draw(t, "format")
@@ -115,7 +115,7 @@ func TestDeltaIsTheDifference(t *testing.T) {
 			t.Fatalf("%s: got %+v, want %+v", f, got, want)
 		}
 		if !f.SamePath(a, b) {
-			t.Fatalf("%s: one hop is taken for two", f)
+			t.Fatalf("%s: a path of one hop equals a path of two", f)
 		}
 	})
 }
@@ -130,7 +130,7 @@ func TestSamePath(t *testing.T) {
 			t.Errorf("%s: paths of one and two hops are the same", f)
 		}
 		if got, want := f.SamePath(one, f.Append(nil, &other)), f == HPCC; got != want {
-			t.Errorf("%s: other tag, same path %v, want %v", f, got, want)
+			t.Errorf("%s: different tags: same path is %v, want %v", f, got, want)
 		}
 	}
 }
@@ -147,7 +147,7 @@ func TestMaxHops(t *testing.T) {
 			t.Errorf("%s: %d hops", f, n)
 		}
 		if d := compare(f, ext, make(packet.Ext, MaxWords), MaxHops-1); d.Bytes != MaxHops*1280 {
-			t.Errorf("%s: the last record has %d bytes: a later one took its place", f, d.Bytes)
+			t.Errorf("%s: the last record has %d bytes: a later record replaced it", f, d.Bytes)
 		}
 	}
 }

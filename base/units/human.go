@@ -5,8 +5,8 @@ import (
 	"strings"
 )
 
-// Human prints a number with three digits and the first of the names, each a
-// thousand times the one before, that leaves at most three before the point.
+// Human formats x with three significant digits and a unit from names. Each unit is a
+// thousand times the one before; the first that leaves at most three integer digits is used.
 func Human(x float64, names ...string) string {
 	i := 0
 	for ; x >= 999.5 && i+1 < len(names); i++ {
@@ -22,13 +22,13 @@ func Human(x float64, names ...string) string {
 	return strconv.FormatFloat(x, 'f', digits, 64) + names[i]
 }
 
-// Human prints a time with three digits.
+// Human formats a time with three significant digits.
 func (t Time) Human() string { return Human(float64(t), "ps", "ns", "us", "ms", "s") }
 
-// Human prints a size with three digits.
+// Human formats a size with three significant digits.
 func (b Bytes) Human() string { return Human(float64(b), "B", "KB", "MB", "GB", "TB") }
 
-// Thousands prints a number with separators.
+// Thousands formats n with commas between groups of three digits.
 func Thousands(n uint64) string {
 	s := strconv.FormatUint(n, 10)
 	var parts []string

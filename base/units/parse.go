@@ -7,17 +7,17 @@ import (
 	"strings"
 )
 
-// unit is a suffix and how many base units it stands for.
+// unit is a suffix and its size in base units.
 type unit struct {
 	name string
 	size int64
 }
 
-// PerMetre is the delay of a metre of cable: light in fibre is at two thirds of its
-// speed in a vacuum. 300 m make the 1.5 us of DSH section II.
+// PerMetre is the propagation delay of one metre of fibre: two thirds of the speed of
+// light in vacuum. 300 m give the 1.5 us of DSH section II.
 const PerMetre = 5 * Nanosecond
 
-// Suffixes, largest first, which is the order of preference when printing.
+// Unit suffixes, largest first: format prefers them in this order.
 var (
 	timeUnits = []unit{{"s", int64(Second)}, {"ms", int64(Millisecond)}, {"us", int64(Microsecond)}, {"ns", int64(Nanosecond)}, {"ps", 1}}
 	byteUnits = []unit{{"GiB", int64(GiB)}, {"GB", int64(GB)}, {"MiB", int64(MiB)}, {"MB", int64(MB)}, {"KiB", int64(KiB)},
@@ -25,7 +25,7 @@ var (
 	rateUnits = []unit{{"Tbps", int64(Tbps)}, {"Gbps", int64(Gbps)}, {"Mbps", int64(Mbps)}, {"Kbps", int64(Kbps)}, {"bps", 1}}
 )
 
-// quantity is something that is written as a number and a unit.
+// quantity is a kind of value that is written as a number and a unit.
 type quantity struct {
 	name, example string
 	units         []unit // the last is the base unit
@@ -38,7 +38,7 @@ var (
 	delays = quantity{"delay", "10us or 3m", append([]unit{{"km", 1000 * int64(PerMetre)}, {"m", int64(PerMetre)}}, timeUnits...)}
 )
 
-// Regular expressions of quantities, for editors.
+// Regular expressions that match quantities, for the JSON schema.
 var (
 	TimePattern  = times.pattern()
 	BytesPattern = sizes.pattern()
@@ -58,25 +58,25 @@ func (q *quantity) pattern() string {
 	return `[0-9]+(\.[0-9]*)?([eE][+-]?[0-9]+)? *(` + strings.Join(names, "|") + `)`
 }
 
-// ParseTime reads a time such as "2us" or "1.5ms". The u may be a micro sign.
+// ParseTime parses a time such as "2us" or "1.5ms". A micro sign may replace the u.
 func ParseTime(s string) (Time, error) {
 	v, err := times.parse(s)
 	return Time(v), err
 }
 
-// ParseDelay reads the delay of a cable: a time, or its length in m or km.
+// ParseDelay parses a cable delay: a time, or a cable length in m or km.
 func ParseDelay(s string) (Time, error) {
 	v, err := delays.parse(s)
 	return Time(v), err
 }
 
-// ParseBytes reads a size such as "64KB" (1000) or "16MiB" (1024).
+// ParseBytes parses a size such as "64KB" (1000) or "16MiB" (1024).
 func ParseBytes(s string) (Bytes, error) {
 	v, err := sizes.parse(s)
 	return Bytes(v), err
 }
 
-// ParseRate reads a rate such as "100Gbps".
+// ParseRate parses a rate such as "100Gbps".
 func ParseRate(s string) (Rate, error) {
 	v, err := rates.parse(s)
 	return Rate(v), err
@@ -93,11 +93,11 @@ func (b Bytes) String() string { return format(int64(b), byteUnits) }
 
 func (r Rate) String() string { return format(int64(r), rateUnits) }
 
-// maxDigits bounds what is read, so that a hostile exponent cannot make a
-// number of gigabytes.
+// maxDigits limits the length of a number, so that a hostile exponent cannot expand to
+// gigabytes of digits.
 const maxDigits = 40
 
-// micro replaces the two micro signs of Unicode, which look alike.
+// micro replaces both Unicode micro signs (U+00B5 and U+03BC) by u.
 var micro = strings.NewReplacer("µ", "u", "μ", "u")
 
 func (q *quantity) parse(s string) (int64, error) {
@@ -130,7 +130,7 @@ func (q *quantity) parse(s string) (int64, error) {
 	return v.Num().Int64(), nil
 }
 
-// number reads the number of a quantity s.
+// number parses the numeric part num of the quantity s.
 func (q *quantity) number(s, num string) (*big.Rat, error) {
 	mantissa, exponent, scaled := strings.Cut(strings.ToLower(num), "e")
 	whole, part, _ := strings.Cut(strings.TrimLeft(mantissa, "+-"), ".")
@@ -145,7 +145,7 @@ func (q *quantity) number(s, num string) (*big.Rat, error) {
 		if v, ok := new(big.Rat).SetString(num); ok {
 			return v, nil
 		}
-		switch { // an exponent that the library does not take
+		switch { // an exponent that math/big rejects
 		case strings.HasPrefix(exponent, "-"):
 			return nil, q.tooFine(s)
 		case scaled:
@@ -165,7 +165,7 @@ func (q *quantity) tooFine(s string) error {
 	return fmt.Errorf("%.60q is finer than one %s; allowed: whole multiples of it", s, q.base())
 }
 
-// noUnit says that a word after a number is no unit, and which one was meant.
+// noUnit returns the error for an unknown unit, with a suggestion if one is clear.
 func (q *quantity) noUnit(s, num, suffix string) error {
 	if suffix == "" {
 		return fmt.Errorf("%q has no unit; allowed: %s", s, names(q.units))
@@ -180,9 +180,9 @@ func (q *quantity) noUnit(s, num, suffix string) error {
 	return fmt.Errorf("%q is not a unit of %s%s; allowed: %s", suffix, q.name, hint, names(q.units))
 }
 
-// meant returns the unit that a word stands for elsewhere: G and Gb/s for Gbps, k for
-// KB; nothing where there is doubt. GBps counts bytes and Mb bits, which is something
-// else; m may be minutes, milli or mega.
+// meant returns the unit that a common spelling stands for: Gbps for G and Gb/s, KB for k.
+// It returns "" if the spelling is ambiguous: GBps counts bytes and Mb counts bits; m may
+// mean minutes, milli or mega.
 func (q *quantity) meant(suffix string) string {
 	lower := strings.ToLower(suffix)
 	switch {
@@ -200,15 +200,15 @@ func (q *quantity) meant(suffix string) string {
 		case name == word:
 			return u.name
 		case strings.HasPrefix(name, word):
-			best = u.name // the last one that begins so: KB rather than KiB
+			best = u.name // the last match: KB rather than KiB
 		}
 	}
 	return best
 }
 
-// format prints v so that it reads back to the same value: in the largest unit
-// that leaves at most three decimals, or with all of them where that would leave
-// thousands before the point.
+// format prints v so that it parses back to the same value. It uses the largest unit that
+// leaves at most three decimals, or all decimals where that would leave thousands before
+// the point.
 func format(v int64, table []unit) string {
 	if v == 0 {
 		return "0" + table[len(table)-1].name
@@ -234,7 +234,7 @@ func format(v int64, table []unit) string {
 
 func larger(v int64, u unit) bool { return v >= u.size || v <= -u.size }
 
-// decimals prints v as an exact multiple of a unit that is a power of ten.
+// decimals prints v as an exact multiple of a power-of-ten unit.
 func decimals(v int64, u unit) string {
 	text := append(strconv.AppendInt(nil, v/u.size, 10), '.')
 	for part, size := max(v%u.size, -(v%u.size)), u.size/10; part > 0; part, size = part%size, size/10 {

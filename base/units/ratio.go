@@ -6,14 +6,14 @@ import (
 	"strings"
 )
 
-// Ratio is a positive fraction such as 1/16. Thresholds are computed with it in
-// integers, so that every build gives the same bytes.
+// Ratio is a positive fraction such as 1/16. Thresholds are computed with it in integer
+// arithmetic, so results are identical on every platform.
 type Ratio struct{ Num, Den int64 }
 
-// maxRatio bounds both parts so that a product with a buffer size fits.
+// maxRatio limits numerator and denominator so that a product with a buffer size fits.
 const maxRatio = 1 << 20
 
-// UnmarshalText reads "1/16", "0.0625" or "4".
+// UnmarshalText parses "1/16", "0.0625" or "4".
 func (r *Ratio) UnmarshalText(text []byte) error {
 	s := strings.TrimSpace(string(text))
 	v, ok := new(big.Rat), len(s) <= 32
@@ -34,7 +34,7 @@ func (r *Ratio) UnmarshalText(text []byte) error {
 	return nil
 }
 
-// MarshalText writes the fraction.
+// MarshalText formats the ratio as a fraction, or as an integer if the denominator is 1.
 func (r Ratio) MarshalText() ([]byte, error) {
 	if r.Den == 1 {
 		return fmt.Appendf(nil, "%d", r.Num), nil
@@ -42,11 +42,11 @@ func (r Ratio) MarshalText() ([]byte, error) {
 	return fmt.Appendf(nil, "%d/%d", r.Num, r.Den), nil
 }
 
-// Pattern is a regular expression of what UnmarshalText reads, for editors.
+// Pattern is a regular expression that matches ratios, for the JSON schema.
 func (Ratio) Pattern() string { return `^[0-9]+(\.[0-9]+)?(/[0-9]+)?$` }
 
-// Of returns the fraction of b, rounded down.
+// Of returns r times b, rounded down.
 func (r Ratio) Of(b Bytes) Bytes { return Bytes(int64(b) * r.Num / r.Den) }
 
-// Interval is a span of time, the end excluded.
+// Interval is a span of time that includes From and excludes To.
 type Interval struct{ From, To Time }

@@ -39,7 +39,7 @@ func TestRatioOf(t *testing.T) {
 		t.Errorf("1/16 of 1000 is %d", got)
 	}
 	if got := (Ratio{1 << 20, 1}).Of(1 << 31); got != 1<<51 {
-		t.Errorf("the largest product is %d", got)
+		t.Errorf("2^20 times 2^31 is %d", got)
 	}
 }
 

@@ -1,8 +1,8 @@
-// Package units holds the physical quantities of a fabric as types: time in
-// picoseconds, sizes in bytes, rates in bits per second.
+// Package units defines the physical quantities that the whole simulator uses: time in
+// picoseconds, sizes in bytes and rates in bits per second.
 //
-// Everything is an integer. One byte at 25, 40, 100, 200, 400 or 800 Gbps lasts
-// a whole number of picoseconds, so at these rates nothing in a run ever rounds.
+// All quantities are integers. One byte at 25, 40, 100, 200, 400 or 800 Gbps lasts a whole
+// number of picoseconds, so runs at these rates never round.
 package units
 
 import (
@@ -10,10 +10,10 @@ import (
 	"math/bits"
 )
 
-// Time is a point in simulated time, or a span of it, in picoseconds.
+// Time is a point in simulated time or a duration, in picoseconds.
 type Time int64
 
-// Spans of time.
+// Durations.
 const (
 	Picosecond  Time = 1
 	Nanosecond       = 1000 * Picosecond
@@ -58,17 +58,15 @@ const (
 	Tbps              = 1000 * Gbps
 )
 
-// psBits is the number of picoseconds that eight bits last at 1 bit/s.
+// psBits is the duration of one byte at 1 bit/s, in picoseconds.
 const psBits = 8 * int64(Second)
 
-// PerByte returns how long one byte lasts, and whether that is a whole number
-// of picoseconds.
+// PerByte returns how long one byte lasts, and whether the result is exact.
 func (r Rate) PerByte() (Time, bool) {
 	return Time(psBits / int64(r)), psBits%int64(r) == 0
 }
 
-// TxTime returns how long b bytes take to serialize, rounded up to a picosecond
-// where the rate does not divide evenly.
+// TxTime returns the serialization time of b bytes, rounded up to a picosecond.
 func (r Rate) TxTime(b Bytes) Time {
 	hi, lo := bits.Mul64(uint64(b), uint64(psBits))
 	lo, carry := bits.Add64(lo, uint64(r)-1, 0)
@@ -83,15 +81,15 @@ func (r Rate) TxTimeDown(b Bytes) Time {
 	return Time(q)
 }
 
-// In returns how many bytes pass at rate r in t, rounded down.
+// In returns the number of bytes sent at rate r in t, rounded down.
 func (r Rate) In(t Time) Bytes {
 	hi, lo := bits.Mul64(uint64(r), uint64(t))
 	q, _ := bits.Div64(hi, lo, uint64(psBits))
 	return Bytes(q)
 }
 
-// RateOf returns the rate at which b bytes pass in t, rounded down, at most the
-// largest rate.
+// RateOf returns the rate that sends b bytes in t, rounded down and capped at the largest
+// Rate.
 func RateOf(b Bytes, t Time) Rate {
 	hi, lo := bits.Mul64(uint64(b), uint64(psBits))
 	if hi >= uint64(t) {

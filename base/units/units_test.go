@@ -29,7 +29,7 @@ func TestTxTime(t *testing.T) {
 	}
 }
 
-// The 128-bit arithmetic agrees with that of math/big.
+// The 128-bit arithmetic agrees with math/big.
 func TestAgainstBig(t *testing.T) {
 	r := rand.New(rand.NewPCG(1, 1))
 	for range 20000 {
@@ -49,7 +49,7 @@ func TestAgainstBig(t *testing.T) {
 			t.Fatalf("bytes in %d at %d: got %d, want %d", span, rate, got, bytes)
 		}
 		if back := rate.In(rate.TxTime(size)); bits.IsInt64() && (back < size || back > size+Bytes(int64(rate)/psBits)+1) {
-			t.Fatalf("%d bytes at %d last %s, in which %d pass", size, rate, rate.TxTime(size), back)
+			t.Fatalf("%d bytes at %d take %s, in which %d bytes are sent", size, rate, rate.TxTime(size), back)
 		}
 	}
 }
@@ -79,7 +79,7 @@ func TestPerByte(t *testing.T) {
 		}
 	}
 	if _, whole := (7 * Gbps).PerByte(); whole {
-		t.Error("7Gbps divides evenly")
+		t.Error("a byte at 7Gbps lasts a whole number of picoseconds")
 	}
 }
 
@@ -127,8 +127,8 @@ func TestParseErrors(t *testing.T) {
 	}
 }
 
-// A metre of cable is 5 ns, so 3 m are 15 ns and 100 km 500 us. What is no length is
-// a time: neither minutes nor milliseconds are written m.
+// A metre of cable is 5 ns, so 3 m are 15 ns and 100 km are 500 us. As a unit of time, m is
+// refused: it could mean minutes or milliseconds.
 func TestParseDelay(t *testing.T) {
 	for text, want := range map[string]Time{
 		"3m": 15 * Nanosecond, "100km": 500 * Microsecond, "1.5 km": 7500 * Nanosecond, "0.2m": Nanosecond, "300m": 1500 * Nanosecond,
@@ -152,7 +152,7 @@ func TestParseDelay(t *testing.T) {
 	}
 }
 
-// Both micro signs of Unicode are read as u, U+00B5 and U+03BC.
+// Both Unicode micro signs, U+00B5 and U+03BC, are read as u.
 func TestMicroSigns(t *testing.T) {
 	for _, text := range []string{"1us", "1\u00b5s", "1\u03bcs", "1 \u00b5s"} {
 		if got, err := ParseTime(text); err != nil || got != Microsecond {
@@ -161,8 +161,7 @@ func TestMicroSigns(t *testing.T) {
 	}
 }
 
-// Units of other places are refused, with the one that is meant where there is no
-// doubt about it.
+// Foreign spellings of units are refused, with a suggestion where it is unambiguous.
 func TestMeantUnits(t *testing.T) {
 	const rates, sizes = "; allowed: bps, Kbps, Mbps, Gbps, Tbps", "; allowed: B, KB, KiB, MB, MiB, GB, GiB"
 	for text, want := range map[string]string{
@@ -173,7 +172,7 @@ func TestMeantUnits(t *testing.T) {
 		"10M":        `"M" is not a unit of rate (did you mean 10Mbps?)` + rates,
 		"10m":        `"m" is not a unit of rate` + rates,
 		"10gbps":     `"gbps" is not a unit of rate (did you mean 10Gbps?)` + rates,
-		"12.5GBps":   `"GBps" is not a unit of rate` + rates, // eight times as much
+		"12.5GBps":   `"GBps" is not a unit of rate` + rates, // bytes, not bits
 		"99999Tbps0": `"99999Tbps0" has no unit` + rates,
 	} {
 		if got, err := ParseRate(text); err == nil || err.Error() != want {
@@ -184,7 +183,7 @@ func TestMeantUnits(t *testing.T) {
 		"64k":  `"k" is not a unit of size (did you mean 64KB?)` + sizes,
 		"64kB": `"kB" is not a unit of size (did you mean 64KB?)` + sizes,
 		"16mb": `"mb" is not a unit of size (did you mean 16MB?)` + sizes,
-		"16Mb": `"Mb" is not a unit of size` + sizes, // of bits
+		"16Mb": `"Mb" is not a unit of size` + sizes, // bits, not bytes
 		"2Gi":  `"Gi" is not a unit of size (did you mean 2GiB?)` + sizes,
 		"1TB":  `"TB" is not a unit of size` + sizes,
 		"123456789012345678901234567890123456789012345B": `"123456789012345678901234567890123456789012345B" is too large; allowed: less than 2^63B`,
@@ -214,7 +213,7 @@ func TestSeconds(t *testing.T) {
 	}
 }
 
-// fuzzUnit checks that what is printed reads back, for numbers and for texts.
+// fuzzUnit checks that printed values parse back, starting from numbers and from text.
 func fuzzUnit[T interface {
 	~int64
 	String() string
@@ -232,7 +231,7 @@ func fuzzUnit[T interface {
 		}
 		for _, v := range values {
 			if int64(v) == math.MaxInt64 {
-				continue // units.Never has a name, not a number
+				continue // units.Never prints as a word
 			}
 			if back, err := parse(v.String()); err != nil || back != v {
 				t.Errorf("%d is printed %s and read %d, %v", int64(v), v, int64(back), err)
@@ -245,7 +244,7 @@ func FuzzTime(f *testing.F) {
 	fuzzUnit(f, ParseTime, "2us", "1.5ms", "1e3ps", "0x10s", "-1ns", "1e-12s", "5", "é")
 }
 
-// Every time is a delay, the same one; what is only a delay is a length.
+// Every time is also a valid delay of the same value; a delay that is not a time is a length.
 func FuzzDelay(f *testing.F) {
 	for _, text := range []string{"3m", "100km", "1.5 km", "2us", "1µs", "1μs", "-3m", "3ms", "3min", "1e999999999m", "1e-7m", "m", "3m/s"} {
 		f.Add(text)
@@ -255,9 +254,9 @@ func FuzzDelay(f *testing.F) {
 		span, wrong := ParseTime(text)
 		switch {
 		case wrong == nil && (err != nil || delay != span):
-			t.Errorf("%q is the time %s and the delay %s, %v", text, span, delay, err)
+			t.Errorf("%q parses as time %s and as delay %s, %v", text, span, delay, err)
 		case err == nil && wrong != nil && text[len(text)-1] != 'm':
-			t.Errorf("%q is the delay %s, but no time: %v", text, delay, wrong)
+			t.Errorf("%q parses as delay %s, but not as a time: %v", text, delay, wrong)
 		case err == nil && delay != Never:
 			if back, err := ParseDelay(delay.String()); err != nil || back != delay {
 				t.Errorf("%q is printed %s and read %s, %v", text, delay, back, err)

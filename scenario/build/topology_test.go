@@ -107,7 +107,7 @@ func TestBrokenTopologyFile(t *testing.T) {
 		{"[a]", "net.yaml:1:1: topology: a list does not fit here; allowed: keys with values, such as {hosts: [WORD], switches: [WORD]}"},
 		{"hosts: [a, b\n", "net.yaml:1:8: sequence end token ']' not found; allowed: YAML"},
 		{"hosts: [a, b]\nnodes: [s]\n", `net.yaml:2:1: topology: unknown key "nodes"; allowed: path, hosts, switches, link, links, groups`},
-		{"hosts: [a, b]\nswitches: [s]\nlinks:\n  - {ends: [a, s]}\n  - {ends: [b, x]}\n", `net.yaml:5:16: topology.links[1].ends[1]: links[1].ends[1] is "x", which is no node; allowed: hosts (a, b) and switches (s)`},
+		{"hosts: [a, b]\nswitches: [s]\nlinks:\n  - {ends: [a, s]}\n  - {ends: [b, x]}\n", `net.yaml:5:16: topology.links[1].ends[1]: links[1].ends[1] is "x", which is not a node; allowed: hosts (a, b) and switches (s)`},
 		{"hosts: [a, b]\nswitches: [s]\nlinks:\n  - {ends: [a, s], rate: fast}\n", `net.yaml:4:26: topology.links[0].rate: "fast" is not a rate; allowed: a number and a unit, such as 10Mbps`},
 		{"hosts: [a, b]\nswitches: [s]\nlinks:\n  - {ends: [a, s]}\n  - {ends: [b, s], delay: 0}\n", "net.yaml:5:27: topology.links[1].delay: a link without delay cannot be simulated; allowed: more than 0s, at most 1s (5ns is a metre of cable)"},
 		{"path: other.yaml\n", "net.yaml:1:7: topology.path: a topology file cannot name another; allowed: hosts, switches, links"},

@@ -9,7 +9,7 @@ import (
 	"github.com/xoff-net/xoff/base/units"
 )
 
-// ackStream is a steady flow over four hops whose ACKs come every 84 ns.
+// ackStream is a steady flow over four hops with an ACK every 84 ns.
 type ackStream struct {
 	c    Control
 	spec telemetry.Spec
@@ -34,8 +34,7 @@ func newAckStream(t testing.TB, name, preset string) *ackStream {
 	return s
 }
 
-// write is the part of switches: it is not what is measured, but records must
-// change.
+// write writes the records of switches. It is not measured, but records must change.
 func (s *ackStream) write() {
 	s.now += 84 * units.Nanosecond
 	s.ack.Seq++
@@ -79,8 +78,8 @@ func TestNoAllocations(t *testing.T) {
 	}
 }
 
-// BenchmarkOnAck is the cost of one packet to its sender: OnSend, OnAck, Rate and
-// Window, with records of four hops where they are read.
+// BenchmarkOnAck measures the cost of one packet at its sender: OnSend, OnAck, Rate and
+// Window, with records of four hops for telemetry-based controls.
 func BenchmarkOnAck(b *testing.B) {
 	for _, a := range streams {
 		b.Run(strings.TrimSuffix(a.name+"-"+a.preset, "-"), func(b *testing.B) {

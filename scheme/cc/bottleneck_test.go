@@ -14,8 +14,8 @@ import (
 	"github.com/xoff-net/xoff/sim"
 )
 
-// bottleneck is a run in which flows from hosts of their own share the link to the
-// last host of a star.
+// bottleneck is a run in which flows from different hosts share the link to the last host
+// of a star.
 type bottleneck struct {
 	t *testing.T
 	setup
@@ -25,7 +25,7 @@ type bottleneck struct {
 	controls []cc.Control // by flow
 }
 
-// peek is a sink that shows its node.
+// peek is a sink that passes its node to show.
 type peek struct {
 	probe.Ignore
 	show func(probe.Node)
@@ -33,28 +33,28 @@ type peek struct {
 
 func (p *peek) Attach(n probe.Node) { p.show(n) }
 
-// setup of a bottleneck.
+// setup describes a bottleneck.
 type setup struct {
-	line  units.Rate // of the senders
-	rate  units.Rate // of the receiver: the bottleneck
-	delay units.Time // of every link
+	line  units.Rate // link rate of the senders
+	rate  units.Rate // link rate of the receiver: the bottleneck
+	delay units.Time // delay of every link
 	keys  string     // lines of a scenario: hosts, switch, faults
-	class string     // of the flows
+	class string     // class of the flows
 	flows int
-	apart units.Time // from start to start
+	apart units.Time // time between starts
 }
 
-// usual is a setup at 10 Gbps and some 21 us of round trip, so that 26.5 KB are in
-// the network: about 25 packets.
+// usual returns a setup at 10 Gbps with a round trip of about 21 us: 26.5 KB, about 25
+// packets, are in flight.
 func usual(class, keys string, flows int, apart units.Time) setup {
 	return setup{25 * units.Gbps, 10 * units.Gbps, 5 * units.Microsecond, keys, class, flows, apart}
 }
 
-// rdmaKeys choose a congestion control for RDMA.
+// rdmaKeys selects a congestion control for RDMA.
 func rdmaKeys(control string) string { return "hosts: {cc: " + control + "}\n" }
 
-// tcpKeys choose one for TCP, and how switches mark. The queue of the bottleneck
-// takes 4 MB / 9 = 444 KB.
+// tcpKeys selects a congestion control for TCP and the marking of switches. The queue of the
+// bottleneck takes 4 MB / 9 = 444 KB.
 func tcpKeys(control, ecn string) string {
 	return fmt.Sprintf(`hosts:
   payload: 1460B
@@ -111,7 +111,7 @@ workload:
 	}
 	for i := range s.flows {
 		host := b.Spec.Hosts[i]
-		host.Transports = slices.Clone(host.Transports) // hosts that are alike share them
+		host.Transports = slices.Clone(host.Transports) // hosts with equal settings share them
 		fresh := host.Transports[0].Control
 		host.Transports[0].Control = func() cc.Control {
 			b.controls[i] = fresh()
@@ -124,7 +124,7 @@ workload:
 	return b
 }
 
-// until runs to a time.
+// until runs the simulation to a time.
 func (b *bottleneck) until(at units.Time) {
 	b.t.Helper()
 	if _, err := b.engine.RunUntil(context.Background(), at); err != nil {
@@ -132,10 +132,10 @@ func (b *bottleneck) until(at units.Time) {
 	}
 }
 
-// queue is what waits for the bottleneck.
+// queue returns the queue length at the bottleneck.
 func (b *bottleneck) queue() units.Bytes { return b.node.View().EgressPort(b.flows) }
 
-// delivered returns the packets that arrived, by flow.
+// delivered returns the number of packets that arrived, by flow.
 func (b *bottleneck) delivered() []float64 {
 	v := make([]float64, b.flows)
 	for i := range v {
@@ -144,8 +144,8 @@ func (b *bottleneck) delivered() []float64 {
 	return v
 }
 
-// share runs from one time to another and returns Jain's index of what was
-// delivered meanwhile, and the share of the bottleneck that its payload took.
+// share runs from one time to another. It returns Jain's index of the deliveries in between
+// and the fraction of the bottleneck that their payload used.
 func (b *bottleneck) share(from, to units.Time) (jain, used float64) {
 	b.t.Helper()
 	b.until(from)
@@ -160,7 +160,7 @@ func (b *bottleneck) share(from, to units.Time) (jain, used float64) {
 	return sum * sum / (float64(b.flows) * squares), sum * float64(payload) / float64(b.rate.In(to-from))
 }
 
-// sound checks that no invariant broke.
+// sound checks that no invariant was violated.
 func (b *bottleneck) sound() {
 	b.t.Helper()
 	for _, c := range b.Checks {

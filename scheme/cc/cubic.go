@@ -9,11 +9,11 @@ import (
 
 // CubicParams are the parameters of CUBIC.
 type CubicParams struct {
-	InitialSegments int     `yaml:"initial_segments" doc:"first window; 0: one bandwidth-delay product"`
+	InitialSegments int     `yaml:"initial_segments" doc:"initial window; 0: one bandwidth-delay product"`
 	C               float64 `yaml:"c" doc:"steepness of the curve, segments per second cubed"`
-	Beta            float64 `yaml:"beta" doc:"what a loss leaves of the window"`
-	FastConvergence bool    `yaml:"fast_convergence" doc:"give way when the window shrinks from loss to loss"`
-	ECN             bool    `yaml:"ecn" doc:"answer marks like losses (RFC 3168)"`
+	Beta            float64 `yaml:"beta" doc:"factor applied to the window on a loss"`
+	FastConvergence bool    `yaml:"fast_convergence" doc:"release bandwidth faster if the window shrinks from loss to loss"`
+	ECN             bool    `yaml:"ecn" doc:"react to marks as to losses (RFC 3168)"`
 }
 
 func defaultCubic() *CubicParams {
@@ -35,22 +35,21 @@ func newCubic(params any) (Factory, error) {
 	return func() Control { return &cubic{params: &p, alpha: alpha} }, nil
 }
 
-// cubic is the congestion control of RFC 9438. Windows are in bytes; fractions of
-// a byte are kept.
+// cubic is the congestion control of RFC 9438. Windows are in bytes, with fractions.
 type cubic struct {
 	tcp
 	params *CubicParams
-	alpha  float64    // growth of the estimate of Reno's window, segments per round trip
+	alpha  float64    // growth of Reno's estimated window, segments per round trip
 	srtt   units.Time // smoothed round-trip time
 
 	window float64    // cwnd with its fraction
 	most   float64    // W_max
-	prior  float64    // cwnd_prior: the window when the threshold was set
-	reno   float64    // W_est: what Reno's window would be
-	epoch  units.Time // begin of this congestion avoidance; Never: not begun
-	k      units.Time // when the curve is back at W_max, from the epoch on
-	flat   bool       // after a timeout: the curve starts at its middle
-	heard  units.Time // the last ACK
+	prior  float64    // cwnd_prior: the window before the last reduction
+	reno   float64    // W_est: estimate of Reno's window
+	epoch  units.Time // start of this congestion avoidance; Never: not started
+	k      units.Time // when the curve reaches W_max, from the epoch
+	flat   bool       // after a timeout: the curve starts at its plateau
+	heard  units.Time // time of the last ACK
 }
 
 // NeedsRTT implements Clocked.
@@ -77,7 +76,7 @@ func (c *cubic) OnAck(now units.Time, a *Ack) {
 	case grows:
 		c.climb(now, a.Bytes)
 	case c.epoch != units.Never:
-		c.epoch += now - c.heard // section 5.8: idle time is not time
+		c.epoch += now - c.heard // section 5.8: idle time does not count
 	}
 	c.heard = now
 }
@@ -88,14 +87,14 @@ func (c *cubic) climb(now units.Time, b units.Bytes) {
 	if c.epoch == units.Never {
 		c.beginEpoch(now)
 	}
-	share := float64(b) / c.window // of a window that this ACK covers
+	share := float64(b) / c.window // fraction of a window that this ACK covers
 	slope := c.alpha
 	if c.reno >= c.prior {
 		slope = 1
 	}
 	c.reno += float64(float64(slope*mss) * share)
 	if c.curve(now-c.epoch) < c.reno {
-		c.window = max(c.window, c.reno) // section 4.3: no slower than Reno
+		c.window = max(c.window, c.reno) // section 4.3: not slower than Reno
 	} else {
 		target := min(max(c.curve(now-c.epoch+c.srtt), c.window), float64(1.5*c.window))
 		c.window += float64((target - c.window) * min(share, 1))
@@ -104,8 +103,7 @@ func (c *cubic) climb(now units.Time, b units.Bytes) {
 	c.cwnd = units.Bytes(c.window)
 }
 
-// beginEpoch starts the curve at the present window: it comes back to W_max
-// after K, eq. 2.
+// beginEpoch starts the curve at the current window; it reaches W_max after K, eq. 2.
 func (c *cubic) beginEpoch(now units.Time) {
 	c.window = float64(c.cwnd)
 	c.epoch, c.reno, c.k = now, c.window, 0
@@ -116,21 +114,21 @@ func (c *cubic) beginEpoch(now units.Time) {
 	c.k = units.Time(cubeRoot((c.most-c.window)/float64(c.mss)/c.params.C) * float64(units.Second))
 }
 
-// curve is W_cubic(t), eq. 1.
+// curve returns W_cubic(t), eq. 1.
 func (c *cubic) curve(t units.Time) float64 {
 	d := float64(t-c.k) / float64(units.Second)
 	cube := float64(float64(d*d) * d)
 	return c.most + float64(float64(c.params.C*float64(c.mss))*cube)
 }
 
-// cut is the reduction of section 4.6, with the fast convergence of section 4.7.
-// The window keeps at least so many bytes.
+// cut is the reduction of section 4.6, with the fast convergence of section 4.7. The window
+// is at least `least`.
 func (c *cubic) cut(flight, least units.Bytes) {
 	to := c.remember(flight)
 	c.lower(max(to, 2*c.mss), max(to, least))
 }
 
-// remember notes the window before a reduction and returns the new threshold.
+// remember records the window before a reduction and returns the new threshold.
 func (c *cubic) remember(flight units.Bytes) units.Bytes {
 	before := c.most
 	c.prior = float64(c.cwnd)
@@ -158,15 +156,15 @@ func (c *cubic) OnLoss(_ units.Time, timeout bool) {
 	}
 }
 
-// cubeRoot returns the cube root of a positive number by Newton's method, the
-// same bits on every machine. The first guess divides the exponent by three.
+// cubeRoot returns the cube root of a positive number by Newton's method, with the same bits
+// on every machine. The first guess divides the exponent by three.
 func cubeRoot(v float64) float64 {
 	if !(v > 0) {
 		return 0
 	}
 	const bias = 0x2a9f7893 << 32 // two thirds of the exponent's bias, centred
 	x := math.Float64frombits(math.Float64bits(v)/3 + bias)
-	for range 5 { // the guess is good to 6 %, each step doubles the digits
+	for range 5 { // the guess is good to 6 %; each step doubles the digits
 		x = float64(float64(2*x)+v/float64(x*x)) / 3
 	}
 	return x

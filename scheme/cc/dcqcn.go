@@ -9,31 +9,31 @@ import (
 
 // DCQCNParams are the parameters of DCQCN's reaction point.
 type DCQCNParams struct {
-	Preset        string      `yaml:"preset" doc:"named set that fills the others"`
+	Preset        string      `yaml:"preset" doc:"named set of parameters; other keys override it"`
 	G             float64     `yaml:"g" doc:"gain of alpha"`
-	AlphaInterval units.Time  `yaml:"alpha_interval" doc:"alpha decays when no CNP came for so long"`
-	CutInterval   units.Time  `yaml:"cut_interval" doc:"at most one decrease in this time"`
-	RiseInterval  units.Time  `yaml:"rise_interval" doc:"timer of the increase"`
-	RiseBytes     units.Bytes `yaml:"rise_bytes" doc:"byte counter of the increase; 0B: none"`
-	FastRecovery  int         `yaml:"fast_recovery" doc:"increase steps before the target moves"`
-	AI            units.Rate  `yaml:"rai" doc:"additive step of the target"`
-	HAI           units.Rate  `yaml:"rhai" doc:"hyper-additive step"`
-	MinRate       units.Rate  `yaml:"min_rate" doc:"a flow never sends slower"`
-	ClampTarget   bool        `yaml:"clamp_target" doc:"every cut moves the target"`
-	RiseFirst     bool        `yaml:"rise_first" doc:"an increase due with a decrease comes before it, not never: its time has passed"`
-	// The rest is for agreement with the public simulator to the bit, see
+	AlphaInterval units.Time  `yaml:"alpha_interval" doc:"alpha decays after this time without a CNP"`
+	CutInterval   units.Time  `yaml:"cut_interval" doc:"shortest time between decreases"`
+	RiseInterval  units.Time  `yaml:"rise_interval" doc:"period of the increase timer"`
+	RiseBytes     units.Bytes `yaml:"rise_bytes" doc:"bytes per increase of the byte counter; 0B: no byte counter"`
+	FastRecovery  int         `yaml:"fast_recovery" doc:"increase steps before the target rises"`
+	AI            units.Rate  `yaml:"rai" doc:"additive increase of the target"`
+	HAI           units.Rate  `yaml:"rhai" doc:"hyper-additive increase of the target"`
+	MinRate       units.Rate  `yaml:"min_rate" doc:"lowest rate of a flow"`
+	ClampTarget   bool        `yaml:"clamp_target" doc:"every decrease sets the target"`
+	RiseFirst     bool        `yaml:"rise_first" doc:"an increase that is due at the same time as a decrease comes first instead of being lost"`
+	// The following parameters give bit-exact agreement with the public simulator, see
 	// docs/cc/dcqcn.md.
-	FirstCutDelay units.Time `yaml:"first_cut_delay" doc:"the first decrease is checked so much later"`
-	AlphaDelay    units.Time `yaml:"alpha_delay" doc:"updates of alpha are so much later"`
-	Truncate      bool       `yaml:"truncate" doc:"keep what rounding down loses: half a bit per second, and alpha below 1e-13"`
+	FirstCutDelay units.Time `yaml:"first_cut_delay" doc:"additional delay of the first decrease"`
+	AlphaDelay    units.Time `yaml:"alpha_delay" doc:"additional delay of updates of alpha"`
+	Truncate      bool       `yaml:"truncate" doc:"keep rounding errors: half a bit per second, and alpha below 1e-13"`
 }
 
-// DefaultPreset is the parameter set used unless a scenario names another.
+// DefaultPreset is the default parameter set.
 const DefaultPreset = "hpcc-sim"
 
 // dcqcnPresets are published parameter sets.
 var dcqcnPresets = presets[DCQCNParams]{
-	// The values of the public simulators.
+	// Values of the public simulators.
 	"hpcc-sim": {
 		Preset: "hpcc-sim", G: 1.0 / 256, AlphaInterval: units.Microsecond, CutInterval: 4 * units.Microsecond,
 		RiseInterval: 900 * units.Microsecond, FastRecovery: 1, AI: 50 * units.Mbps, HAI: 100 * units.Mbps,
@@ -47,8 +47,8 @@ var dcqcnPresets = presets[DCQCNParams]{
 	},
 }
 
-// ApplyPreset fills the parameters of a named set. Scenario decoding calls it
-// before the other keys are read, which then override it.
+// ApplyPreset sets the parameters to a named set. Scenario decoding calls it before it reads
+// the other keys, which override the set.
 func (p *DCQCNParams) ApplyPreset(name string) error { return dcqcnPresets.apply(p, name) }
 
 // Presets returns the names of the sets.
@@ -73,7 +73,7 @@ func (p *DCQCNParams) validate() error {
 	)
 }
 
-// CheckLine checks that a host of a line rate can send as slowly as it must.
+// CheckLine returns an error if the lowest rate exceeds the line rate of a host.
 func (p *DCQCNParams) CheckLine(line units.Rate) error {
 	if p.MinRate > line {
 		return fmt.Errorf("min_rate is %s on hosts of %s; allowed: at most their line rate", p.MinRate, line)
@@ -89,21 +89,20 @@ func newDCQCN(params any) (Factory, error) {
 	return func() Control { return &dcqcn{params: &p} }, nil
 }
 
-// dcqcn is the reaction point of DCQCN. Its three clocks (decay of alpha,
-// increase, decrease) are evaluated lazily, in their order, whenever something
-// happens or the rate is asked for: nothing outside can tell the difference, and
-// an idle flow costs no events.
+// dcqcn is the reaction point of DCQCN. Its three clocks (decay of alpha, increase, decrease)
+// are evaluated lazily and in order, on every event and read of the rate. Callers cannot
+// tell the difference, and an idle flow costs no events.
 type dcqcn struct {
-	// What every packet asks comes first: it is in one cache line.
+	// Fields read for every packet come first, in one cache line.
 	params  *DCQCNParams
 	rate    units.Rate  // R_C
 	cutAt   units.Time  // end of the current decrease interval; Never before the first CNP
 	alphaAt units.Time  // next update of alpha
 	riseAt  units.Time  // next timer increase; Never before the first decrease
-	sent    units.Bytes // since the last byte step
+	sent    units.Bytes // bytes since the last byte step
 	alpha   float64
-	cnp     bool // a CNP came in the current decrease interval
-	cnpA    bool // a CNP came in the current alpha interval
+	cnp     bool // a CNP arrived in the current decrease interval
+	cnpA    bool // a CNP arrived in the current alpha interval
 
 	target units.Rate // R_T
 	line   units.Rate
@@ -118,8 +117,8 @@ func (d *dcqcn) Start(_ units.Time, f *Flow) {
 		riseAt: units.Never}
 }
 
-// OnCNP implements Control. The first CNP starts the clocks; from then the
-// decrease is checked at the end of every interval in which a CNP came.
+// OnCNP implements Control. The first CNP starts the clocks. From then on, the rate decreases
+// at the end of every interval with a CNP.
 func (d *dcqcn) OnCNP(now units.Time) {
 	d.advance(now)
 	if d.cutAt == units.Never {
@@ -131,7 +130,7 @@ func (d *dcqcn) OnCNP(now units.Time) {
 	d.cnp, d.cnpA = true, true
 }
 
-// advance runs every clock tick up to now, earliest first.
+// advance processes all clock ticks up to now, in order of time.
 func (d *dcqcn) advance(now units.Time) {
 	for {
 		t := min(d.cutAt, d.alphaAt, d.riseAt)
@@ -147,7 +146,7 @@ func (d *dcqcn) advance(now units.Time) {
 				d.cnp = false
 				d.cut(t)
 			} else if d.cutAt <= now {
-				// No CNP came meanwhile: skip the empty intervals.
+				// No CNP arrived: skip the empty intervals.
 				d.cutAt += (now - d.cutAt) / d.params.CutInterval * d.params.CutInterval
 			}
 		default:
@@ -176,11 +175,11 @@ func (d *dcqcn) updateAlpha(now units.Time) {
 	}
 }
 
-// tinyAlpha is where alpha no longer changes a rate by one bit per second:
-// below it, whole stretches without a CNP are skipped.
+// tinyAlpha is the alpha below which a rate changes by less than one bit per second. Intervals
+// without a CNP are then skipped.
 const tinyAlpha = 1e-13
 
-// cut is eq. 1: remember the rate as target, lower it by alpha / 2.
+// cut is eq. 1: it keeps the rate as the target and lowers it by alpha / 2.
 func (d *dcqcn) cut(at units.Time) {
 	if d.params.ClampTarget || d.timerSteps > 0 || d.byteSteps > 0 || d.riseAt == units.Never {
 		d.target = d.rate
@@ -190,8 +189,8 @@ func (d *dcqcn) cut(at units.Time) {
 	d.riseAt = at + d.params.RiseInterval
 }
 
-// rise is the increase: halfway to the target, which itself moves up once fast
-// recovery is over (additive), and faster when both clocks are past it (hyper).
+// rise is the increase: halfway to the target. The target rises once fast recovery is over
+// (additive), and faster when both clocks are past it (hyper).
 func (d *dcqcn) rise() {
 	lead, lag := max(d.timerSteps, d.byteSteps), min(d.timerSteps, d.byteSteps)
 	if d.params.RiseBytes == 0 {
@@ -206,11 +205,11 @@ func (d *dcqcn) rise() {
 	d.target = min(d.target, d.line)
 	d.rate = min(d.rate/2+d.target/2, d.line)
 	if d.target-d.rate <= 1 && !d.params.Truncate {
-		d.rate = d.target // halving integers never quite gets there
+		d.rate = d.target // halving integers never quite reaches the target
 	}
 }
 
-// OnSend implements Control: the byte counter of the increase.
+// OnSend implements Control: it is the byte counter of the increase.
 func (d *dcqcn) OnSend(now units.Time, b units.Bytes) {
 	if d.params.RiseBytes == 0 || d.riseAt == units.Never {
 		return
@@ -230,10 +229,10 @@ func (d *dcqcn) Rate(now units.Time) units.Rate {
 	return d.rate
 }
 
-// Window implements Control: DCQCN has none.
+// Window implements Control: DCQCN has no window.
 func (d *dcqcn) Window(units.Time) units.Bytes { return Unlimited }
 
-// OnAck implements Control: DCQCN listens to CNPs only.
+// OnAck implements Control: DCQCN reacts to CNPs only.
 func (d *dcqcn) OnAck(units.Time, *Ack) {}
 
 // OnLoss implements Control.

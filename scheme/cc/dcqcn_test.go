@@ -9,7 +9,7 @@ import (
 // dcqcnStep is one event of a flow on a line of 100 Gbps and the rate after it.
 type dcqcnStep struct {
 	at   units.Time // us
-	what string     // cnp, send, or nothing: only the clocks run
+	what string     // cnp, send, or "": only the clocks advance
 	sent units.Bytes
 	rate units.Rate
 }
@@ -29,7 +29,7 @@ func TestDCQCNSteps(t *testing.T) {
 			{5, "cnp", 0, 50_776_684_272},  // alpha rises at 6 us
 			{8, "", 0, 26_072_565_153},     // alpha = ((255/256)^6 + 1/256) x (255/256)^2 = 0.97304972
 			{11, "cnp", 0, 26_072_565_153}, //
-			{12, "", 0, 13_533_735_148},    // alpha = 0.96184092; the target stays 100 G: no increase came between
+			{12, "", 0, 13_533_735_148},    // alpha = 0.96184092; the target stays 100 G: no increase in between
 			{911, "", 0, 13_533_735_148},   // the increase comes 900 us after the cut
 			{912, "", 0, 56_766_867_574},   // fast recovery: (13,533,735,148 + 100 G) / 2
 			{1812, "", 0, 78_383_433_787},  // additive, but 100 G + 50 M is above the line: (56,766,867,574 + 100 G) / 2
@@ -46,16 +46,16 @@ func TestDCQCNSteps(t *testing.T) {
 			{105, "", 0, 75_000_000_000}, // timer, every 55 us from the cut
 			{160, "", 0, 87_500_000_000},
 			{325, "", 0, 98_437_500_000}, // fifth step: 100 G - 50 G / 2^5
-			{380, "", 0, 99_218_750_000}, // sixth: additive, held at the line
+			{380, "", 0, 99_218_750_000}, // sixth: additive, limited by the line rate
 			{390, "cnp", 0, 99_218_750_000},
 			{400, "", 0, 50_950_087_878},                 // alpha = (255/256)^7 = 0.97297461; target 99,218,750,000
 			{410, "send", 10 * units.MB, 75_084_418_939}, // byte counter: (50,950,087,878 + 99,218,750,000) / 2
 			{420, "cnp", 0, 75_084_418_939},              //
-			{430, "send", 5 * units.MB, 75_084_418_939},  // half of the byte counter, which the cut sets back
+			{430, "send", 5 * units.MB, 75_084_418_939},  // half of the byte counter, which the cut resets
 			{450, "", 0, 38_552_839_198},                 // alpha = 0.97297461 x 255/256 + 1/256 = 0.97308017
 			{460, "send", 6 * units.MB, 38_552_839_198},  // 6 MB of 10 MB
 			{470, "send", 4 * units.MB, 56_818_629_068},  // (38,552,839,198 + 75,084,418,939) / 2
-			{505, "", 0, 65_951_524_003},                 // the timer counts apart from the bytes
+			{505, "", 0, 65_951_524_003},                 // the timer counts separately from the bytes
 			{780, "", 0, 74_819_015_971},                 // sixth timer step: target 75,084,418,939 + 40 M
 			{835, "", 0, 74_991_717_454},                 // seventh: + 40 M; bytes are at 1, so never hyper
 			{890, "", 0, 75_098_068_196},                 // target 75,204,418,939
@@ -86,10 +86,9 @@ func TestDCQCNSteps(t *testing.T) {
 	}
 }
 
-// The public simulator to the bit and nanosecond: alpha every 1 us from the first
-// CNP on, decreases checked every 4 us from 4.001 us after it on, the increase
-// every 900 us from a decrease on; rates are whole bits per second, rounded down
-// after each operation.
+// Bit-exact agreement with the public simulator, in nanoseconds: alpha every 1 us from the
+// first CNP, decreases every 4 us starting 4.001 us after it, increases every 900 us from a
+// decrease. Rates are whole bits per second, rounded down after each operation.
 func TestDCQCNLikeNs3(t *testing.T) {
 	p := dcqcnPresets.params("hpcc-sim")
 	p.FirstCutDelay, p.AlphaDelay, p.RiseFirst, p.Truncate = units.Nanosecond, units.Picosecond, true, true
@@ -101,13 +100,13 @@ func TestDCQCNLikeNs3(t *testing.T) {
 	d.Start(0, &Flow{Line: 100 * units.Gbps, MTU: 1048})
 	cnps := []units.Time{
 		100_000,   // starts the clocks; counts for the first decrease, not for the first alpha
-		101_000,   // with the first update of alpha: counts for it, alpha stays 1
-		104_001,   // with the first decrease: counts for the second
+		101_000,   // at the first update of alpha: counts for it, alpha stays 1
+		104_001,   // at the first decrease: counts for the second
 		104_500,   //
 		112_002,   //
 		1_008_000, //
-		1_008_001, // with a decrease: counts for the next
-		1_909_000, // its decrease comes with the increase, which is first
+		1_008_001, // at a decrease: counts for the next
+		1_909_000, // its decrease coincides with the increase, which is first
 	}
 	for _, s := range []struct {
 		ns   units.Time
@@ -142,8 +141,7 @@ func TestDCQCNLikeNs3(t *testing.T) {
 	}
 }
 
-// However often the rate is asked for, the clocks give the same: asking is not
-// an event.
+// Reading the rate has no effect on it, however often it is read.
 func TestDCQCNIsLazy(t *testing.T) {
 	f, err := newDCQCN(dcqcnPresets.params("paper"))
 	if err != nil {
@@ -179,7 +177,7 @@ func TestDCQCNFloor(t *testing.T) {
 		d.OnCNP(us * units.Microsecond)
 	}
 	if r := d.Rate(400 * units.Microsecond); r != p.MinRate {
-		t.Errorf("rate %s under CNPs without end, want %s", r, p.MinRate)
+		t.Errorf("rate %s under constant CNPs, want %s", r, p.MinRate)
 	}
 }
 
@@ -212,7 +210,7 @@ func TestFixed(t *testing.T) {
 	}{
 		{FixedParams{}, 100 * units.Gbps, Unlimited},
 		{FixedParams{Rate: 40 * units.Gbps}, 40 * units.Gbps, Unlimited},
-		{FixedParams{Rate: 400 * units.Gbps, Window: 10 * units.KB}, 100 * units.Gbps, 10 * units.KB}, // never above the line
+		{FixedParams{Rate: 400 * units.Gbps, Window: 10 * units.KB}, 100 * units.Gbps, 10 * units.KB}, // at most the line rate
 	} {
 		f, err := newFixed(&c.params)
 		if err != nil {

@@ -8,9 +8,9 @@ import (
 
 // DCTCPParams are the parameters of DCTCP.
 type DCTCPParams struct {
-	InitialSegments int     `yaml:"initial_segments" doc:"first window; 0: one bandwidth-delay product"`
+	InitialSegments int     `yaml:"initial_segments" doc:"initial window; 0: one bandwidth-delay product"`
 	G               float64 `yaml:"g" doc:"gain of alpha"`
-	InitialAlpha    float64 `yaml:"initial_alpha" doc:"estimate of the marked share when a flow begins"`
+	InitialAlpha    float64 `yaml:"initial_alpha" doc:"initial estimate of the fraction of marked bytes"`
 }
 
 func newDCTCP(params any) (Factory, error) {
@@ -27,14 +27,14 @@ func newDCTCP(params any) (Factory, error) {
 	return func() Control { return &dctcp{params: &p} }, nil
 }
 
-// dctcp is the sender of RFC 8257: marks lower the window by their share, losses
-// as in NewReno.
+// dctcp is the sender of RFC 8257: marks reduce the window by their fraction, losses as in
+// NewReno.
 type dctcp struct {
 	tcp
 	params    *DCTCPParams
-	alpha     float64     // share of bytes that met congestion, averaged
-	acked     units.Bytes // in the current observation window
-	marked    units.Bytes // of these
+	alpha     float64     // moving average of the fraction of marked bytes
+	acked     units.Bytes // bytes in the current observation window
+	marked    units.Bytes // marked bytes among them
 	windowEnd uint32      // first packet of the next observation window
 }
 
@@ -63,8 +63,8 @@ func (d *dctcp) OnAck(_ units.Time, a *Ack) {
 	}
 }
 
-// observe ends an observation window, which lasts a round trip: alpha moves
-// towards the share of its bytes that were marked (steps 4 to 7).
+// observe ends an observation window of a round trip: alpha moves towards the fraction of
+// its bytes that were marked (steps 4 to 7).
 func (d *dctcp) observe(next uint32) {
 	if d.acked > 0 {
 		g := d.params.G
@@ -74,8 +74,8 @@ func (d *dctcp) observe(next uint32) {
 	d.acked, d.marked, d.windowEnd = 0, 0, next
 }
 
-// OnLoss implements Control: section 3.5. A loss is answered even when a mark of
-// the same window was.
+// OnLoss implements Control: section 3.5. It reacts to a loss even after a mark of the same
+// window.
 func (d *dctcp) OnLoss(_ units.Time, timeout bool) {
 	if timeout {
 		d.timeout(d.half())

@@ -9,13 +9,12 @@ import (
 	"github.com/xoff-net/xoff/internal/deep"
 )
 
-// The slow ones. DCQCN with the parameters of the public simulators raises its rate
-// by 50 Mbps every 900 us. Cubic and NewReno where nothing is marked, so that losses
-// tell: queues that drop what does not fit lock flows out for a while (Floyd and
-// Jacobson 1991), more so the smaller windows are, and those that lose a whole
-// window wait for a timeout of three round trips. Sixteen flows of NewReno, with
-// windows of 18 packets, reach an index of 0.7 to 0.9 only, also in a second;
-// marked at random they reach 0.99 (TestFairShares).
+// These take long to converge. DCQCN with the parameters of the public simulators raises its
+// rate by 50 Mbps every 900 us. Cubic and NewReno run without marks, so they react to
+// losses. Drop-tail queues lock out flows for a while (Floyd and Jacobson 1991), more so with
+// small windows. Flows that lose a whole window wait for a timeout of three round trips.
+// Sixteen flows of NewReno with windows of 18 packets reach an index of 0.7 to 0.9 only, even
+// in a second; with random marks they reach 0.99 (TestFairShares).
 func TestDeepFairShares(t *testing.T) {
 	const ms = units.Millisecond
 	for _, c := range []fairness{

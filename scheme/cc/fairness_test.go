@@ -6,14 +6,14 @@ import (
 	"github.com/xoff-net/xoff/base/units"
 )
 
-// fairness is what a control must reach: Jain's index of what flows deliver in the
-// last third of a run, and how much of the link they use. Flows start one after the
-// other, so that each must find its place among those that have the link.
+// fairness is a lower limit for a control: Jain's index of deliveries in the last third of a
+// run, and the utilisation of the link. Flows start one after the other, so each must get
+// its share from flows that already use the link.
 type fairness struct {
 	name, class, keys string
 	apart, run        units.Time
 	jain, used        float64
-	many              float64 // Jain's index of 16 flows, if it is another
+	many              float64 // Jain's index of 16 flows, if different
 }
 
 func (c *fairness) check(t *testing.T) {
@@ -35,11 +35,10 @@ func (c *fairness) check(t *testing.T) {
 	}
 }
 
-// Every congestion control shares a bottleneck among 2 and 16 flows: Jain's index
-// over 0.95 in the last third of a run. How long that must be is a property of the
-// control: round trips are 21 us, but DCQCN raises its rate every 55 us (900 us in
-// the public simulators: see the deep tests), TIMELY by 50 Mbps per round trip, and
-// PowerTCP by 150 Mbps.
+// Every congestion control shares a bottleneck fairly among 2 and 16 flows: Jain's index is
+// over 0.95 in the last third of a run. The length of the run depends on the control. Round
+// trips are 21 us, but DCQCN raises its rate every 55 us (900 us in the public simulators,
+// see the deep tests), TIMELY by 50 Mbps per round trip, and PowerTCP by 150 Mbps.
 func TestFairShares(t *testing.T) {
 	const ms = units.Millisecond
 	red := "{name: red, kmin: 50KB, kmax: 400KB, pmax: 0.05}"
@@ -57,7 +56,7 @@ func TestFairShares(t *testing.T) {
 	}
 }
 
-// The test would notice: fixed rates are shared as they are.
+// The check detects unfairness: fixed rates are shared unevenly.
 func TestFairSharesWouldFail(t *testing.T) {
 	b := usual("rdma", "hosts:\n  cc: {name: fixed, rate: 2Gbps}\n  overrides: [{match: host0, cc: {name: fixed, rate: 8Gbps}}]\n", 2, 0)
 	// 8 and 2: 10^2 / (2 (64 + 4)) = 0.735.

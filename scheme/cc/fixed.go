@@ -8,11 +8,11 @@ import (
 
 // FixedParams are the parameters of the fixed algorithm.
 type FixedParams struct {
-	Rate   units.Rate  `yaml:"rate" doc:"at which a flow sends; 0bps: line rate"`
-	Window units.Bytes `yaml:"window" doc:"bytes that may be unacknowledged; 0B: no limit"`
+	Rate   units.Rate  `yaml:"rate" doc:"rate of a flow; 0bps: line rate"`
+	Window units.Bytes `yaml:"window" doc:"unacknowledged bytes of a flow; 0B: no limit"`
 }
 
-// fixed sends at one rate within one window and reacts to nothing.
+// fixed sends at a fixed rate within a fixed window.
 type fixed struct {
 	params FixedParams
 	rate   units.Rate

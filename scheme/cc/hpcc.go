@@ -10,13 +10,13 @@ import (
 
 // HPCCParams are the parameters of HPCC.
 type HPCCParams struct {
-	Preset    string     `yaml:"preset" doc:"named set that fills the others"`
-	Eta       float64    `yaml:"eta" doc:"load to aim at"`
-	MaxStage  int        `yaml:"max_stage" doc:"additive steps in a row before the rate follows the load again"`
+	Preset    string     `yaml:"preset" doc:"named set of parameters; other keys override it"`
+	Eta       float64    `yaml:"eta" doc:"target utilisation"`
+	MaxStage  int        `yaml:"max_stage" doc:"consecutive additive steps before the rate follows the load again"`
 	AI        units.Rate `yaml:"rai" doc:"additive step, as a rate: W_AI / T"`
-	MinRate   units.Rate `yaml:"min_rate" doc:"a flow never sends slower"`
+	MinRate   units.Rate `yaml:"min_rate" doc:"lowest rate of a flow"`
 	Telemetry string     `yaml:"telemetry" doc:"format of records: exact or hpcc"`
-	MaxAge    units.Time `yaml:"max_age" doc:"records further apart, or of another path, are not compared; 0s: always"`
+	MaxAge    units.Time `yaml:"max_age" doc:"do not compare records that are further apart or from another path; 0s: always compare"`
 }
 
 var hpccPresets = presets[HPCCParams]{
@@ -26,14 +26,14 @@ var hpccPresets = presets[HPCCParams]{
 		Preset: "paper", Eta: 0.95, MaxStage: 5, AI: 50 * units.Mbps, MinRate: 100 * units.Mbps,
 		Telemetry: "exact", MaxAge: 50 * units.Millisecond,
 	},
-	// The public simulator: the same control on records of 64 bits.
+	// The public simulator: the same control with records of 64 bits.
 	"hpcc-sim": {
 		Preset: "hpcc-sim", Eta: 0.95, MaxStage: 5, AI: 50 * units.Mbps, MinRate: 100 * units.Mbps,
 		Telemetry: "hpcc",
 	},
 }
 
-// ApplyPreset fills the parameters of a named set.
+// ApplyPreset sets the parameters to a named set.
 func (p *HPCCParams) ApplyPreset(name string) error { return hpccPresets.apply(p, name) }
 
 // Presets returns the names of the sets.
@@ -59,8 +59,8 @@ func newHPCC(params any) (Factory, error) {
 	}, nil
 }
 
-// hpcc is the sender of HPCC, Algorithm 1 of the paper. Its window is kept as a
-// rate: W = R x T, and W_AI = rai x T.
+// hpcc is the sender of HPCC, Algorithm 1 of the paper. Its window is stored as a rate: W = R
+// x T, and W_AI = rai x T.
 type hpcc struct {
 	rounds
 	params *HPCCParams
@@ -68,7 +68,7 @@ type hpcc struct {
 	tick   float64 // seconds
 	w0     units.Bytes
 	window units.Bytes
-	stage  int // additive steps since the rate followed the load
+	stage  int // additive steps since the rate last followed the load
 	hops   hops
 }
 
@@ -103,21 +103,21 @@ func (h *hpcc) OnAck(now units.Time, a *Ack) {
 	h.hops.keep(now, a.Telemetry)
 }
 
-// load is MeasureInflight of the paper for this ACK alone: the largest of the
-// loads of the hops, and the time over which it was measured.
+// load is MeasureInflight of the paper for this ACK alone. It returns the largest load of the
+// hops and the time over which it was measured.
 func (h *hpcc) load(a *Ack) (float64, int64) {
-	most := zeroLoad // no load is no measurement
+	most := zeroLoad // zero load is not a measurement
 	format, records, before := h.spec.Format, a.Telemetry, h.hops.words[:]
 	line, w0 := float64(h.line), float64(h.w0)
 	for i := range format.Hops(records) {
 		ticks := format.Ticks(records, before, i)
 		if ticks == 0 {
-			continue // the same record again
+			continue // an unchanged record
 		}
 		b := float64(format.Rate(records, i))
 		sent := float64(format.Bytes(records, before, i)*8) / float64(float64(ticks)*h.tick)
 		u := sent / b
-		if q := min(format.Queue(records, i), format.Queue(before, i)); q > 0 { // most are empty: two divisions less
+		if q := min(format.Queue(records, i), format.Queue(before, i)); q > 0 { // mostly empty: saves two divisions
 			u += float64(float64(q)*line) / b / w0
 		}
 		most = most.or(u, ticks)
@@ -147,8 +147,8 @@ func (h *hpcc) Window(units.Time) units.Bytes { return h.window }
 // OnSend implements Control.
 func (h *hpcc) OnSend(units.Time, units.Bytes) {}
 
-// OnCNP implements Control: marks say nothing that telemetry does not.
+// OnCNP implements Control: telemetry already has the information of marks.
 func (h *hpcc) OnCNP(units.Time) {}
 
-// OnLoss implements Control: HPCC leaves losses to the reliability of the NIC.
+// OnLoss implements Control: the NIC recovers from losses.
 func (h *hpcc) OnLoss(units.Time, bool) {}

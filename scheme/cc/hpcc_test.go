@@ -30,16 +30,16 @@ func build(t testing.TB, name, preset string) Control {
 	return f()
 }
 
-// rack is a flow on a path of 4.16 us at 100 Gbps: 52,000 B in a round trip.
+// rack returns a flow on a path of 4.16 us at 100 Gbps: 52,000 B in a round trip.
 func rack() *Flow {
 	return &Flow{Line: 100 * units.Gbps, MTU: 1090, MSS: 1000, BaseRTT: 4160 * units.Nanosecond}
 }
 
-// recordStep is an ACK with the record of one hop of 100 Gbps, and what the
-// control makes of it.
+// recordStep is an ACK with the record of one hop of 100 Gbps, and the expected rate and
+// window.
 type recordStep struct {
 	seq, next uint32
-	ns        units.Time  // of the record
+	ns        units.Time  // time of the record
 	bytes     units.Bytes // counter
 	queue     units.Bytes
 	rate      units.Rate
@@ -86,7 +86,7 @@ func TestHPCCSteps(t *testing.T) {
 	})
 }
 
-// twoHops makes the records of a path over a port of 400 Gbps and one of 100.
+// twoHops returns the records of a path over ports of 400 Gbps and 100 Gbps.
 func twoHops(f telemetry.Format, at units.Time, fast, slow telemetry.Record) packet.Ext {
 	fast.Time, slow.Time = at, at+units.Microsecond
 	fast.Rate, slow.Rate = 400*units.Gbps, 100*units.Gbps
@@ -94,7 +94,7 @@ func twoHops(f telemetry.Format, at units.Time, fast, slow telemetry.Record) pac
 	return f.Append(f.Append(nil, &fast), &slow)
 }
 
-// The most loaded hop decides, with its own rate. T = 4160 ns passes, so that u = U.
+// The most loaded hop decides, with its own rate. T = 4160 ns elapse, so u = U.
 func TestHPCCMostLoadedHop(t *testing.T) {
 	c := build(t, "hpcc", "paper")
 	c.Start(0, rack())
@@ -115,11 +115,11 @@ func TestHPCCMostLoadedHop(t *testing.T) {
 		// 100 G x 0.95 + 50 M.
 		{telemetry.Record{Bytes: 208_000}, telemetry.Record{Bytes: 26_000}, 95_050_000_000},
 		// The slow one: 52,000 B, load 1, and a queue of 26,000 B in both records
-		// would add 0.5, but it was empty before: the shorter one counts.
+		// would add 0.5, but it was empty before: the shorter queue counts.
 		{telemetry.Record{Bytes: 208_000}, telemetry.Record{Bytes: 78_000, Queue: 26_000}, 90_347_500_000}, // 95.05 G x 0.95 + 50 M
 		// Now it was not: 95.05 x 0.95 = 90.3475 G / (1.5 / 0.95) + 50 M.
 		{telemetry.Record{Bytes: 208_000}, telemetry.Record{Bytes: 130_000, Queue: 26_000}, 57_270_083_333},
-		// The fast one again: load 1, its queue was empty before: x 0.95 + 50 M.
+		// The fast hop again: load 1, its queue was empty before: x 0.95 + 50 M.
 		{telemetry.Record{Bytes: 416_000, Queue: 52_000}, telemetry.Record{Bytes: 130_000, Queue: 0}, 54_456_579_166},
 		// Its queue of 52,000 B is a quarter of what 400 Gbps carry in T: load 1.25.
 		{telemetry.Record{Bytes: 624_000, Queue: 52_000}, telemetry.Record{Bytes: 130_000, Queue: 0}, 41_437_000_166},
@@ -130,8 +130,7 @@ func TestHPCCMostLoadedHop(t *testing.T) {
 	}
 }
 
-// Records of another path, or so old that a clock may have wrapped, are stored and
-// not compared.
+// Records of another path, or too old for the clock, are stored but not compared.
 func TestHPCCComparesOnlyWhatIsComparable(t *testing.T) {
 	for _, c := range []struct {
 		name   string
@@ -153,14 +152,14 @@ func TestHPCCComparesOnlyWhatIsComparable(t *testing.T) {
 			if moved := ctl.Rate(0) != 100*units.Gbps; moved != c.moves {
 				t.Errorf("%s, %s: rate %s", algorithm, c.name, ctl.Rate(0))
 			}
-			ctl.OnAck(c.after, &Ack{Seq: 3, Next: 4}) // without records: nothing to do
+			ctl.OnAck(c.after, &Ack{Seq: 3, Next: 4}) // without records: ignored
 		}
 	}
 }
 
-// Whatever switches write, as long as they sent something, rates stay between the least and the line, windows are
-// positive, and among two flows that differ in the last record only, the one that
-// saw more load is not faster.
+// Whatever switches write, rates stay between the lowest and the line rate, and windows are
+// positive. Of two flows that differ in the last record only, the one with more load is not
+// faster.
 func TestTelemetryBounds(t *testing.T) {
 	for _, name := range []string{"hpcc", "powertcp"} {
 		for _, preset := range []string{"paper", "hpcc-sim"} {
@@ -191,7 +190,7 @@ func TestTelemetryBounds(t *testing.T) {
 					}
 				}
 				if b.Rate(0) > a.Rate(0) {
-					t.Fatalf("%s, %s: more load makes it faster: %s against %s", name, preset, b.Rate(0), a.Rate(0))
+					t.Fatalf("%s, %s: more load makes it faster: %s instead of %s", name, preset, b.Rate(0), a.Rate(0))
 				}
 			})
 		}

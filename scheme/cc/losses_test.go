@@ -10,7 +10,7 @@ import (
 	"github.com/xoff-net/xoff/sim"
 )
 
-// damaged adds cables that damage frames of every sender, 0.1 % of them.
+// damaged makes the links of all senders corrupt 0.1 % of frames.
 func (s setup) damaged() setup {
 	var list []string
 	for i := range s.flows {
@@ -20,11 +20,11 @@ func (s setup) damaged() setup {
 	return s
 }
 
-// clock notes the round-trip times that a control is told.
+// clock records the round-trip times that a control receives.
 type clock struct {
 	cc.Control
 	seen map[units.Time]int
-	none int // ACKs of new packets without one
+	none int // ACKs of new packets without a round-trip time
 }
 
 func (c *clock) NeedsRTT() {}
@@ -42,16 +42,16 @@ func (c *clock) OnAck(now units.Time, a *cc.Ack) {
 	c.Control.OnAck(now, a)
 }
 
-// On an empty path every round trip takes the same: 2 x 1048 B at 10 Gbps, 2 x 838.4
-// ns, 2 x 64 B, 2 x 51.2 ns, 4 cables of 5 us. With go-back-N that holds for packets
-// that were sent again, too: they carry the time at which they left.
+// On an empty path every round trip takes the same time: 2 x 1048 B at 10 Gbps, 2 x 838.4 ns,
+// 2 x 64 B, 2 x 51.2 ns, 4 cables of 5 us. With go-back-N this includes retransmissions: they
+// carry their send time.
 func TestRoundTripsOfWhatIsSentAgain(t *testing.T) {
 	s := usual("rdma", "hosts: {header: 48B, ack: {size: 64B}, reliability: {name: go-back-n}}\n", 1, 0).damaged()
 	s.line = s.rate
 	b := s.build(t)
 	c := &clock{seen: map[units.Time]int{}}
 	fresh := b.Spec.Hosts[0].Transports[0].Control
-	for _, h := range b.Spec.Hosts { // the receiver must know that times are wanted
+	for _, h := range b.Spec.Hosts { // the receiver must know that times are requested
 		h.Transports[0].Control = func() cc.Control {
 			c.Control = fresh()
 			return c
@@ -64,15 +64,15 @@ func TestRoundTripsOfWhatIsSentAgain(t *testing.T) {
 	b.until(10 * units.Millisecond)
 	const want = 21_779_200 * units.Picosecond
 	if resent := b.engine.Totals().Resent; resent < 100 || len(c.seen) != 1 || c.seen[want] < 10_000 || c.none > 0 {
-		t.Errorf("%d packets were sent again, round trips %v, %d ACKs without; want all %s", resent, c.seen, c.none, want)
+		t.Errorf("%d retransmissions, round trips %v, %d ACKs without; want all %s", resent, c.seen, c.none, want)
 	}
 	b.sound()
 }
 
-// TIMELY hears of congestion in what it sends again. Sixteen flows that start
-// together have a thousand packets each in the network at first, so that next to
-// every window loses one: without these round trips rates stay as they are, and the
-// flows get a third of the link. Once the queue is gone they do as without losses.
+// TIMELY learns of congestion from retransmissions. Sixteen flows that start together have a
+// thousand packets each in flight at first, so nearly every window loses one. Without these
+// round-trip times, rates would not change and the flows would get a third of the link.
+// Once the queue is gone, they behave as without losses.
 func TestTimelyUnderLosses(t *testing.T) {
 	s := usual("rdma", rdmaKeys("{name: timely}"), 16, 0)
 	for _, s := range []setup{s, s.damaged()} {

@@ -4,8 +4,8 @@ import "github.com/xoff-net/xoff/base/units"
 
 // NewRenoParams are the parameters of NewReno.
 type NewRenoParams struct {
-	InitialSegments int  `yaml:"initial_segments" doc:"first window; 0: one bandwidth-delay product"`
-	ECN             bool `yaml:"ecn" doc:"answer marks like losses (RFC 3168)"`
+	InitialSegments int  `yaml:"initial_segments" doc:"initial window; 0: one bandwidth-delay product"`
+	ECN             bool `yaml:"ecn" doc:"react to marks as to losses (RFC 3168)"`
 }
 
 func newNewReno(params any) (Factory, error) {

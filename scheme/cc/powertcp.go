@@ -10,17 +10,17 @@ import (
 
 // PowerParams are the parameters of PowerTCP with telemetry.
 type PowerParams struct {
-	Preset     string     `yaml:"preset" doc:"named set that fills the others"`
-	Gamma      float64    `yaml:"gamma" doc:"weight of the new window against the old"`
+	Preset     string     `yaml:"preset" doc:"named set of parameters; other keys override it"`
+	Gamma      float64    `yaml:"gamma" doc:"weight of the new window in its moving average"`
 	AI         units.Rate `yaml:"rai" doc:"additive step, as a rate: beta / tau"`
-	Eta        float64    `yaml:"eta" doc:"load to aim at"`
-	MinRate    units.Rate `yaml:"min_rate" doc:"a flow never sends slower"`
-	MinCurrent float64    `yaml:"min_current" doc:"least arrival rate to reckon with, as a share of the port's rate"`
-	Smooth     string     `yaml:"smooth" doc:"the old window is that of the last ACK (current) or of the last round trip (reference)"`
-	FirstAck   string     `yaml:"first_ack" doc:"the first ACK is stored, or compared with records of zero: store or zero"`
+	Eta        float64    `yaml:"eta" doc:"target utilisation"`
+	MinRate    units.Rate `yaml:"min_rate" doc:"lowest rate of a flow"`
+	MinCurrent float64    `yaml:"min_current" doc:"lower limit of the measured arrival rate, as a fraction of the port rate"`
+	Smooth     string     `yaml:"smooth" doc:"average with the window of the last ACK (current) or of the last round trip (reference)"`
+	FirstAck   string     `yaml:"first_ack" doc:"store the first ACK, or compare it with records of zero: store or zero"`
 	Telemetry  string     `yaml:"telemetry" doc:"format of records: exact or hpcc"`
-	Counter    string     `yaml:"counter" doc:"what records count: sent or queued"`
-	MaxAge     units.Time `yaml:"max_age" doc:"records further apart, or of another path, are not compared; 0s: always"`
+	Counter    string     `yaml:"counter" doc:"bytes that records count: sent or queued"`
+	MaxAge     units.Time `yaml:"max_age" doc:"do not compare records that are further apart or from another path; 0s: always compare"`
 }
 
 var powerPresets = presets[PowerParams]{
@@ -37,7 +37,7 @@ var powerPresets = presets[PowerParams]{
 	},
 }
 
-// ApplyPreset fills the parameters of a named set.
+// ApplyPreset sets the parameters to a named set.
 func (p *PowerParams) ApplyPreset(name string) error { return powerPresets.apply(p, name) }
 
 func newPowerTCP(params any) (Factory, error) {
@@ -66,12 +66,12 @@ func newPowerTCP(params any) (Factory, error) {
 	}, nil
 }
 
-// powerStep is the update of the window that both versions of PowerTCP share
-// (UpdateWindow of their algorithms), on rates.
+// powerStep is the window update of both versions of PowerTCP (UpdateWindow of their
+// algorithms), applied to rates.
 type powerStep struct {
 	gamma, rest float64
 	ai          units.Rate
-	reference   bool // smooth with the reference, not with the rate in force
+	reference   bool // average with the reference, not with the current rate
 }
 
 func newPowerStep(gamma float64, ai, lowest units.Rate, smooth string) (powerStep, error) {
@@ -85,7 +85,7 @@ func newPowerStep(gamma float64, ai, lowest units.Rate, smooth string) (powerSte
 	return powerStep{gamma: gamma, rest: complement(gamma), ai: ai, reference: which == 1}, err
 }
 
-// rate returns the rate for a power that is c times what it should be.
+// rate returns the rate for a power of c times the target.
 func (s *powerStep) rate(r *rounds, c float64) units.Rate {
 	old := r.rate
 	if s.reference {
@@ -94,8 +94,8 @@ func (s *powerStep) rate(r *rounds, c float64) units.Rate {
 	return units.Rate(float64(r.over(c)+s.ai)*s.gamma) + units.Rate(float64(old)*s.rest)
 }
 
-// powerTCP is the sender of PowerTCP, Algorithm 1 of the paper. Its window is
-// kept as a rate: cwnd = R x tau.
+// powerTCP is the sender of PowerTCP, Algorithm 1 of the paper. Its window is stored as a
+// rate: cwnd = R x tau.
 type powerTCP struct {
 	rounds
 	params *PowerParams
@@ -108,13 +108,13 @@ type powerTCP struct {
 	hops   hops
 }
 
-// link is what power needs to know of hops of one rate. Those of a path are most
-// often alike: the products are computed when the rate changes.
+// link has values that depend on the rate of a hop. Hops of a path mostly have the same rate,
+// so the values are recomputed only when it changes.
 type link struct {
 	rate  units.Rate
-	least float64 // current to reckon with, in bits per second
-	full  float64 // bits of a round trip
-	base  float64 // power of a full link without queue
+	least float64 // lower limit of the current, in bits per second
+	full  float64 // bits in a round trip
+	base  float64 // power of a full link without a queue
 }
 
 func (p *powerTCP) linkOf(rate units.Rate) link {
@@ -151,17 +151,17 @@ func (p *powerTCP) OnAck(now units.Time, a *Ack) {
 	p.hops.keep(now, a.Telemetry)
 }
 
-// power is NormPower of the paper for this ACK alone: the largest of the powers
-// of the hops, relative to that of a full link without queue. Power is current,
-// the rate of arrivals, times voltage, the bytes of a full link and its queue. No
-// arrivals are a measurement too: averages over a round trip need the zeros.
+// power is NormPower of the paper for this ACK alone: the largest power of the hops relative
+// to a full link without a queue. Power is current (the arrival rate) times voltage (the
+// bytes of a full link and its queue). No arrivals are a measurement too: averages over a
+// round trip need the zeros.
 func (p *powerTCP) power(a *Ack) (float64, int64) {
 	var most largest
 	format, records, before := p.spec.Format, a.Telemetry, p.hops.words[:]
 	for i := range format.Hops(records) {
 		ticks := format.Ticks(records, before, i)
 		if ticks == 0 {
-			continue // the same record again
+			continue // an unchanged record
 		}
 		if rate := format.Rate(records, i); rate != p.link.rate {
 			p.link = p.linkOf(rate)
@@ -172,7 +172,7 @@ func (p *powerTCP) power(a *Ack) (float64, int64) {
 			arrived += queue - float64(format.Queue(before, i))
 		}
 		current := float64(arrived*8) / float64(float64(ticks)*p.tick)
-		if current < p.link.least { // max of floats costs branches for NaN
+		if current < p.link.least { // max on floats adds branches for NaN
 			current = p.link.least
 		}
 		voltage := float64(queue*8) + p.link.full
@@ -190,8 +190,8 @@ func (p *powerTCP) Window(units.Time) units.Bytes { return p.window }
 // OnSend implements Control.
 func (p *powerTCP) OnSend(units.Time, units.Bytes) {}
 
-// OnCNP implements Control: marks say nothing that telemetry does not.
+// OnCNP implements Control: telemetry already has the information of marks.
 func (p *powerTCP) OnCNP(units.Time) {}
 
-// OnLoss implements Control: losses are left to the reliability of the NIC.
+// OnLoss implements Control: the NIC recovers from losses.
 func (p *powerTCP) OnLoss(units.Time, bool) {}

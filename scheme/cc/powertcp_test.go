@@ -11,10 +11,9 @@ import (
 // rate is floor(0.9 (floor(reference / c) + 150 Mbps)) + floor(0.1 old), between
 // 100 Mbps and the line, the window floor(rate T / 8).
 //
-// In the simulator A is what the counter of arrivals says, at least half the line,
-// the first ACK is compared with zero, c = u / 0.95, and old is the reference. In
-// the paper A = (bytes sent + growth of the queue) / time, c = u, and old is the
-// rate in force.
+// In the simulator A is the counter of arrivals, at least half the line rate; the first ACK is
+// compared with zero, c = u / 0.95, and old is the reference. In the paper A = (bytes sent +
+// growth of the queue) / time, c = u, and old is the current rate.
 func TestPowerTCPSteps(t *testing.T) {
 	for _, c := range []struct {
 		preset string
@@ -61,9 +60,8 @@ func TestPowerTCPSteps(t *testing.T) {
 // 1 + (rtt - last rtt) / (now - last ACK), U = A rtt / T, u = (u (T - time) + U
 // time) / T, and the rate follows as in PowerTCP with c = u.
 //
-// In the simulator A is at least 0.5, T 5 % larger in U, gamma 0.7, every ACK
-// counts and the first is compared with zero. In the paper the rate moves once
-// per round trip.
+// In the simulator A is at least 0.5, T is 5 % larger in U, gamma is 0.7, every ACK counts
+// and the first is compared with zero. In the paper the rate changes once per round trip.
 func TestThetaSteps(t *testing.T) {
 	type step struct {
 		seq, next uint32

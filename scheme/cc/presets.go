@@ -8,17 +8,17 @@ import (
 	"github.com/xoff-net/xoff/base/registry"
 )
 
-// presets are the published parameter sets of an algorithm, by name. Each has
-// its name in its own Preset field.
+// presets are the published parameter sets of an algorithm, by name. The Preset field of
+// each is its name.
 type presets[P any] map[string]P
 
-// params returns a copy of a set that exists.
+// params returns a copy of an existing set.
 func (s presets[P]) params(name string) *P {
 	p := s[name]
 	return &p
 }
 
-// apply fills p with the set of that name.
+// apply sets p to the set with the given name.
 func (s presets[P]) apply(p *P, name string) error {
 	set, ok := s[name]
 	if !ok {
@@ -37,7 +37,7 @@ func (s presets[P]) names() []string {
 	return names
 }
 
-// positive demands more than nothing of a parameter.
+// positive returns an error unless a parameter is greater than zero.
 func positive[T interface {
 	~int64
 	fmt.Stringer
@@ -48,7 +48,7 @@ func positive[T interface {
 	return fmt.Errorf("%s is %s; allowed: more than %s", key, v, T(0))
 }
 
-// oneOf returns the place of a word among those that a parameter allows.
+// oneOf returns the index of a word in the list of permitted words.
 func oneOf(key, word string, allowed ...string) (int, error) {
 	for i, a := range allowed {
 		if a == word {

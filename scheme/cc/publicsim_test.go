@@ -10,15 +10,15 @@ import (
 	"github.com/xoff-net/xoff/base/units"
 )
 
-// Flow completion times in nanoseconds that the public simulator of HPCC and
-// PowerTCP gives for one switch with links of 100 Gbps and 1 us, preset hpcc-sim.
-// A small model of that simulator, below, must come to the same with the controls
-// of this package: every rate of every ACK has to be right to the bit for that.
+// Flow completion times in nanoseconds from the public simulator of HPCC and PowerTCP, for
+// one switch with links of 100 Gbps and 1 us, preset hpcc-sim. The small model of that
+// simulator below must give the same times with the controls of this package. So the rate of
+// every ACK must be exact to the bit.
 func TestAgainstPublicSimulator(t *testing.T) {
 	for _, c := range []struct {
 		name string
 		cc   string
-		size int64 // of each flow
+		size int64 // size of each flow
 		want []int64
 	}{
 		{"one flow", "hpcc", 10_000_000, []int64{922646}},
@@ -58,10 +58,9 @@ func TestAgainstPublicSimulator(t *testing.T) {
 	}
 }
 
-// publicSim is one switch, senders 0 to n-1 with a flow each, all from 100 us on,
-// and one receiver. Times are whole nanoseconds, and so are those of
-// transmissions; what happens at the same time happens in the order in which it
-// was scheduled.
+// publicSim models one switch, n senders with one flow each starting at 100 us, and one
+// receiver. Times, including those of transmissions, are whole nanoseconds. Events at the
+// same time run in the order in which they were scheduled.
 func publicSim(factory Factory, n int, size int64) []int64 {
 	s := &nsEvents{}
 	spec := factory().(Telemetry).NeedsTelemetry()
@@ -89,13 +88,13 @@ func publicSim(factory Factory, n int, size int64) []int64 {
 }
 
 const (
-	nsStart   = 100_000 // of all flows
+	nsStart   = 100_000 // start of all flows
 	nsPayload = 1000
-	nsHeader  = 90 // INT included
+	nsHeader  = 90 // with INT
 	nsDelay   = 1000
 )
 
-// nsSpacing is how long b bytes last at rate r, in whole nanoseconds.
+// nsSpacing returns the duration of b bytes at rate r, in whole nanoseconds.
 func nsSpacing(b int64, r units.Rate) int64 { return 8_000_000_000 * b / int64(r) }
 
 func nsTime(ns int64) units.Time { return units.Time(ns) * units.Nanosecond }
@@ -143,12 +142,12 @@ type nsFrame struct {
 	ext                packet.Ext
 }
 
-// nsPort is a queue and its wire.
+// nsPort is a queue and its link.
 type nsPort struct {
 	s              *nsEvents
 	queue          []nsFrame
-	length         int64 // bytes of the queue
-	sent, enqueued int64 // bytes ever
+	length         int64 // bytes in the queue
+	sent, enqueued int64 // total bytes
 	busy           bool
 	stamps         bool // writes telemetry
 	spec           telemetry.Spec
@@ -195,8 +194,8 @@ type nsSender struct {
 	next, una  int64
 	lastSize   int64
 	sendAt     int64 // when pacing allows the next packet
-	wakeAt     int64 // of the pending wake-up; 0: none
-	generation int   // of the pending wake-up
+	wakeAt     int64 // time of the pending wake-up; 0: none
+	generation int   // number of the pending wake-up
 	busy       bool
 	done       int64
 }
@@ -245,7 +244,7 @@ func (q *nsSender) acknowledged(f nsFrame) {
 		q.done = q.s.now
 	}
 	before := q.ctl.Rate(now)
-	// Numbers of bytes do for numbers of packets: only their order matters.
+	// Byte numbers can replace packet numbers: only their order matters.
 	q.ctl.OnAck(now, &Ack{Seq: uint32(f.seq), Next: uint32(q.next), Bytes: nsPayload, Telemetry: f.ext})
 	q.sendAt += nsSpacing(q.lastSize, q.ctl.Rate(now)) - nsSpacing(q.lastSize, before)
 	if q.wakeAt != 0 && q.sendAt < q.wakeAt {

@@ -8,13 +8,13 @@ import (
 	"github.com/xoff-net/xoff/sim"
 )
 
-// watched are samples of the queue of the bottleneck.
+// watched has statistics of samples of the bottleneck queue.
 type watched struct {
 	mean, least, most float64
-	crossed           int // how often it went through a level
+	crossed           int // number of crossings of a level
 }
 
-// watch samples the queue as often as a run can stop.
+// watch samples the queue at the finest possible interval.
 func (b *bottleneck) watch(from, to units.Time, level units.Bytes) watched {
 	b.t.Helper()
 	w := watched{least: 1e18}
@@ -36,7 +36,7 @@ func (b *bottleneck) watch(from, to units.Time, level units.Bytes) watched {
 
 // The queues of HPCC and PowerTCP stay below one bandwidth-delay product (10 Gbps x
 // 21.2 us = 26.5 KB) on average, from 10 round trips after the last flow has started
-// to 6 ms. Li et al. 2019, section 3.1: in-flight bytes are held below the product;
+// to 6 ms. Li et al. 2019, section 3.1: in-flight bytes stay below the product;
 // Addanki et al. 2022, Theorem 1: the queue is the sum of the additive steps, here
 // 16 x 150 Mbps x 21.2 us = 6.4 KB.
 func TestStandingQueue(t *testing.T) {
@@ -53,8 +53,8 @@ func TestStandingQueue(t *testing.T) {
 	}
 }
 
-// Alizadeh et al. 2010, section 3.3: the queue of DCTCP oscillates about K and
-// never empties. 65 KB are more than C x RTT / 7 = 3.8 KB.
+// Alizadeh et al. 2010, section 3.3: the queue of DCTCP oscillates around K and never empties
+// if K is more than C x RTT / 7 = 3.8 KB; it is 65 KB.
 func TestDCTCPQueue(t *testing.T) {
 	const k = 65 * units.KB
 	for _, n := range []int{2, 16} {

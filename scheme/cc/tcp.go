@@ -6,31 +6,31 @@ import (
 	"github.com/xoff-net/xoff/base/units"
 )
 
-// tcp is what the TCP family shares: a congestion window in bytes of payload,
-// slow start, and one reaction per window of data. TCP is clocked by its ACKs and
-// not paced: its rate is that of the line.
+// tcp is the common part of the TCP family: a congestion window in payload bytes, slow start,
+// and one reaction per window of data. TCP is clocked by ACKs and not paced: its rate is the
+// line rate.
 type tcp struct {
 	line     units.Rate
 	mss      units.Bytes
 	cwnd     units.Bytes
 	ssthresh units.Bytes
-	counted  units.Bytes // acknowledged since the window last grew by a segment
-	una      uint32      // first packet that is not acknowledged
+	counted  units.Bytes // bytes acknowledged since the window last grew by a segment
+	una      uint32      // first unacknowledged packet
 	next     uint32      // packets ever sent, as far as known
-	sent     uint32      // packets sent since the last ACK, new or again
-	flight   units.Bytes // in the network after the last ACK
-	used     units.Bytes // in the network before it
-	lossEnd  uint32      // up to here a loss was answered
-	markEnd  uint32      // up to here a mark was answered
+	sent     uint32      // packets sent since the last ACK, including retransmissions
+	flight   units.Bytes // bytes in flight after the last ACK
+	used     units.Bytes // bytes in flight before it
+	lossEnd  uint32      // end of the window of data in which a loss was handled
+	markEnd  uint32      // end of the window of data in which a mark was handled
 	halted   bool        // in fast recovery: the window stays
-	expired  bool        // a timeout came and nothing was acknowledged since
+	expired  bool        // nothing was acknowledged since a timeout
 }
 
 // maxWindow is the largest window that TCP can advertise (RFC 7323, section 2.3).
 const maxWindow = 1 * units.GiB
 
-// begin starts a flow with a window of so many segments, or of one
-// bandwidth-delay product when that is 0.
+// begin starts a flow with a window of the given number of segments, or of one
+// bandwidth-delay product for 0.
 func (t *tcp) begin(f *Flow, segments int) {
 	mss := f.MSS
 	if mss == 0 {
@@ -53,7 +53,7 @@ func checkInitial(segments int) error {
 // OnSend implements Control.
 func (t *tcp) OnSend(units.Time, units.Bytes) { t.sent++ }
 
-// OnCNP implements Control: TCP has the marks in its ACKs.
+// OnCNP implements Control: TCP gets marks in ACKs.
 func (t *tcp) OnCNP(units.Time) {}
 
 // Rate implements Control.
@@ -62,14 +62,13 @@ func (t *tcp) Rate(units.Time) units.Rate { return t.line }
 // Window implements Control.
 func (t *tcp) Window(units.Time) units.Bytes { return t.cwnd }
 
-// take brings the books up to date with an ACK. It reports whether the window
-// may grow: something new arrived, without a mark that counts, outside of
-// recovery, which it also did not end, while at least half of the window was in
-// use (RFC 7661, section 4.2: a window that does not bind says nothing about the
-// network).
+// take updates the state for an ACK and reports whether the window may grow. It may if the
+// ACK acknowledges new data without a mark, outside recovery, and at least half of the window
+// was in use. A window that does not limit the flow says nothing about the network (RFC
+// 7661, section 4.2). The ACK that ends a recovery does not count.
 func (t *tcp) take(a *Ack, marked bool) bool {
 	t.used = t.outstanding()
-	held := t.halted
+	inRecovery := t.halted
 	if a.Seq > t.una {
 		t.una, t.expired = a.Seq, false
 	}
@@ -79,23 +78,23 @@ func (t *tcp) take(a *Ack, marked bool) bool {
 	if t.una >= t.lossEnd {
 		t.halted = false
 	}
-	return a.Bytes > 0 && !marked && !held && 2*t.used+t.mss > t.cwnd
+	return a.Bytes > 0 && !marked && !inRecovery && 2*t.used+t.mss > t.cwnd
 }
 
-// outstanding returns what is in the network: FlightSize of RFC 5681, with selective
-// ACKs the pipe of RFC 6675. A gap that is filled late lets the former grow far
-// beyond the window, so half of it would be no reduction.
+// outstanding returns the bytes in flight: FlightSize of RFC 5681, or with selective ACKs the
+// pipe of RFC 6675. While a gap is open, FlightSize can grow far beyond the window; half of
+// it would be no reduction.
 func (t *tcp) outstanding() units.Bytes { return t.flight + units.Bytes(t.sent)*t.mss }
 
 // slow reports whether the window is in slow start.
 func (t *tcp) slow() bool { return t.cwnd < t.ssthresh }
 
-// slowStart grows the window by what was acknowledged, at most a segment per ACK
-// (RFC 5681, eq. 2).
+// slowStart grows the window by the acknowledged bytes, at most one segment per ACK (RFC
+// 5681, eq. 2).
 func (t *tcp) slowStart(b units.Bytes) { t.cwnd = min(t.cwnd+min(b, t.mss), maxWindow) }
 
-// avoid grows the window by a segment per window acknowledged (RFC 5681, section
-// 3.1, by counting bytes).
+// avoid grows the window by one segment per acknowledged window, counting bytes (RFC 5681,
+// section 3.1).
 func (t *tcp) avoid(b units.Bytes) {
 	t.counted += b
 	if t.counted >= t.cwnd {
@@ -113,8 +112,8 @@ func (t *tcp) grow(b units.Bytes) {
 	}
 }
 
-// hold begins a recovery: until everything sent so far is acknowledged, the window
-// stays (RFC 6582, section 3.2). The NIC calls once per recovery.
+// hold begins a recovery: the window stays until everything sent so far is acknowledged (RFC
+// 6582, section 3.2). It is called once per recovery.
 func (t *tcp) hold() { t.lossEnd, t.halted = t.sentSoFar(), true }
 
 // newMark reports whether the mark of an ACK is the first of its window of data
@@ -127,32 +126,30 @@ func (t *tcp) newMark(a *Ack) bool {
 	return true
 }
 
-// unmarked reports, at a new loss, whether its window of data was not answered
-// for a mark already; marks of the recovery that begins are not answered again.
-// Together with newMark this makes one reaction per window of both (RFC 3168).
+// unmarked reports, at a new loss, whether no mark of its window of data was handled. Marks
+// of the recovery that begins are ignored. Together with newMark this gives one reaction per
+// window to losses and marks (RFC 3168).
 func (t *tcp) unmarked() bool {
 	answered := t.una < t.markEnd
 	t.markEnd = t.lossEnd
 	return !answered
 }
 
-// sentSoFar returns the number after that of the last packet sent. Packets sent
-// again since the last ACK count too, so it may be a little late.
+// sentSoFar returns the number after the last packet sent. It also counts retransmissions
+// since the last ACK, so it may be slightly too high.
 func (t *tcp) sentSoFar() uint32 { return t.next + t.sent }
 
-// half returns half of what is outstanding, at least two segments (RFC 5681,
-// eq. 4).
+// half returns half of the outstanding bytes, at least two segments (RFC 5681, eq. 4).
 func (t *tcp) half() units.Bytes { return max(t.outstanding()/2, 2*t.mss) }
 
-// lower sets threshold and window after a loss or mark, and starts counting
-// anew. The window never rises.
+// lower sets threshold and window after a loss or mark, and resets the byte count. It never
+// raises the window.
 func (t *tcp) lower(ssthresh, cwnd units.Bytes) {
 	t.ssthresh, t.cwnd, t.counted = ssthresh, min(t.cwnd, cwnd), 0
 }
 
-// timeout falls back to one segment (RFC 5681, section 3.1). A second timeout
-// without progress between leaves the threshold alone, eq. 4. Losses of what was
-// sent before are not answered again.
+// timeout falls back to one segment (RFC 5681, section 3.1). A second timeout without
+// progress in between keeps the threshold (eq. 4). Losses of packets sent before are ignored.
 func (t *tcp) timeout(ssthresh units.Bytes) {
 	if t.expired {
 		ssthresh = t.ssthresh

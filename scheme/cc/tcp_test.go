@@ -9,8 +9,7 @@ import (
 	"github.com/xoff-net/xoff/base/units"
 )
 
-// tcpStep is an event of a TCP flow with segments of 1000 B, and the window after
-// it.
+// tcpStep is an event of a TCP flow with segments of 1000 B, and the window after it.
 type tcpStep struct {
 	what   string     // ack, mark (an ACK that echoes one), loss, timeout
 	at     units.Time // us
@@ -20,8 +19,8 @@ type tcpStep struct {
 	window units.Bytes
 }
 
-// playTCP sends as much as each step has in flight. After a timeout everything is
-// sent again.
+// playTCP sends packets until the flight of each step is reached. After a timeout everything
+// is retransmitted.
 func playTCP(t *testing.T, c Control, rtt units.Time, steps []tcpStep) {
 	t.Helper()
 	c.Start(0, &Flow{Line: 100 * units.Gbps, MTU: 1048, MSS: 1000, BaseRTT: rtt})
@@ -68,7 +67,7 @@ func TestNewRenoSteps(t *testing.T) {
 		{"ack", 7, 7, 5, 0, 7_000},      // 5,000 of 7,000 B
 		{"loss", 7, 7, 0, 0, 3_500},     // half of 7,000 B in flight; the window of the mark is over
 		{"ack", 9, 7, 2, 0, 3_500},      // a partial ACK: the window stays
-		{"mark", 10, 5, 5, 0, 3_500},    // all is acknowledged: recovery ends; its mark was sent before
+		{"mark", 10, 5, 5, 0, 3_500},    // everything is acknowledged: recovery ends; the mark belongs to an earlier window
 		{"ack", 11, 3, 1, 0, 3_500},     // 1,000 of 3,500 B
 		{"timeout", 12, 12, 0, 0, 1000}, // threshold 6,000 B, half of the flight
 		{"timeout", 13, 1, 0, 0, 1000},  // the same segment again: the threshold stays
@@ -76,16 +75,15 @@ func TestNewRenoSteps(t *testing.T) {
 		{"ack", 15, 2, 2, 0, 3_000},     // two segments at once count for one
 		{"ack", 16, 3, 3, 0, 4_000},     //
 		{"ack", 17, 1, 1, 0, 4_000},     // 1,000 B of the window were in use, not half
-		{"ack", 18, 2, 1, 0, 5_000},     // 2,000 B and less than a segment to half
+		{"ack", 18, 2, 1, 0, 5_000},     // 2,000 B: within a segment of half
 		{"ack", 19, 5, 1, 0, 6_000},     //
-		{"ack", 20, 6, 1, 0, 6_000},     // from the threshold on: 1,000 of 6,000 B
+		{"ack", 20, 6, 1, 0, 6_000},     // congestion avoidance from the threshold: 1,000 of 6,000 B
 		{"ack", 21, 6, 6, 0, 7_000},     // 7,000 of 6,000 B: a segment, 1,000 B are left
 		{"ack", 22, 7, 6, 0, 8_000},     // 7,000 of 7,000 B
 	})
 }
 
-// A loss or timeout and a mark of one window of data are one congestion, whichever is
-// first.
+// A loss or timeout and a mark in one window of data cause one reaction, whichever is first.
 func TestNewRenoOneReactionPerWindow(t *testing.T) {
 	playTCP(t, build(t, "newreno", ""), 10*units.Microsecond, []tcpStep{
 		{"mark", 1, 10, 1, 0, 5_000},
@@ -117,7 +115,7 @@ func TestNewRenoWithoutECN(t *testing.T) {
 	}
 	c.OnAck(1, &Ack{Seq: 1, Next: 52, Bytes: 1000, CE: true})
 	if w := c.Window(0); w != 53_000 {
-		t.Errorf("window %d after a mark that does not count, want 53,000", w)
+		t.Errorf("window %d after an ignored mark, want 53,000", w)
 	}
 }
 
@@ -144,11 +142,11 @@ func TestDCTCPSteps(t *testing.T) {
 		{"ack", 16, 1, 1, 0, 2_000},    // slow start
 		{"ack", 17, 2, 1, 0, 3_000},    //
 		{"ack", 18, 3, 1, 0, 4_000},    //
-		{"ack", 19, 4, 1, 0, 4_000},    // from the threshold on: 1,000 of 4,000 B
+		{"ack", 19, 4, 1, 0, 4_000},    // congestion avoidance from the threshold: 1,000 of 4,000 B
 	})
 }
 
-// RFC 8257, section 3.5: a loss is answered even where a mark was.
+// RFC 8257, section 3.5: a loss causes a reaction even after a mark.
 func TestDCTCPLossAfterMark(t *testing.T) {
 	playTCP(t, build(t, "dctcp", ""), 10*units.Microsecond, []tcpStep{
 		{"mark", 1, 10, 1, 0, 5_000},
@@ -156,7 +154,7 @@ func TestDCTCPLossAfterMark(t *testing.T) {
 	})
 }
 
-// A mark within a recovery says nothing new: the window stays until it ends.
+// A mark during a recovery is ignored: the window stays until it ends.
 func TestDCTCPMarkInRecovery(t *testing.T) {
 	playTCP(t, build(t, "dctcp", ""), 10*units.Microsecond, []tcpStep{
 		{"loss", 1, 10, 0, 0, 5_000},
@@ -176,7 +174,7 @@ func TestCubicSteps(t *testing.T) {
 		{"ack", 10000, 10, 1, 10000, 11000},   // slow start
 		{"ack", 10500, 11, 1, 10000, 12000},   // slow start
 		{"loss", 11000, 12, 0, 0, 8400},       // threshold 8400
-		{"ack", 20000, 12, 12, 0, 8400},       // all is acknowledged: recovery ends
+		{"ack", 20000, 12, 12, 0, 8400},       // everything is acknowledged: recovery ends
 		{"ack", 25000, 8, 4, 10000, 8652},     // K = 2.0801 s, W_cubic 8400.0 below W_est: 8652.1
 		{"ack", 30000, 8, 4, 10000, 8896},     // K = 2.0801 s, W_cubic 8425.9 below W_est: 8896.9
 		{"ack", 40000, 9, 8, 12000, 9372},     // K = 2.0801 s, W_cubic 8477.3 below W_est: 9372.9
@@ -202,9 +200,8 @@ func TestCubicSteps(t *testing.T) {
 	})
 }
 
-// RFC 9438, section 4.3, where round trips are short and the curve is flat: W_est
-// grows by 0.529 segments per window up to 12,000 B, the window before the loss, and
-// from there on by one.
+// RFC 9438, section 4.3, for short round trips and a flat curve: W_est grows by 0.529 segments
+// per window up to 12,000 B, the window before the loss, then by one.
 func TestCubicLikeReno(t *testing.T) {
 	playTCP(t, build(t, "cubic", ""), 100*units.Microsecond, []tcpStep{
 		{"ack", 100, 10, 1, 100, 11000},   // slow start
@@ -244,7 +241,7 @@ func TestCubicFollowsTheCurve(t *testing.T) {
 	c.OnAck(0, &Ack{Seq: 1000, Next: 1000, Bytes: 1_000_000})
 	k := math.Cbrt((1000 - 700) / 0.4) // 9.086 s
 	curve := func(t float64) float64 { return 0.4*math.Pow(t-k, 3) + 1000 }
-	// A full window is in flight at any time, its ACKs come evenly spread.
+	// A full window is always in flight; its ACKs are evenly spaced.
 	packets := func() uint32 { return uint32(c.Window(0) / 1000) }
 	first := rtt / units.Time(packets())
 	for seq, now := uint32(1001), first; now < 15*units.Second; seq++ {
@@ -273,8 +270,8 @@ func TestCubeRoot(t *testing.T) {
 	})
 }
 
-// Whatever happens, windows stay between a segment and what TCP can advertise,
-// and a loss or mark never raises one.
+// Windows always stay between a segment and the largest that TCP can advertise, and a loss or
+// mark never raises one.
 func TestTCPBounds(t *testing.T) {
 	for _, name := range []string{"newreno", "cubic", "dctcp"} {
 		c := build(t, name, "")

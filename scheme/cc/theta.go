@@ -8,17 +8,17 @@ import (
 
 // ThetaParams are the parameters of theta-PowerTCP.
 type ThetaParams struct {
-	Preset     string     `yaml:"preset" doc:"named set that fills the others"`
-	Gamma      float64    `yaml:"gamma" doc:"weight of the new window against the old"`
+	Preset     string     `yaml:"preset" doc:"named set of parameters; other keys override it"`
+	Gamma      float64    `yaml:"gamma" doc:"weight of the new window in its moving average"`
 	AI         units.Rate `yaml:"rai" doc:"additive step, as a rate: beta / tau"`
-	MinRate    units.Rate `yaml:"min_rate" doc:"a flow never sends slower"`
-	MinCurrent float64    `yaml:"min_current" doc:"least 1 + gradient to reckon with"`
-	Target     float64    `yaml:"target" doc:"round-trip time to aim at, in base round-trip times"`
-	Learn      bool       `yaml:"learn" doc:"take the smallest round-trip time seen for the base, where it is less"`
-	Every      string     `yaml:"every" doc:"the window moves with every ack or once per trip"`
-	Smooth     string     `yaml:"smooth" doc:"the old window is that of the last ACK (current) or of the last round trip (reference)"`
-	FirstAck   string     `yaml:"first_ack" doc:"the first ACK is stored, or compared with a round-trip time of zero at time zero: store or zero"`
-	Clock      units.Time `yaml:"clock" doc:"resolution of the clock that takes round-trip times"`
+	MinRate    units.Rate `yaml:"min_rate" doc:"lowest rate of a flow"`
+	MinCurrent float64    `yaml:"min_current" doc:"lower limit of 1 + gradient"`
+	Target     float64    `yaml:"target" doc:"target round-trip time, in base round-trip times"`
+	Learn      bool       `yaml:"learn" doc:"use the smallest measured round-trip time as the base if it is less"`
+	Every      string     `yaml:"every" doc:"update the window on every ack or once per round trip: ack or trip"`
+	Smooth     string     `yaml:"smooth" doc:"average with the window of the last ACK (current) or of the last round trip (reference)"`
+	FirstAck   string     `yaml:"first_ack" doc:"store the first ACK, or compare it with a round-trip time of zero at time zero: store or zero"`
+	Clock      units.Time `yaml:"clock" doc:"resolution of the clock that measures round-trip times"`
 }
 
 var thetaPresets = presets[ThetaParams]{
@@ -34,7 +34,7 @@ var thetaPresets = presets[ThetaParams]{
 	},
 }
 
-// ApplyPreset fills the parameters of a named set.
+// ApplyPreset sets the parameters to a named set.
 func (p *ThetaParams) ApplyPreset(name string) error { return thetaPresets.apply(p, name) }
 
 // Presets returns the names of the sets.
@@ -67,9 +67,9 @@ func newTheta(params any) (Factory, error) {
 	}, nil
 }
 
-// theta is the sender of theta-PowerTCP, Algorithm 2 of the paper: where there is
-// no telemetry, round-trip times tell the power of the bottleneck. Its window is
-// kept as a rate: cwnd = R x tau.
+// theta is the sender of theta-PowerTCP, Algorithm 2 of the paper: without telemetry, it
+// derives the power of the bottleneck from round-trip times. Its window is stored as a rate:
+// cwnd = R x tau.
 type theta struct {
 	rounds
 	params *ThetaParams
@@ -77,8 +77,8 @@ type theta struct {
 	tick   float64 // seconds
 	zero   bool    // compare the first ACK with zero
 	trip   bool    // one reaction per round trip
-	seen   bool    // an ACK with a round-trip time came
-	rtt    int64   // of the last ACK, in ticks
+	seen   bool    // an ACK with a round-trip time has arrived
+	rtt    int64   // round-trip time of the last ACK, in ticks
 	at     int64   // time of the last ACK, in ticks
 	window units.Bytes
 }
@@ -133,5 +133,5 @@ func (p *theta) OnSend(units.Time, units.Bytes) {}
 // OnCNP implements Control.
 func (p *theta) OnCNP(units.Time) {}
 
-// OnLoss implements Control: losses are left to the reliability of the NIC.
+// OnLoss implements Control: the NIC recovers from losses.
 func (p *theta) OnLoss(units.Time, bool) {}

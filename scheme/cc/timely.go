@@ -9,18 +9,18 @@ import (
 
 // TimelyParams are the parameters of TIMELY.
 type TimelyParams struct {
-	Preset  string     `yaml:"preset" doc:"named set that fills the others"`
-	Alpha   float64    `yaml:"alpha" doc:"weight of a new difference of round-trip times"`
-	Beta    float64    `yaml:"beta" doc:"strength of the decrease"`
-	TLow    units.Time `yaml:"t_low" doc:"below: always increase"`
-	THigh   units.Time `yaml:"t_high" doc:"above: always decrease"`
-	MinRTT  units.Time `yaml:"min_rtt" doc:"unit of the gradient"`
-	Stages  int        `yaml:"stages" doc:"increases in a row before they grow"`
-	LowHAI  bool       `yaml:"low_hai" doc:"increases below t_low count as stages and grow too"`
-	AI      units.Rate `yaml:"rai" doc:"additive step"`
-	HAI     units.Rate `yaml:"rhai" doc:"hyper-additive step"`
-	MinRate units.Rate `yaml:"min_rate" doc:"a flow never sends slower"`
-	Clock   units.Time `yaml:"clock" doc:"resolution of the clock that takes round-trip times"`
+	Preset  string     `yaml:"preset" doc:"named set of parameters; other keys override it"`
+	Alpha   float64    `yaml:"alpha" doc:"weight of a new difference of round-trip times in its moving average"`
+	Beta    float64    `yaml:"beta" doc:"factor of the decrease"`
+	TLow    units.Time `yaml:"t_low" doc:"round-trip time below which the rate always increases"`
+	THigh   units.Time `yaml:"t_high" doc:"round-trip time above which the rate always decreases"`
+	MinRTT  units.Time `yaml:"min_rtt" doc:"round-trip time that normalises the gradient"`
+	Stages  int        `yaml:"stages" doc:"consecutive increases before hyper-additive ones"`
+	LowHAI  bool       `yaml:"low_hai" doc:"increases below t_low also count as stages and become hyper-additive"`
+	AI      units.Rate `yaml:"rai" doc:"additive increase"`
+	HAI     units.Rate `yaml:"rhai" doc:"hyper-additive increase"`
+	MinRate units.Rate `yaml:"min_rate" doc:"lowest rate of a flow"`
+	Clock   units.Time `yaml:"clock" doc:"resolution of the clock that measures round-trip times"`
 }
 
 var timelyPresets = presets[TimelyParams]{
@@ -37,7 +37,7 @@ var timelyPresets = presets[TimelyParams]{
 	},
 }
 
-// ApplyPreset fills the parameters of a named set.
+// ApplyPreset sets the parameters to a named set.
 func (p *TimelyParams) ApplyPreset(name string) error { return timelyPresets.apply(p, name) }
 
 // Presets returns the names of the sets.
@@ -66,15 +66,15 @@ func newTimely(params any) (Factory, error) {
 	return func() Control { return &timely{params: &p} }, nil
 }
 
-// timely is the sender of TIMELY, Algorithm 1 of the paper, once per round trip.
+// timely is the sender of TIMELY, Algorithm 1 of the paper, run once per round trip.
 type timely struct {
 	params *TimelyParams
 	line   units.Rate
 	rate   units.Rate
 	diff   float64    // average difference between round-trip times, in ticks of the clock
-	rtt    units.Time // of the last update; 0 before the first
+	rtt    units.Time // round-trip time of the last update; 0 before the first
 	last   uint32     // packets before this one were sent before the last update
-	stage  int        // increases in a row
+	stage  int        // consecutive increases
 }
 
 // NeedsRTT implements Clocked.
@@ -85,9 +85,8 @@ func (t *timely) Start(_ units.Time, f *Flow) {
 	*t = timely{params: t.params, line: f.Line, rate: f.Line}
 }
 
-// OnAck implements Control: one update per round trip, for the first ACK of a
-// packet that was sent after the last update. A sender that goes back sends all
-// from there on after it.
+// OnAck implements Control. There is one update per round trip, on the first ACK of a packet
+// sent after the last update. After going back, all retransmissions count as sent after it.
 func (t *timely) OnAck(_ units.Time, a *Ack) {
 	t.last = min(t.last, a.Next)
 	if a.RTT <= 0 || t.rtt != 0 && a.Seq <= t.last {
@@ -116,7 +115,7 @@ func (t *timely) update(rtt units.Time) {
 	}
 }
 
-// increase adds a step, a larger one when enough of those that count came before.
+// increase adds a step, a larger one after enough counted increases.
 func (t *timely) increase(counts bool) {
 	step := t.params.AI
 	if counts {
@@ -128,7 +127,7 @@ func (t *timely) increase(counts bool) {
 	t.rate = min(t.rate+step, t.line)
 }
 
-// decrease lowers the rate by a share, at most to nothing.
+// decrease lowers the rate by a fraction, at most to MinRate.
 func (t *timely) decrease(share float64) {
 	t.stage = 0
 	keep := max(0, 1-float64(share))
@@ -138,13 +137,13 @@ func (t *timely) decrease(share float64) {
 // Rate implements Control.
 func (t *timely) Rate(units.Time) units.Rate { return t.rate }
 
-// Window implements Control: TIMELY has none.
+// Window implements Control: TIMELY has no window.
 func (t *timely) Window(units.Time) units.Bytes { return Unlimited }
 
 // OnSend implements Control.
 func (t *timely) OnSend(units.Time, units.Bytes) {}
 
-// OnCNP implements Control: TIMELY listens to round-trip times only.
+// OnCNP implements Control: TIMELY reacts to round-trip times only.
 func (t *timely) OnCNP(units.Time) {}
 
 // OnLoss implements Control.

@@ -8,12 +8,12 @@ import (
 	"github.com/xoff-net/xoff/base/units"
 )
 
-// Mittal et al. 2015, Algorithm 1: the difference of round-trip times is averaged
-// with weight 0.875, the gradient is that over 20 us. Below 50 us the rate rises;
-// above 500 us it is multiplied by 1 - 0.8 (1 - 500 us / rtt); between, it rises
-// when the gradient is not positive and is else multiplied by 1 - 0.8 gradient, at
-// least by 0. In the simulator all increases count as stages, in the paper only
-// those above 50 us; from the sixth in a row on, they are large.
+// Mittal et al. 2015, Algorithm 1: the difference of round-trip times is averaged with weight
+// 0.875; the gradient is the average over 20 us. Below 50 us the rate rises; above 500 us it
+// is multiplied by 1 - 0.8 (1 - 500 us / rtt). In between, it rises if the gradient is not
+// positive, else it is multiplied by 1 - 0.8 gradient, at least by 0. In the simulator all
+// increases count as stages, in the paper only those above 50 us; from the sixth consecutive
+// one, they are large.
 func TestTimelySteps(t *testing.T) {
 	type step struct {
 		seq, next uint32
@@ -92,8 +92,8 @@ func TestTimelySteps(t *testing.T) {
 	}
 }
 
-// A sender that goes back sends again after the last update: ACKs of that are news,
-// although packets of their numbers had been sent before it. Next tells.
+// After going back, a sender retransmits after the last update: ACKs of these packets count,
+// although packets with their numbers had been sent before it. Next shows this.
 func TestTimelyGoesBack(t *testing.T) {
 	ctl := build(t, "timely", "hpcc-sim")
 	ctl.Start(0, rack())
@@ -118,10 +118,10 @@ func TestTimelyGoesBack(t *testing.T) {
 	}
 }
 
-// Whatever the round-trip times, rates stay between the least and the line. Among
-// two flows of theta-PowerTCP that differ in the last round-trip time only, the one
-// that saw the longer is not faster. Of TIMELY that is not true: just above t_high
-// it lowers its rate by next to nothing, just below by the gradient.
+// Rates always stay between the lowest and the line rate. Of two flows of theta-PowerTCP that
+// differ in the last round-trip time only, the one with the longer is not faster. For TIMELY
+// this is not true: just above t_high it lowers its rate by nearly nothing, just below by the
+// gradient.
 func TestDelayBounds(t *testing.T) {
 	for _, name := range []string{"timely", "theta-powertcp"} {
 		for _, preset := range []string{"paper", "hpcc-sim"} {
@@ -150,7 +150,7 @@ func TestDelayBounds(t *testing.T) {
 					}
 				}
 				if name != "timely" && b.Rate(0) > a.Rate(0) {
-					t.Fatalf("%s, %s: a longer round trip makes it faster: %s against %s", name, preset, b.Rate(0), a.Rate(0))
+					t.Fatalf("%s, %s: a longer round trip makes it faster: %s instead of %s", name, preset, b.Rate(0), a.Rate(0))
 				}
 			})
 		}

@@ -9,10 +9,10 @@ import (
 	"github.com/xoff-net/xoff/sim"
 )
 
-// NewReno in the fabric, one flow, nothing marked: each loss leaves half of what was
-// in flight (RFC 5681, eq. 4), which is the window, and between losses the window
-// grows by about a segment per round trip. The queue takes 444,444 / 1518 = 292
-// segments, the way there and back 26.5 KB / 1518 = 17: losses begin at 309.
+// NewReno in a fabric with one flow and no marks: each loss leaves half of the bytes in flight
+// (RFC 5681, eq. 4), which is the window. Between losses the window grows by about a segment
+// per round trip. The queue takes 444,444 / 1518 = 292 segments and the path 26.5 KB / 1518 =
+// 17: losses begin at 309.
 func TestNewRenoHalves(t *testing.T) {
 	b := usual("tcp", tcpKeys("{name: newreno}", "{name: none}"), 1, 0).build(t)
 	cuts := 0
@@ -40,10 +40,9 @@ func TestNewRenoHalves(t *testing.T) {
 	b.sound()
 }
 
-// Cubic in the fabric, on a path of 200 ms, where it is faster than Reno: a frame is
-// damaged at 0.1 s, and from the end of the recovery on the window follows W(t) =
-// C (t - K)^3 + W_max, K = cube root of (W_max (1 - beta) / C) (RFC 9438, section
-// 4.2), within 1 % of W_max, for 16 s.
+// Cubic in a fabric with a path of 200 ms, where it is faster than Reno. A frame is corrupted
+// at 0.1 s. From the end of the recovery the window follows W(t) = C (t - K)^3 + W_max, K =
+// cube root of (W_max (1 - beta) / C) (RFC 9438, section 4.2), within 1 % of W_max, for 16 s.
 func TestCubicCurve(t *testing.T) {
 	s := setup{units.Gbps, 100 * units.Mbps, 50 * units.Millisecond, tcpKeys("{name: cubic, initial_segments: 1000}", "{name: none}"), "tcp", 1, 0}
 	s.keys = strings.NewReplacer("min_rto: 1ms", "min_rto: 1s, timeout: 2s", "size: 4MB", "size: 40MB").Replace(s.keys)
@@ -84,7 +83,7 @@ func TestCubicCurve(t *testing.T) {
 	b.sound()
 }
 
-// Go-back-N sends NACKs for a gap again and again; the control hears of one loss.
+// Go-back-N sends repeated NACKs for a gap; the control is told of one loss.
 func TestOneLossPerRecovery(t *testing.T) {
 	s := usual("tcp", `hosts:
   cc: {name: newreno, initial_segments: 64}
@@ -93,8 +92,8 @@ faults: [{at: 8us, link: host0-switch0, corrupt: 1, for: 500ns}]
 `, 1, 0)
 	b := s.build(t)
 	b.until(50 * units.Microsecond)
-	// 64 packets and one for each of the 8 that are acknowledged are in flight: 36
-	// are left. A second answer would leave 18.
+	// 64 packets, plus one for each of the 8 acknowledged, are in flight: 36 are left. A
+	// second reaction would leave 18.
 	if w := b.controls[0].Window(50 * units.Microsecond); w != 36*units.KB {
 		t.Errorf("the window falls to %s, want 36 KB", w)
 	}

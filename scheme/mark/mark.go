@@ -1,5 +1,5 @@
-// Package mark holds ECN markers: which frames of an egress queue get the
-// congestion-experienced mark. One file per scheme.
+// Package mark provides the ECN markers of switches: which frames of an egress queue get the
+// congestion-experienced mark. There is one file per scheme.
 package mark
 
 import (
@@ -10,17 +10,16 @@ import (
 	"github.com/xoff-net/xoff/base/units"
 )
 
-// Marker decides for the queues of one port.
+// Marker decides which frames of the queues of one port are marked.
 type Marker interface {
-	// Floor is the queue length up to which nothing is ever marked; the switch
-	// does not ask below it.
+	// Floor returns the queue length up to which no frame is marked; the switch does not call
+	// Mark below it.
 	Floor() units.Bytes
-	// Mark decides for one frame, given the length of its egress queue.
+	// Mark reports whether to mark a frame, given the length of its egress queue.
 	Mark(queue units.Bytes, r *rand.PCG) bool
 }
 
-// New builds the marker of a port from parameters that are already scaled to
-// the rate of the port.
+// New builds the marker of a port from its parameters and the rate of the port.
 type New = func(params any, rate units.Rate) (Marker, error)
 
 // Markers is the table of all markers.
@@ -29,7 +28,7 @@ var Markers = registry.NewTable("ecn",
 		Name: "none", Doc: "no marking", New: newNone,
 	},
 	registry.Entry[New]{
-		Name: "red", Doc: "probability rising from 0 at kmin to pmax at kmax, then 1, on the instantaneous queue",
+		Name: "red", Doc: "mark with a probability that rises from 0 at kmin to pmax at kmax, then 1, by the instantaneous queue",
 		Paper: "Floyd and Jacobson 1993; DCQCN, Zhu et al. 2015",
 		Params: func() any {
 			return &REDParams{KMin: 100 * units.KB, KMax: 400 * units.KB, PMax: 0.2, Per: 25 * units.Gbps}
@@ -37,7 +36,7 @@ var Markers = registry.NewTable("ecn",
 		New: newRED,
 	},
 	registry.Entry[New]{
-		Name: "step", Doc: "every frame above k", Paper: "DCTCP, Alizadeh et al. 2010",
+		Name: "step", Doc: "mark every frame above k", Paper: "DCTCP, Alizadeh et al. 2010",
 		Params: func() any { return &StepParams{K: 65 * units.KB, Per: 10 * units.Gbps} }, New: newStep,
 	},
 )
@@ -49,7 +48,7 @@ func newNone(any, units.Rate) (Marker, error) { return none{}, nil }
 func (none) Floor() units.Bytes               { return 1 << 62 }
 func (none) Mark(units.Bytes, *rand.PCG) bool { return false }
 
-// scale adapts a threshold that is stated for one rate to another.
+// scale scales a threshold that is given for one rate to another.
 func scale(b units.Bytes, per, rate units.Rate) units.Bytes {
 	if per == 0 || rate == 0 {
 		return b

@@ -20,9 +20,8 @@ func TestREDScales(t *testing.T) {
 	}
 }
 
-// Half way between kmin and kmax the probability is half of pmax: 0.1. Of 10,000
-// frames 1000 are marked, give or take five standard deviations of
-// sqrt(10,000 x 0.1 x 0.9) = 30.
+// Half-way between kmin and kmax the probability is half of pmax: 0.1. Of 10,000 frames 1000
+// are marked, within five standard deviations of sqrt(10,000 x 0.1 x 0.9) = 30.
 func TestREDProbability(t *testing.T) {
 	m, err := newRED(&REDParams{KMin: 100, KMax: 300, PMax: 0.2}, 0)
 	if err != nil {

@@ -9,22 +9,22 @@ import (
 
 // REDParams are the parameters of RED on the instantaneous queue.
 type REDParams struct {
-	KMin units.Bytes `yaml:"kmin" doc:"queue up to which no frame is marked"`
-	KMax units.Bytes `yaml:"kmax" doc:"queue above which every frame is"`
-	PMax float64     `yaml:"pmax" doc:"probability at kmax"`
-	Per  units.Rate  `yaml:"per" doc:"rate for which kmin and kmax are stated; 0bps: do not scale, the default where kmin or kmax is given"`
+	KMin units.Bytes `yaml:"kmin" doc:"queue length up to which no frame is marked"`
+	KMax units.Bytes `yaml:"kmax" doc:"queue length above which every frame is marked"`
+	PMax float64     `yaml:"pmax" doc:"marking probability at kmax"`
+	Per  units.Rate  `yaml:"per" doc:"port rate that kmin and kmax apply to; 0bps: do not scale (the default if kmin or kmax is given)"`
 }
 
-// Stated makes thresholds that a scenario gives count as they stand, whatever
-// the rate of the port, unless it gives per as well.
+// Stated is called for each key in a scenario: thresholds that a scenario gives are not
+// scaled to the port rate, unless it gives per as well.
 func (p *REDParams) Stated(key string) {
 	if key == "kmin" || key == "kmax" {
 		p.Per = 0
 	}
 }
 
-// one is the fixed-point 1 of probabilities: 31 bits, so that the product with
-// a queue length of 32 bits fits.
+// one is 1 in the fixed-point format of probabilities: 31 bits, so that the product with a
+// 32-bit queue length fits.
 const one = 1 << 31
 
 // maxQueue is the longest queue for which that product fits.
@@ -32,7 +32,7 @@ const maxQueue = 4 * units.GiB
 
 type red struct {
 	kmin, kmax units.Bytes
-	pmax       uint64 // times one
+	pmax       uint64 // in units of 1 / one
 }
 
 func newRED(params any, rate units.Rate) (Marker, error) {
@@ -62,8 +62,8 @@ func newRED(params any, rate units.Rate) (Marker, error) {
 // Floor implements Marker.
 func (m *red) Floor() units.Bytes { return m.kmin }
 
-// Mark implements Marker. The comparison is in integers: p < pmax (q - kmin) /
-// (kmax - kmin) with p uniform in [0, 1).
+// Mark implements Marker. It compares in integers: p < pmax (q - kmin) / (kmax - kmin) with p
+// uniform in [0, 1).
 func (m *red) Mark(q units.Bytes, r *rand.PCG) bool {
 	if q <= m.kmin {
 		return false

@@ -9,12 +9,12 @@ import (
 
 // StepParams are the parameters of DCTCP's marking.
 type StepParams struct {
-	K   units.Bytes `yaml:"k" doc:"queue above which every frame is marked"`
-	Per units.Rate  `yaml:"per" doc:"rate for which k is stated; 0bps: do not scale, the default where k is given"`
+	K   units.Bytes `yaml:"k" doc:"queue length above which every frame is marked"`
+	Per units.Rate  `yaml:"per" doc:"port rate that k applies to; 0bps: do not scale (the default if k is given)"`
 }
 
-// Stated makes thresholds that a scenario gives count as they stand, whatever
-// the rate of the port, unless it gives per as well.
+// Stated is called for each key in a scenario: a threshold that a scenario gives is not
+// scaled to the port rate, unless it gives per as well.
 func (p *StepParams) Stated(key string) {
 	if key == "k" {
 		p.Per = 0

@@ -2,9 +2,9 @@ package route
 
 import "github.com/xoff-net/xoff/base/units"
 
-// newAdaptive chooses the port that has the least to send, in time: the local part of
-// CONGA, which switches can do without hearing of each other. Equal ports are tried
-// from a random one on, so that switches do not all take the first.
+// newAdaptive returns a router that selects the port with the shortest time to drain its
+// queue: the local part of CONGA, which needs no messages between switches. The search
+// starts at a random port, so that ties do not always go to the first.
 func newAdaptive(params any, env Env) (Router, error) {
 	r, err := newFlowlets(params, env)
 	if err != nil {

@@ -5,8 +5,8 @@ import (
 	"github.com/xoff-net/xoff/base/units"
 )
 
-// ecmp spreads flows over equal-cost paths by a hash that differs from switch
-// to switch, so that choices at successive hops are independent.
+// ecmp spreads flows over equal-cost paths by a hash that is different at each switch, so
+// that choices at successive hops are independent.
 type ecmp struct {
 	table *Table
 	seed  uint32
@@ -34,10 +34,9 @@ func (r *ecmp) Route(_ units.Time, _ int, p *packet.Packet) int {
 	if h.Len == 0 {
 		return -1
 	}
-	// The upper half of a 32 x 32 bit product maps the hash to the ports without
-	// a division. A single port takes the same way: whether there is one or many
-	// alternates from frame to frame, and a wrong guess costs more than the
-	// product.
+	// The upper half of a 32 x 32 bit product maps the hash to the ports without a division.
+	// A single port is handled the same way: a branch would be mispredicted and cost more than
+	// the product.
 	return int(t.Ports[h.At+uint32(uint64(Mix(p.Hash^r.seed))*uint64(h.Len)>>32)])
 }
 

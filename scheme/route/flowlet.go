@@ -8,16 +8,16 @@ import (
 	"github.com/xoff-net/xoff/base/units"
 )
 
-// FlowletParams are the parameters of routers that choose a path per flowlet: a burst
-// of a flow, after a gap in which the network forgets the one before it.
+// FlowletParams are the parameters of routers that choose a path per flowlet: a burst of a
+// flow after a gap.
 type FlowletParams struct {
-	Gap     units.Time `yaml:"gap" doc:"a flow that was silent for so long may change its path; none overtakes itself if it is more than what paths differ by"`
-	Entries int        `yaml:"entries" doc:"of the table of flowlets in each switch, a power of two; flows whose hashes meet in one share its path"`
+	Gap     units.Time `yaml:"gap" doc:"silence after which a flow may change its path; more than the delay difference of paths avoids reordering"`
+	Entries int        `yaml:"entries" doc:"size of the flowlet table of a switch, a power of two; flows that hash to one entry share its path"`
 }
 
 func defaultFlowlet() any { return &FlowletParams{Gap: 50 * units.Microsecond, Entries: 4096} }
 
-// maxEntries bounds the table of a switch.
+// maxEntries limits the table of a switch.
 const maxEntries = 1 << 20
 
 func (p *FlowletParams) check() error {
@@ -30,11 +30,10 @@ func (p *FlowletParams) check() error {
 	return nil
 }
 
-// flowlets is the table of a switch that remembers where flows go (LetFlow section 3):
-// an entry per hash, and a choice anew after a gap. Flows that meet in an entry keep
-// each other's choice alive, so none of them changes its path within a flowlet; a
-// choice is a place in the list of ports, since these may be others for each. Data and
-// replies have different hashes and so entries of their own.
+// flowlets is the flowlet table of a switch (LetFlow section 3): an entry per hash, with a new
+// choice after a gap. Flows that share an entry keep each other's choice alive, so none of
+// them changes its path within a flowlet. A choice is an index into the list of ports, which
+// may be different for each flow. Data and replies have different hashes and thus entries.
 type flowlets struct {
 	table   *Table
 	seed    uint32
@@ -45,7 +44,7 @@ type flowlets struct {
 
 type flowlet struct {
 	last   units.Time // when the last frame passed
-	choice uint32     // place in the list of ports, and one more; 0: none yet
+	choice uint32     // index into the list of ports, plus one; 0: none yet
 }
 
 func newFlowlets(params any, env Env) (*flowlets, error) {
@@ -56,8 +55,8 @@ func newFlowlets(params any, env Env) (*flowlets, error) {
 	return &flowlets{table: env.Table, seed: uint32(env.Seed ^ env.Seed>>32), gap: p.Gap, entries: make([]flowlet, p.Entries)}, nil
 }
 
-// newFlowlet chooses at random: where there is congestion flowlets are shorter, so
-// that the load finds its balance.
+// newFlowlet returns a router that chooses at random: congested paths have shorter flowlets,
+// which balances the load.
 func newFlowlet(params any, env Env) (Router, error) {
 	r, err := newFlowlets(params, env)
 	if err != nil {
@@ -67,7 +66,7 @@ func newFlowlet(params any, env Env) (Router, error) {
 	return r, nil
 }
 
-// random returns a place in a list of ports.
+// random returns a random index into a list of ports.
 func (e *Env) random(ports []uint16) int {
 	return int(uint64(uint32(e.Rand.Uint64())) * uint64(len(ports)) >> 32)
 }
@@ -75,7 +74,7 @@ func (e *Env) random(ports []uint16) int {
 // Gap implements Gapped.
 func (r *flowlets) Gap() units.Time { return r.gap }
 
-// Replace implements Router: old choices may lead nowhere.
+// Replace implements Router. It clears the table: old choices may be invalid.
 func (r *flowlets) Replace(t *Table) {
 	r.table = t
 	clear(r.entries)
@@ -90,7 +89,7 @@ func (r *flowlets) Route(now units.Time, _ int, p *packet.Packet) int {
 	switch len(ports) {
 	case 0:
 		return -1
-	case 1: // leaves the choice of others in its entry alone
+	case 1: // does not change the choice of other flows in its entry
 		return int(ports[0])
 	}
 	e := &r.entries[Mix(p.Hash^r.seed)&uint32(len(r.entries)-1)]

@@ -1,5 +1,5 @@
-// Package route holds routing: by which port a frame leaves a switch. One file per
-// scheme.
+// Package route provides the routers of switches: by which port a frame leaves. There is one
+// file per scheme.
 package route
 
 import (
@@ -11,41 +11,40 @@ import (
 	"github.com/xoff-net/xoff/base/units"
 )
 
-// Router chooses the egress port of frames at one switch. Calls come in the order of
-// events; now never decreases.
+// Router selects the egress port of frames at one switch. Calls are in the order of events;
+// now never decreases.
 type Router interface {
-	// Route returns the port by which a frame leaves that came in by port in, or -1
-	// when its destination cannot be reached. The packet is read-only.
+	// Route returns the egress port of a frame that arrived by port in, or -1 if its
+	// destination is unreachable. The packet is read-only.
 	Route(now units.Time, in int, p *packet.Packet) int
-	// Replace installs new tables, after links changed.
+	// Replace installs a new table after links changed.
 	Replace(t *Table)
 }
 
-// Gapped is a router that keeps packets of a flow on one path as long as none of them
-// comes later than a gap after the one before it. Promising Flowlets takes one.
+// Gapped is a router that keeps packets of a flow on one path while the time between them is
+// at most a gap. A router that promises Flowlets must implement it.
 type Gapped interface{ Gap() units.Time }
 
-// Table holds the next hops of one switch, shared read-only between runs of the
-// same topology.
+// Table has the next hops of one switch. Runs of the same topology share it read-only.
 type Table struct {
-	To     []uint16          // by destination node: which of the sets leads there; small, because every frame looks
-	Sets   []Hops            // of equally good egress ports; number 0 is empty: unreachable
+	To     []uint16          // by destination node: index into Sets; small, because every frame reads it
+	Sets   []Hops            // sets of equal-cost egress ports; set 0 is empty: unreachable
 	Ports  []uint16          // egress ports, set by set
-	Pinned map[uint32]uint16 // by flow: egress port of packets with the Pinned flag
+	Pinned map[uint32]uint16 // by PinKey: egress port of packets with the Pinned flag
 }
 
-// Hops is a set of equally good egress ports: Ports[At : At+Len].
+// Hops is a set of equal-cost egress ports: Ports[At : At+Len].
 type Hops struct {
 	At  uint32
 	Len uint32
 }
 
-// NewTable returns a table of a number of nodes, none of which can be reached.
+// NewTable returns a table for a number of nodes, all of them unreachable.
 func NewTable(nodes int) *Table {
 	return &Table{To: make([]uint16, nodes), Sets: make([]Hops, 1)}
 }
 
-// Add appends a set of ports and returns its number.
+// Add appends a set of ports and returns its index.
 func (t *Table) Add(ports ...uint16) uint16 {
 	t.Sets = append(t.Sets, Hops{At: uint32(len(t.Ports)), Len: uint32(len(ports))})
 	t.Ports = append(t.Ports, ports...)
@@ -61,16 +60,16 @@ func (t *Table) Set(dst uint16) []uint16 {
 	return t.Ports[h.At : h.At+h.Len]
 }
 
-// Env is what a router may know about its switch.
+// Env describes a switch to its router.
 type Env struct {
 	Table *Table
-	View  mmu.View     // what waits at each egress port, see mmu.View.Egress
-	Rates []units.Rate // of each port
-	Seed  uint64       // of this switch, for hashes
-	Rand  *rand.PCG    // its own stream
+	View  mmu.View     // queue lengths of egress ports, see mmu.View.Egress
+	Rates []units.Rate // rate of each port
+	Seed  uint64       // seed of this switch, for hashes
+	Rand  *rand.PCG    // random stream of this switch
 }
 
-// NewEnv returns the environment of a switch with its own random stream.
+// NewEnv returns the environment of a switch, with its own random stream.
 func NewEnv(t *Table, v mmu.View, rates []units.Rate, seed uint64) Env {
 	return Env{t, v, rates, seed, rand.NewPCG(seed, 1)}
 }
@@ -84,10 +83,10 @@ var Routers = registry.NewTable("routing",
 		Name: "ecmp", Doc: "equal-cost paths by a seeded hash of the five-tuple", Promises: registry.InOrder, New: newECMP,
 	},
 	registry.Entry[New]{
-		Name: "spray", Doc: "equal-cost paths in turn, packet by packet, per destination; replies apart from data", New: newSpray,
+		Name: "spray", Doc: "equal-cost paths in turn for each packet and destination; replies separate from data", New: newSpray,
 	},
 	registry.Entry[New]{
-		Name: "static", Traits: registry.FirstPath, Doc: "the first of the equal-cost paths, whatever happens to links",
+		Name: "static", Traits: registry.FirstPath, Doc: "the first of the equal-cost paths, even if links fail",
 		Promises: registry.InOrder, New: newStatic,
 	},
 	registry.Entry[New]{
@@ -102,7 +101,7 @@ var Routers = registry.NewTable("routing",
 	},
 )
 
-// Pin returns the port that a flow with routes of its own takes here.
+// Pin returns the port of a flow with pinned routes at this switch.
 func (t *Table) Pin(p *packet.Packet) (int, bool) {
 	if p.Flags&packet.Pinned == 0 {
 		return 0, false
@@ -111,8 +110,8 @@ func (t *Table) Pin(p *packet.Packet) (int, bool) {
 	return int(port), ok
 }
 
-// PinKey names a direction of a flow in Table.Pinned: data frames and what
-// comes back for them can be pinned to different routes.
+// PinKey returns the key of a packet in Table.Pinned. Data and replies of a flow have
+// different keys, so they can be pinned to different routes.
 func PinKey(p *packet.Packet) uint32 {
 	if p.Kind() == packet.Data {
 		return p.Flow << 1

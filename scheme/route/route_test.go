@@ -92,7 +92,7 @@ func TestSprayAndStatic(t *testing.T) {
 	s := built(t, newStatic, table(), 0)
 	s.Replace(NewTable(3))
 	if got := s.Route(0, 0, &p); got != 1 {
-		t.Errorf("static goes to %d, want 1 whatever happens", got)
+		t.Errorf("static goes to %d, want 1 always", got)
 	}
 	r.Replace(&Table{To: []uint16{0, 1}, Sets: []Hops{{}, {At: 0, Len: 1}}, Ports: []uint16{6}})
 	if got := r.Route(0, 0, &p); got != 6 {

@@ -5,18 +5,18 @@ import (
 	"github.com/xoff-net/xoff/base/units"
 )
 
-// spray sends the packets to a destination by each of the equal-cost ports in
-// turn. Replies take turns of their own, so that they do not disturb the spread of
-// data: an ACK for every packet would put all data on every second port.
+// spray sends the packets to a destination by each of the equal-cost ports in turn. Replies
+// take separate turns: otherwise an ACK for every packet would put all data on every second
+// port.
 type spray struct {
 	table *Table
-	turns []uint32 // by destination: of data, of what comes back for it
+	turns []uint32 // by destination: turn of data, turn of replies
 }
 
 func newSpray(_ any, env Env) (Router, error) {
 	r := &spray{table: env.Table, turns: make([]uint32, 2*len(env.Table.To))}
 	for i := range r.turns {
-		// Destinations, and switches, do not begin in step.
+		// Destinations and switches start at different ports.
 		r.turns[i] = Mix(uint32(env.Seed) ^ uint32(i))
 	}
 	return r, nil

@@ -5,13 +5,13 @@ import (
 	"github.com/xoff-net/xoff/base/units"
 )
 
-// static takes the first of the equal-cost ports and never learns of changes,
-// which is how routing loops and cyclic dependencies are constructed.
+// static uses the first of the equal-cost ports and ignores link changes. It serves to
+// construct routing loops and cyclic dependencies.
 type static struct{ table *Table }
 
 func newStatic(_ any, env Env) (Router, error) { return &static{table: env.Table}, nil }
 
-// Replace implements Router: static routes stay.
+// Replace implements Router: static routes do not change.
 func (r *static) Replace(*Table) {}
 
 // Route implements Router.

@@ -10,24 +10,24 @@ import (
 	"github.com/xoff-net/xoff/base/units"
 )
 
-// dwrr is deficit weighted round robin. A class sends while its deficit is
-// positive and pays for each frame afterwards, so its deficit may go below zero
-// by less than a frame; a new round adds one quantum. Over time the bytes of
-// backlogged classes stand in the ratio of their quanta, whatever the frames.
+// dwrr is deficit weighted round robin. A class sends while its deficit is positive and pays
+// for each frame afterwards, so its deficit may go below zero by less than a frame. A new
+// round adds one quantum. Over time the bytes of backlogged classes are in the ratio of their
+// quanta, whatever the frame sizes.
 type dwrr struct {
 	strict  uint8
 	at      uint8 // class whose turn it is
 	classes [mmu.Classes]struct{ deficit, quantum int32 }
-	_       [60]byte // to whole cache lines, of which all but the last class use one
+	_       [60]byte // pads to whole cache lines; all but the last class use one
 }
 
 // DWRRParams are the parameters of deficit weighted round robin.
 type DWRRParams struct {
-	Quantum units.Bytes         `yaml:"quantum,omitempty" doc:"bytes that a class may send per round"`
-	Quanta  map[int]units.Bytes `yaml:"quanta,omitempty" doc:"overrides the quantum per class id"`
+	Quantum units.Bytes         `yaml:"quantum,omitempty" doc:"bytes that a class sends per round"`
+	Quanta  map[int]units.Bytes `yaml:"quanta,omitempty" doc:"quantum by class id, instead of quantum"`
 }
 
-// DefaultQuantum lets a class send more than a frame per round.
+// DefaultQuantum is more than one frame per round.
 const DefaultQuantum = 1600 * units.Byte
 
 // maxQuantum keeps deficits within 32 bits.
@@ -66,7 +66,7 @@ func (p *DWRRParams) check(env Env) error {
 	for _, class := range slices.Sorted(maps.Keys(p.Quanta)) {
 		key := fmt.Sprintf("quanta.%d", class)
 		if class < 0 || class >= mmu.Classes || env.Served>>class&1 == 0 {
-			return fmt.Errorf("%s is of a class that is not served by dwrr; allowed: ids of the groups that are", key)
+			return fmt.Errorf("%s is for a class that dwrr does not serve; allowed: ids of classes in groups that it serves", key)
 		}
 		if err := within(key, p.Quanta[class]); err != nil {
 			return err

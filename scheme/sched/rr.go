@@ -14,7 +14,7 @@ type rr struct {
 
 func newRR(_ any, env Env) (Scheduler, error) { return &rr{strict: env.Strict}, nil }
 
-// Quantum implements Weighted: with frames of one size all classes get the same.
+// Quantum implements Weighted: with frames of one size all classes get equal shares.
 func (s *rr) Quantum(class int) units.Bytes { return units.Bytes(^s.strict >> (class & 7) & 1) }
 
 // Pick implements Scheduler.

@@ -1,5 +1,5 @@
-// Package sched holds egress schedulers: which class of a port sends next. One
-// file per scheme.
+// Package sched provides the egress schedulers of ports: which class sends next. Switches and
+// NICs use it. There is one file per scheme.
 package sched
 
 import (
@@ -10,24 +10,24 @@ import (
 	"github.com/xoff-net/xoff/base/units"
 )
 
-// Scheduler chooses among the classes of one port. A frame that finds its port
-// idle and its queue empty is sent without asking.
+// Scheduler selects among the classes of one port. It is not consulted for a frame that finds
+// its port idle and its queue empty.
 type Scheduler interface {
-	// Pick returns one of the classes in eligible, which is never empty. Classes
-	// that are paused are not eligible and keep their state.
+	// Pick returns one of the classes in eligible, which is never empty. Paused classes are
+	// not eligible and keep their state.
 	Pick(eligible uint8) int
-	// Sent follows the dequeue of a frame; emptied says that it was the last.
+	// Sent follows the dequeue of a frame; emptied reports that it was the last.
 	Sent(class int, b units.Bytes, emptied bool)
 }
 
 // Weighted is a scheduler whose backlogged classes share the port in the ratio of their
-// quanta. A class that goes before the others has none. Promising Proportion takes one,
-// and that the ratio is one of bytes, whatever the frames.
+// quanta. Classes with strict priority have quantum 0. A scheme that promises Proportion must
+// implement it, with a ratio of bytes whatever the frame sizes.
 type Weighted interface {
 	Quantum(class int) units.Bytes
 }
 
-// Quanta returns those of all classes; 0 where a scheduler says nothing about a class.
+// Quanta returns the quanta of all classes, 0 where a scheduler has none.
 func Quanta(s Scheduler) (q [mmu.Classes]units.Bytes) {
 	if w, ok := s.(Weighted); ok {
 		for c := range q {
@@ -37,10 +37,10 @@ func Quanta(s Scheduler) (q [mmu.Classes]units.Bytes) {
 	return q
 }
 
-// Env is what a scheduler knows about its port when it is built.
+// Env describes a port to its scheduler.
 type Env struct {
-	Strict uint8 // mask: classes that go first, the lowest number before the next
-	Served uint8 // mask: the others, among which the scheme divides what is left
+	Strict uint8 // mask: classes with strict priority, lowest number first
+	Served uint8 // mask: the other classes, which share the remaining bandwidth
 	Rate   units.Rate
 }
 
@@ -62,8 +62,8 @@ var Schedulers = registry.NewTable("scheduler",
 	},
 )
 
-// after returns the first class of mask at or after from, going round. Without a
-// branch: whether it goes round is mispredicted.
+// after returns the first class of mask at or after from, with wraparound. It has no branch,
+// because the wraparound would be mispredicted.
 func after(mask, from uint8) int {
 	return (int(from) + bits.TrailingZeros8(bits.RotateLeft8(mask, -int(from)))) & 7
 }

@@ -7,8 +7,8 @@ import (
 	"github.com/xoff-net/xoff/base/units"
 )
 
-// serve lets a scheduler send frames of the given sizes, by class, all classes
-// in mask always backlogged, and returns the order.
+// serve lets a scheduler send n frames of the given sizes by class. All classes in mask are
+// always backlogged. It returns the order.
 func serve(s Scheduler, mask uint8, sizes map[int]units.Bytes, n int) []int {
 	var order []int
 	for range n {
@@ -19,7 +19,7 @@ func serve(s Scheduler, mask uint8, sizes map[int]units.Bytes, n int) []int {
 	return order
 }
 
-// quanta are those of classes 1 and 2.
+// quanta returns parameters with quanta for classes 1 and 2.
 func quanta(one, two units.Bytes) *DWRRParams {
 	return &DWRRParams{Quantum: DefaultQuantum, Quanta: map[int]units.Bytes{1: one, 2: two}}
 }
@@ -54,10 +54,9 @@ func TestSequences(t *testing.T) {
 	}
 }
 
-// Frames of 1500 B on quanta of 1000 B: a class overdraws and sits out.
-// Class 1: +1000, sends, -500; +1000 = 500 in the next round, sends, -1000;
-// +1000 = 0 is not positive: out; +1000 = 1000. Class 2 likewise: two frames in
-// three rounds each.
+// Frames of 1500 B with quanta of 1000 B: a class overdraws and skips a round.
+// Class 1: +1000, sends, -500; +1000 = 500 in the next round, sends, -1000; +1000 = 0 is not
+// positive: skips; +1000 = 1000. Class 2 does the same: two frames in three rounds each.
 func TestDWRROverdraws(t *testing.T) {
 	p := quanta(1000, 1000)
 	s := must(newDWRR(p, Env{Served: 0xff}))
@@ -74,7 +73,7 @@ func TestDWRROverdraws(t *testing.T) {
 	}
 }
 
-// A class that empties starts from zero; one that is paused keeps its deficit.
+// A class that empties starts again from zero; a paused class keeps its deficit.
 func TestDWRRKeepsAndForgets(t *testing.T) {
 	p := quanta(2000, 1000)
 	s := must(newDWRR(p, Env{Served: 0xff}))
@@ -86,21 +85,21 @@ func TestDWRRKeepsAndForgets(t *testing.T) {
 		t.Fatal(c)
 	}
 	s.Sent(2, 1000, false)
-	// Resumed: it is class 2's turn, with nothing left; class 1 uses its 1000 B
-	// before it gets a new quantum: 1 with the rest, then 2 with a new quantum.
+	// Resumed: it is class 2's turn, with nothing left. Class 1 uses its 1000 B before it gets
+	// a new quantum: class 1 with the rest, then class 2 with a new quantum.
 	if got := serve(s, 0b110, map[int]units.Bytes{1: 1000, 2: 1000}, 2); !reflect.DeepEqual(got, []int{1, 2}) {
 		t.Errorf("%v, want [1 2]", got)
 	}
 	s = must(newDWRR(p, Env{Served: 0xff}))
 	s.Pick(0b110)
-	s.Sent(1, 1000, true) // emptied: the other 1000 B are forgotten
+	s.Sent(1, 1000, true) // emptied: the other 1000 B are discarded
 	s.Pick(0b100)
 	s.Sent(2, 1000, false)
 	if got := serve(s, 0b110, map[int]units.Bytes{1: 1000, 2: 1000}, 4); !reflect.DeepEqual(got, []int{2, 1, 1, 2}) {
 		t.Errorf("%v, want [2 1 1 2]", got)
 	}
-	// A debt is forgotten, too. Quanta of 1000 B: class 1 sends 3000 B and is empty, so
-	// 0 instead of -2000; it gets 1000 while 2 uses what it has, then 1 sends.
+	// A debt is discarded, too. Quanta of 1000 B: class 1 sends 3000 B and is empty, so it has
+	// 0 instead of -2000. It gets 1000 while class 2 uses its rest, then class 1 sends.
 	p = quanta(1000, 1000)
 	s = must(newDWRR(p, Env{Served: 0xff}))
 	s.Pick(0b110)
@@ -110,7 +109,7 @@ func TestDWRRKeepsAndForgets(t *testing.T) {
 	}
 }
 
-// Where strict classes have higher numbers than others they still go first.
+// Strict classes go first even if they have higher numbers than others.
 func TestStrictFirst(t *testing.T) {
 	s := must(newStrict(nil, Env{Strict: 0b1000, Served: 0b0110}))
 	if got := serve(s, 0b1110, nil, 2); !reflect.DeepEqual(got, []int{3, 3}) {
