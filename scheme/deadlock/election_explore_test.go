@@ -444,7 +444,6 @@ func TestElectionExplored(t *testing.T) {
 		{n: 2, pauses: 4, resumes: 2, rands: 2},
 		{n: 2, pauses: 4, resumes: 2, flips: 1, outs: 2, rands: 2},
 		{n: 3, pauses: 4, resumes: 1, rands: 3},
-		{n: 3, pauses: 4, resumes: 1, flips: 1, outs: 2, rands: 2},
 	} {
 		m.mustHold(t)
 	}

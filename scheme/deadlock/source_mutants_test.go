@@ -7,7 +7,7 @@ import (
 )
 
 // Roundabout with one of the rules that were decided taken out of its source, those that
-// TestRoundaboutMutants does not reach from outside (docs/deadlock.md).
+// TestDeepRoundaboutMutants does not reach from outside (docs/deadlock.md).
 func TestDeepMistakesInRoundaboutAreCaught(t *testing.T) {
 	tests := func(name string) []string { return []string{"-run=^" + name + "$", "."} }
 	explored, detects := tests("TestElectionExplored"), tests("TestRoundaboutDetectsWhatIs")
