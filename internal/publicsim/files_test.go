@@ -8,7 +8,7 @@ import (
 	"testing"
 
 	"github.com/xoff-net/xoff/base/units"
-	"github.com/xoff-net/xoff/scenario/build"
+	"github.com/xoff-net/xoff/run"
 )
 
 func lines(t *testing.T, s string) *text {
@@ -216,7 +216,7 @@ func FuzzInput(f *testing.F) {
 			for _, compat := range []bool{false, true} {
 				c, err := in.Scenario(algorithm, compat)
 				if err == nil {
-					_, err = in.Build(c, build.Options{})
+					_, err = in.Build(c, &run.Options{})
 				}
 				var m *Mistake
 				if err != nil && !errors.As(err, &m) {
