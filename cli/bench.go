@@ -75,6 +75,13 @@ simulated time, or with another program, in interleaved pairs:
 	return cmd
 }
 
+// registerSchemes adds the flags that replace schemes of a scenario.
+func registerSchemes(cmd *cobra.Command, cc, policy, flowControl *string) {
+	cmd.Flags().StringVar(cc, "cc", "", "congestion control `NAME` to use instead (see xoff list cc)")
+	cmd.Flags().StringVar(policy, "policy", "", "buffer policy `NAME` to use instead (see xoff list policy)")
+	cmd.Flags().StringVar(flowControl, "flow-control", "", "flow control `NAME` to use instead (see xoff list flow_control)")
+}
+
 func (a *app) bench(ctx context.Context, c bench.Case, against string, reps int) error {
 	var value any
 	var text func(w *sheet)

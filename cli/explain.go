@@ -2,7 +2,6 @@ package cli
 
 import (
 	"errors"
-	"fmt"
 	"io"
 	"path/filepath"
 
@@ -10,32 +9,8 @@ import (
 
 	"github.com/xoff-net/xoff/base/units"
 	"github.com/xoff-net/xoff/internal/explain"
-	"github.com/xoff-net/xoff/metrics"
 	"github.com/xoff-net/xoff/run"
-	"github.com/xoff-net/xoff/scenario/build"
 )
-
-// explaining records a run for `xoff explain`.
-type explaining struct{ *explain.Recorder }
-
-// Bind implements run.Watcher.
-func (e explaining) Bind(b *build.Built) error {
-	e.Recorder.Bind(b.Graph, b.Spec)
-	return nil
-}
-
-// Flush implements run.Watcher.
-func (e explaining) Flush() error { return recorded(e.Recorder.Flush()) }
-
-// Close implements run.Recording.
-func (e explaining) Close(o *metrics.Outcome) error { return recorded(e.Recorder.Close(o)) }
-
-func recorded(err error) error {
-	if err != nil {
-		return fmt.Errorf("cannot write what --explain records: %w", err)
-	}
-	return nil
-}
 
 func (a *app) explainCommand() *cobra.Command {
 	var ports, at string

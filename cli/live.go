@@ -7,14 +7,15 @@ import (
 	"io"
 	"maps"
 	"os"
+	"os/signal"
 	"slices"
 	"strings"
+	"syscall"
 	"text/tabwriter"
 	"time"
 
 	"github.com/spf13/cobra"
 
-	"github.com/xoff-net/xoff/base/registry"
 	"github.com/xoff-net/xoff/base/units"
 	"github.com/xoff-net/xoff/internal/live"
 	"github.com/xoff-net/xoff/internal/netns"
@@ -22,8 +23,6 @@ import (
 	"github.com/xoff-net/xoff/run"
 	"github.com/xoff-net/xoff/scenario"
 	"github.com/xoff-net/xoff/scenario/build"
-	"github.com/xoff-net/xoff/sim"
-	"github.com/xoff-net/xoff/topo"
 )
 
 // latenessFile is a file of the results of live runs.
@@ -31,23 +30,17 @@ const latenessFile = "lateness.json"
 
 // liveFlags are those of `xoff live` beside those of every run.
 type liveFlags struct {
-	beside   bool
-	clock    string
-	wire     string
-	nodes    []string
-	mapped   []string
-	port     int
-	anywhere bool
-	system   systemFlags
+	beside  bool
+	clock   string
+	nodes   []string
+	mapped  []string
+	setup   string // how interfaces are made
+	user    string
+	sockets string // of the child: which socket is which file
+	text    []byte // of the scenario, for the child
+	drive   live.Setup
+	system  live.System
 }
-
-// Wires of live runs.
-const (
-	wireMemory = "memory"
-	wireFrames = "frames"
-	wireUDP    = "udp"
-	wirePacket = "packet"
-)
 
 // Clocks of live runs. The second is never late and waits for nothing: tests see the whole
 // command with it, and what they see does not depend on the machine.
@@ -55,6 +48,8 @@ const (
 	realClock   = "real"
 	manualClock = "manual"
 )
+
+const setupNetns = "netns"
 
 func (a *app) liveCommand() *cobra.Command {
 	f, l := &runFlags{engine: string(run.Fast), divisor: 1}, &liveFlags{}
@@ -68,8 +63,8 @@ have decided its results says so and ends with 1. Rates are to be such that the
 machine keeps up: 10 Mbps to some Gbps. docs/live.md has more.`,
 		Args: oneFile,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			if l.system.setup != "" && !cmd.Flags().Changed("wire") {
-				l.wire = wirePacket
+			if l.setup != "" && !cmd.Flags().Changed("wire") {
+				l.drive.Wire = live.WirePacket
 			}
 			if err := errors.Join(f.check(), l.check()); err != nil {
 				return err
@@ -88,15 +83,22 @@ machine keeps up: 10 Mbps to some Gbps. docs/live.md has more.`,
 	f.registerShow(cmd)
 	flags := cmd.Flags()
 	flags.BoolVar(&l.beside, "beside", false, "simulate the file, too, and compare")
-	flags.StringVar(&l.wire, "wire", wireMemory, "`WIRE` that carries frames: memory; frames (memory, as the bytes of real frames); "+
+	flags.StringVar(&l.drive.Wire, "wire", live.WireMemory, "`WIRE` that carries frames: memory; frames (memory, as the bytes of real frames); "+
 		"udp (sockets, also between processes); packet (interfaces of Linux, by --map or --setup)")
 	flags.StringArrayVar(&l.nodes, "node", nil, "run these nodes only: `NAME` or a pattern such as leaf* (repeatable); "+
 		"the others run elsewhere, with --wire udp or packet")
 	flags.StringArrayVar(&l.mapped, "map", nil, "udp: `FILE` with the address of every port, as leaf0.to-host3: 127.0.0.1:5003 "+
 		"(default with --node: ports of the loopback interface from --port on); packet: PORT=INTERFACE, as leaf0.to-host3=veth3 (repeatable)")
-	flags.IntVar(&l.port, "port", live.FirstPort, "first UDP `PORT` where there is no --map; the same for all processes of a run")
-	flags.BoolVar(&l.anywhere, "anywhere", false, "allow addresses beyond the loopback interface: frames are neither encrypted nor signed")
-	l.system.register(flags)
+	flags.IntVar(&l.drive.Port, "port", live.FirstPort, "first UDP `PORT` where there is no --map; the same for all processes of a run")
+	flags.BoolVar(&l.drive.Anywhere, "anywhere", false, "allow addresses beyond the loopback interface: frames are neither encrypted nor signed")
+	flags.StringVar(&l.setup, "setup", "", "make interfaces by `METHOD`: netns makes a namespace for each host and a veth pair for each cable, and removes them (root)")
+	flags.StringSliceVar(&l.system.Outside, "outside", nil, "real hosts: `HOST=INTERFACE`, such as host6=veth6, or host6 with --setup or for one that is behind another process")
+	flags.StringSliceVar(&l.system.Marks, "class", nil, "class of real frames: `MARK=CLASS`, such as dscp26=3 or pcp4=3 "+
+		"(default: class n for DSCP 8n to 8n+7 and PCP n if it is lossless or lossy, else the first lossy one)")
+	flags.StringVar(&l.system.Prefix, "prefix", "xoff", "`PREFIX` of the names of namespaces")
+	flags.StringVar(&l.user, "user", "", "run as `UID:GID` when sockets are open (default for root: who called sudo, else 65534:65534)")
+	flags.StringVar(&l.sockets, "sockets", "", "file descriptor `NUMBERS` of sockets that the parent process opened")
+	_ = flags.MarkHidden("sockets")
 	cmd.Flags().StringVar(&l.clock, "clock", realClock, "`CLOCK`: real, or manual (never late, as fast as it goes; for tests)")
 	_ = cmd.Flags().MarkHidden("clock")
 	a.outputFlag(cmd, "`FOLDER` for results (default results/NAME-seedSEED-live)")
@@ -104,43 +106,55 @@ machine keeps up: 10 Mbps to some Gbps. docs/live.md has more.`,
 	return cmd
 }
 
-// check rejects values that are not allowed.
+// check rejects values that are not allowed, and passes the others on to the driver.
 func (l *liveFlags) check() error {
-	wires := []string{wireMemory, wireFrames, wireUDP, wirePacket}
-	far := l.wire == wireUDP || l.wire == wirePacket
-	system := l.system.used(l.wire)
+	wires := []string{live.WireMemory, live.WireFrames, live.WireUDP, live.WirePacket}
+	far := l.drive.Wire == live.WireUDP || l.drive.Wire == live.WirePacket
+	system := l.usesSystem()
 	switch {
 	case l.clock != realClock && l.clock != manualClock:
 		return failf(exitInput, "--clock is %q; allowed: %s, %s", l.clock, realClock, manualClock)
-	case !slices.Contains(wires, l.wire):
-		return failf(exitInput, "--wire is %q; allowed: %s", l.wire, strings.Join(wires, ", "))
-	case !far && (len(l.nodes) > 0 || len(l.mapped) > 0) || l.wire != wireUDP && l.anywhere:
+	case !slices.Contains(wires, l.drive.Wire):
+		return failf(exitInput, "--wire is %q; allowed: %s", l.drive.Wire, strings.Join(wires, ", "))
+	case !far && (len(l.nodes) > 0 || len(l.mapped) > 0) || l.drive.Wire != live.WireUDP && l.drive.Anywhere:
 		return failf(exitInput, "--node, --map and --anywhere are about wires to other processes; allowed: with --wire udp or packet, --anywhere with udp")
 	case (far || system) && l.clock != realClock:
 		return failf(exitInput, "--wire udp, packet and --outside take time; allowed: with --clock real")
-	case l.beside && (len(l.nodes) > 0 || len(l.system.outside) > 0):
+	case l.beside && (len(l.nodes) > 0 || len(l.system.Outside) > 0):
 		return failf(exitInput, "--beside compares whole runs; allowed: without --node and --outside")
-	case l.wire == wireUDP && len(l.mapped) > 1:
+	case l.drive.Wire == live.WireUDP && len(l.mapped) > 1:
 		return failf(exitInput, "--map is there %d times; allowed with --wire udp: one file", len(l.mapped))
-	case l.system.setup != "" && l.system.setup != setupNetns:
-		return failf(exitInput, "--setup is %q; allowed: %s", l.system.setup, setupNetns)
-	case l.system.setup != "" && (len(l.nodes) > 0 || len(l.mapped) > 0 || l.wire == wireUDP):
+	case l.setup != "" && l.setup != setupNetns:
+		return failf(exitInput, "--setup is %q; allowed: %s", l.setup, setupNetns)
+	case l.setup != "" && (len(l.nodes) > 0 || len(l.mapped) > 0 || l.drive.Wire == live.WireUDP):
 		return failf(exitInput, "--setup makes all nodes of a run; allowed: without --node, --map and --wire udp")
-	case l.system.setup != "" && l.wire != wirePacket && len(l.system.outside) == 0:
+	case l.setup != "" && l.drive.Wire != live.WirePacket && len(l.system.Outside) == 0:
 		return failf(exitInput, "--setup makes interfaces, and nothing is to use one; allowed: with --wire packet, its default, or --outside")
-	case l.system.setup != "" && netns.CheckPrefix(l.system.prefix) != nil:
-		return failf(exitInput, "--prefix: %w", netns.CheckPrefix(l.system.prefix))
-	case l.wire == wirePacket && l.system.setup == "" && len(l.mapped) == 0:
+	case l.setup != "" && netns.CheckPrefix(l.system.Prefix) != nil:
+		return failf(exitInput, "--prefix: %w", netns.CheckPrefix(l.system.Prefix))
+	case l.drive.Wire == live.WirePacket && l.setup == "" && len(l.mapped) == 0:
 		return failf(exitInput, "--wire packet needs interfaces; allowed: with --map PORT=INTERFACE or --setup netns")
 	}
+	l.system.Setup, l.system.Packet = l.setup != "", l.drive.Wire == live.WirePacket
+	l.drive.Manual, l.drive.System = l.clock == manualClock, &l.system
+	if l.system.Packet {
+		l.system.Interfaces = l.mapped
+	} else {
+		l.drive.Map = l.mapped
+	}
 	return nil
+}
+
+// usesSystem reports whether a run needs anything of the system.
+func (l *liveFlags) usesSystem() bool {
+	return l.setup != "" || l.drive.Wire == live.WirePacket || len(l.system.Outside) > 0
 }
 
 // read reads the scenario. The child gets its text from its parent, by standard input: it may
 // not be allowed to read the file, and of standard input there is but one.
 func (l *liveFlags) read(path string, set []string) (*scenario.Config, error) {
 	from := path
-	if l.system.sockets != "" {
+	if l.sockets != "" {
 		from = "-"
 	}
 	name, text, err := scenario.ReadText(from)
@@ -150,89 +164,8 @@ func (l *liveFlags) read(path string, set []string) (*scenario.Config, error) {
 	if path != "-" {
 		name = path
 	}
-	l.system.text = text
+	l.text = text
 	return scenario.Parse(name, text, set...)
-}
-
-// here marks the nodes that are to run in this process; nil: all.
-func (l *liveFlags) here(g *topo.Graph) ([]bool, error) {
-	if len(l.nodes) == 0 {
-		return nil, nil
-	}
-	here := make([]bool, g.Nodes())
-	for _, pattern := range l.nodes {
-		found := false
-		for i, name := range g.Names {
-			if topo.Match(pattern, name) {
-				here[i], found = true, true
-			}
-		}
-		if !found {
-			return nil, failf(exitInput, "--node: %w", registry.Unknown("node", pattern, g.Names))
-		}
-	}
-	return here, nil
-}
-
-// interfaces are the ports that --map gives an interface.
-func (l *liveFlags) interfaces() []string {
-	if l.wire != wirePacket {
-		return nil
-	}
-	return l.mapped
-}
-
-// addresses are where the ports are; nil: anywhere, since all are in this process.
-func (l *liveFlags) addresses(b *build.Built, here []bool) (live.Addresses, error) {
-	if len(l.mapped) == 0 {
-		if here == nil {
-			return nil, nil
-		}
-		where, err := live.Generated(b.Spec, l.port)
-		return where, wrap(exitInput, err)
-	}
-	data, err := os.ReadFile(l.mapped[0])
-	if err != nil {
-		return nil, wrap(exitInput, err)
-	}
-	where, err := live.ReadAddresses(l.mapped[0], data, b.Graph)
-	if err != nil {
-		return nil, wrap(exitInput, err)
-	}
-	if name := where.Missing(b.Graph, here); name != "" {
-		return nil, failf(exitInput, "%s: %s has no address; allowed: one for every port of nodes that run here, and of their neighbours", l.mapped[0], name)
-	}
-	return where, nil
-}
-
-// engine makes the driver of a run.
-func (l *liveFlags) engine(b *build.Built, here []bool, progress func(units.Time)) (*live.Engine, error) {
-	o := live.Options{Progress: progress, Here: here, Outside: l.system.hosts()}
-	away := l.system.away(b.Graph.Nodes())
-	if l.clock == manualClock {
-		o.Clock, o.Check = &live.Manual{}, sim.CheckPeriod
-	}
-	switch l.wire {
-	case wireFrames:
-		o.Wires = live.NewFrames(b.Spec)
-	case wireUDP:
-		where, err := l.addresses(b, here)
-		if err != nil {
-			return nil, err
-		}
-		udp, err := live.NewUDP(b.Spec, where, here, away, l.anywhere)
-		if err != nil {
-			return nil, wrap(exitInput, err)
-		}
-		o.Wires = udp
-	case wirePacket:
-		packet, err := live.NewPacket(b.Spec, l.system.rings(b.Spec), here, away)
-		if err != nil {
-			return nil, wrap(exitInput, err)
-		}
-		o.Wires = packet
-	}
-	return live.New(b.Spec, o)
 }
 
 // liveDriver is a driver whose lateness may have decided results.
@@ -258,27 +191,28 @@ func (a *app) live(cmd *cobra.Command, cfg *scenario.Config, f *runFlags, l *liv
 	if len(l.nodes) > 0 {
 		s.folder += "-" + strings.NewReplacer("*", "", "?", "", "[", "", "]", "", "/", "").Replace(strings.Join(l.nodes, "-"))
 	}
-	if system := l.system.used(l.wire); system || len(l.nodes) > 0 {
+	if system := l.usesSystem(); system || len(l.nodes) > 0 {
 		built, err := plan.Build(build.Options{})
 		if err != nil {
 			return wrap(exitInput, err)
 		}
-		if s.options.Here, err = l.here(plan.Graph); err != nil {
-			return err
+		if l.drive.Here, err = live.MatchNodes(plan.Graph, l.nodes); err != nil {
+			return failf(exitInput, "--node: %w", err)
 		}
+		s.options.Here = l.drive.Here
 		if system {
-			if err := l.system.resolve(built, l.interfaces(), len(l.nodes) > 0); err != nil {
-				return err
+			if err := l.system.Resolve(built.Graph, built.Spec, len(l.nodes) > 0); err != nil {
+				return wrap(exitInput, err)
 			}
-			switch packet := l.wire == wirePacket; {
-			case len(l.system.needs(built, packet)) == 0: // all real hosts are elsewhere
-			case l.system.sockets == "":
+			switch needs := len(l.system.Needs()); {
+			case needs == 0: // all real hosts are elsewhere
+			case l.sockets == "":
 				wanted := a.folderFor(s.folder)
 				folder := run.FreeFolder(wanted, cfg, f.force)
 				a.tellMoved(wanted, folder)
-				return a.parent(cmd, built, l, folder)
+				return a.parent(cmd, l, folder)
 			default:
-				if err := l.system.open(built, packet); err != nil {
+				if err := l.open(needs); err != nil {
 					return err
 				}
 			}
@@ -289,7 +223,7 @@ func (a *app) live(cmd *cobra.Command, cfg *scenario.Config, f *runFlags, l *liv
 	}
 	s.options.Drive = func(b *build.Built, progress func(units.Time)) (run.Driver, error) {
 		var err error
-		driver.Engine, err = l.engine(b, s.options.Here, progress)
+		driver.Engine, err = l.drive.Engine(b.Graph, b.Spec, progress)
 		return driver, err
 	}
 	s.options.Extra = func(to *run.Folder) error {
@@ -328,45 +262,6 @@ func (w *sheet) lateness(r *live.Report) {
 	}
 }
 
-// compared is a measure of a live run and of its simulation.
-type compared struct {
-	Name      string   `json:"name"`
-	Live      float64  `json:"live"`
-	Simulated float64  `json:"simulated"`
-	Change    *float64 `json:"change_percent"` // of live against simulated; null where that is 0 and this is not
-	text      func(float64) string
-}
-
-// comparedOf holds a live run against its simulation. Times are in picoseconds.
-func comparedOf(l, s *metrics.Summary) []compared {
-	number := func(v float64) string { return count(uint64(v)) }
-	span := func(v float64) string { return human(units.Time(v)) }
-	fct := func(s *metrics.Summary) metrics.Times {
-		if s.FCT == nil {
-			return metrics.Times{}
-		}
-		return *s.FCT
-	}
-	list := []compared{
-		{"lossless drops", float64(l.Drops.Lossless), float64(s.Drops.Lossless), nil, number},
-		{"pauses", float64(l.Pauses.Pauses), float64(s.Pauses.Pauses), nil, number},
-		{"flows finished", float64(l.Flows.Completed), float64(s.Flows.Completed), nil, number},
-		{"median FCT", float64(fct(l).P50), float64(fct(s).P50), nil, span},
-		{"p99 FCT", float64(fct(l).P99), float64(fct(s).P99), nil, span},
-	}
-	for i := range list {
-		c := &list[i]
-		switch {
-		case c.Live == c.Simulated:
-			c.Change = new(float64)
-		case c.Simulated != 0:
-			change := 100 * (c.Live - c.Simulated) / c.Simulated
-			c.Change = &change
-		}
-	}
-	return list
-}
-
 // besides simulates what was run live, and compares.
 func (a *app) besides(cmd *cobra.Command, cfg *scenario.Config, done *run.Result, late *live.Report) error {
 	m := a.newMeter()
@@ -377,14 +272,14 @@ func (a *app) besides(cmd *cobra.Command, cfg *scenario.Config, done *run.Result
 	if err != nil {
 		return wrap(exitFailure, err)
 	}
-	list := comparedOf(done.Summary, simulated.Summary)
+	list := live.Compare(done.Summary, simulated.Summary)
 	switch {
 	case a.json:
 		return wrap(exitFailure, a.printJSON(struct {
 			Live      *metrics.Summary `json:"live"`
 			Lateness  *live.Report     `json:"lateness"`
 			Simulated *metrics.Summary `json:"simulated"`
-			Compared  []compared       `json:"compared"`
+			Compared  []live.Compared  `json:"compared"`
 		}{done.Summary, late, simulated.Summary, list}))
 	case a.quiet:
 		return nil
@@ -397,7 +292,95 @@ func (a *app) besides(cmd *cobra.Command, cfg *scenario.Config, done *run.Result
 		if c.Change != nil {
 			change = strings.Replace(fmt.Sprintf("%+.1f %%", *c.Change), "+0.0 %", "0.0 %", 1)
 		}
-		w.line("%s\t%s\t%s\t%s\t", c.Name, c.text(c.Live), c.text(c.Simulated), change)
+		text := func(v float64) string { return count(uint64(v)) }
+		if c.Time {
+			text = func(v float64) string { return human(units.Time(v)) }
+		}
+		w.line("%s\t%s\t%s\t%s\t", c.Name, text(c.Live), text(c.Simulated), change)
 	}
 	return wrap(exitFailure, w.flush())
+}
+
+// open maps the sockets that the parent has opened.
+func (l *liveFlags) open(count int) error {
+	descriptors, err := live.ParseSockets(l.sockets, count)
+	if err != nil {
+		return wrap(exitInput, err)
+	}
+	return wrap(exitFailure, l.system.Open(descriptors))
+}
+
+// parent makes what a run needs of the system, runs it as a child without privileges, and
+// removes what it made.
+func (a *app) parent(cmd *cobra.Command, l *liveFlags, folder string) (err error) {
+	who, err := live.ChildUser(l.user)
+	if err != nil {
+		return wrap(exitInput, err)
+	}
+	// A terminal that is closed is as good as Ctrl-C; one that nohup spoke of is not.
+	ctx, stop := cmd.Context(), func() {}
+	if !signal.Ignored(syscall.SIGHUP) {
+		ctx, stop = signal.NotifyContext(ctx, syscall.SIGHUP)
+	}
+	defer stop()
+	in := func(_ string, do func() error) error { return do() }
+	if l.system.Setup {
+		plan, _ := l.system.Plan()
+		over := a.meanwhile(fmt.Sprintf("makes %d namespaces", len(plan.Spaces())))
+		made, err := netns.Make(ctx, plan)
+		over()
+		if ctx.Err() != nil && errors.Is(err, ctx.Err()) {
+			return failf(exitInterrupted, "interrupted; nothing was run, and everything is removed")
+		}
+		if err != nil {
+			return wrap(exitFailure, err)
+		}
+		defer func() {
+			if gone := made.Remove(); gone != nil {
+				err = errors.Join(err, wrap(exitFailure, gone))
+			}
+		}()
+		in = made.In
+		a.tellSetup(plan)
+	}
+	files, err := live.OpenSockets(l.system.Needs(), in)
+	defer func() {
+		for _, f := range files {
+			_ = f.Close()
+		}
+	}()
+	if err == nil {
+		err = live.HandOver(folder, run.SummaryFile, who)
+	}
+	if err != nil {
+		return wrap(exitFailure, err)
+	}
+	child := &live.Child{Args: os.Args, Text: l.text, Files: files, User: who, Folder: folder, Out: a.out, Err: a.err}
+	code, err := child.Run(ctx)
+	switch {
+	case code > 0:
+		return &failure{code: code} // it has said why
+	case errors.Is(err, live.ErrNotBegun):
+		return wrap(exitInterrupted, err)
+	}
+	return wrap(exitFailure, err)
+}
+
+// tellSetup says where things are.
+func (a *app) tellSetup(plan *netns.Plan) {
+	if a.quiet {
+		return
+	}
+	var real []string
+	for _, p := range plan.Pairs {
+		for _, e := range []netns.End{p.A, p.B} {
+			if e.Address.IsValid() {
+				real = append(real, fmt.Sprintf("%s (%s)", plan.Full(e.Space), e.Address.Addr()))
+			}
+		}
+	}
+	fmt.Fprintf(a.err, "xoff: namespaces: %s-{%s}\n", plan.Prefix, strings.Join(plan.Spaces(), ","))
+	if len(real) > 0 {
+		fmt.Fprintf(a.err, "xoff: real hosts: %s; as in: ip netns exec %s ping ...\n", strings.Join(real, ", "), strings.Fields(real[0])[0])
+	}
 }

@@ -138,7 +138,7 @@ func (a *app) runPoints(ctx context.Context, r *sweep.Runner, m *meter, points [
 		return nil, wrap(exitFailure, err)
 	}
 	within, c, err := remote.Coordinate(ctx, n.address, n.access, remote.Sweep{
-		Name: name, Folder: folder, Program: program, Settings: sweep.SettingsOf(o), Memory: n.memory, SetAside: setAside(folder), Log: a.logger(m),
+		Name: name, Folder: folder, Program: program, Settings: sweep.SettingsOf(o), Memory: n.memory, SetAside: remote.LogsBeside(folder), Log: a.logger(m),
 	})
 	if err != nil {
 		return nil, networkError(err)
@@ -148,18 +148,6 @@ func (a *app) runPoints(ctx context.Context, r *sweep.Runner, m *meter, points [
 	stop := a.showWorkers(r, c, m, n.address)
 	defer stop()
 	return r.Sweep(within, points)
-}
-
-// setAside writes logs of points beside the folder of results.
-func setAside(folder string) func(*sweep.Point, string) (string, error) {
-	return func(p *sweep.Point, log string) (string, error) {
-		below := folder + "-log"
-		path := filepath.Join(below, p.Folder+".txt")
-		if err := os.MkdirAll(below, 0o755); err != nil {
-			return "", err
-		}
-		return path, os.WriteFile(path, []byte(log), 0o644)
-	}
 }
 
 // logger writes lines to standard error, between those of a meter.

@@ -1,358 +1,112 @@
 package cli
 
 import (
+	"errors"
 	"fmt"
-	"path/filepath"
-	"slices"
+	"io"
+	"os"
 	"strings"
-	"text/tabwriter"
-	"time"
 
-	"github.com/fatih/color"
+	"github.com/spf13/cobra"
 
-	"github.com/xoff-net/xoff/base/units"
-	"github.com/xoff-net/xoff/internal/live"
+	"github.com/xoff-net/xoff/internal/report"
+	"github.com/xoff-net/xoff/internal/runreport"
+	"github.com/xoff-net/xoff/internal/sweepreport"
 	"github.com/xoff-net/xoff/metrics"
 	"github.com/xoff-net/xoff/run"
-	"github.com/xoff-net/xoff/scenario/build"
-	"github.com/xoff-net/xoff/topo"
 )
 
-// print shows a run on standard output, as text or JSON: the numbers that could not be
-// saved at least.
-func (a *app) print(done *run.Result, bySize bool) error {
-	return a.printRun(done, bySize, nil)
+func (a *app) reportCommand() *cobra.Command {
+	f := &figureFiles{}
+	cmd := &cobra.Command{
+		Use:   "report RUN...",
+		Short: "Write report.html: tables and figures of results",
+		Long: `Writes one page with the tables and figures of results, which needs no network and
+no other file. RUN is a folder of run or sweep; several are compared.
+
+  xoff report results/mine-seed1             into that folder
+  xoff report results/before results/after   into results/comparison, or that of -o
+  xoff report results/mine-sweep             a sweep, every variant against the others
+  xoff report results/mine-seed1 --figures png   its figures as files, for slides`,
+		Args: something,
+		RunE: func(_ *cobra.Command, args []string) error { return a.report(args, f) },
+	}
+	f.register(cmd)
+	a.outputFlag(cmd, "`FOLDER` for the page (default: RUN, or results/comparison for several)")
+	a.printFlags(cmd)
+	return cmd
 }
 
-// printRun prints a run; late is how late it was, nil for one that was simulated.
-func (a *app) printRun(done *run.Result, bySize bool, late *live.Report) error {
-	b, s := done.Built, done.Summary
+// report writes the report of folders and says where it is.
+func (a *app) report(folders []string, f *figureFiles) error {
+	if err := f.check(); err != nil {
+		return err
+	}
+	for _, folder := range folders {
+		info, err := os.Stat(folder)
+		if errors.Is(err, os.ErrNotExist) {
+			return failf(exitInput, "%s does not exist; allowed: a folder of `xoff run` or `xoff sweep`", folder)
+		}
+		if err == nil && !info.IsDir() {
+			return failf(exitInput, "%s is a file; allowed: a folder of `xoff run` or `xoff sweep`", folder)
+		}
+	}
+	d, err := sweepreport.Document(folders)
+	if err != nil {
+		return wrap(exitInput, err)
+	}
+	to := folders[0]
+	if a.folder != "" || len(folders) > 1 {
+		to = a.folderFor("comparison")
+	}
+	path, files, err := d.WritePage(to, run.ReportFile, f.formats)
+	if err != nil {
+		return wrap(exitFailure, err)
+	}
 	if a.json {
-		if len(done.Expected) == 0 && late == nil {
-			return s.Write(a.out)
-		}
-		return a.printJSON(struct {
-			*metrics.Summary
-			Expected []run.Expected `json:"expected,omitempty"`
-			Lateness *live.Report   `json:"lateness,omitempty"`
-		}{s, done.Expected, late})
+		return wrap(exitFailure, a.printJSON(struct {
+			Report  string   `json:"report"`
+			Figures []string `json:"figures,omitempty"`
+			Runs    []string `json:"runs"`
+		}{path, files, folders}))
 	}
-	if a.quiet {
-		return nil
+	if !a.quiet {
+		fmt.Fprintln(a.out, strings.Join(append([]string{path}, files...), "\n"))
 	}
-	w := &sheet{tab: tabwriter.NewWriter(a.out, 0, 0, 2, ' ', 0)}
-	w.heading(b, s, done.Wall, late)
-	w.flows(s, bySize)
-	w.operations(s)
-	w.network(b, s)
-	w.expected(done.Expected)
-	if done.Unwritten == nil {
-		w.files(done.Folder, done.Files)
-	}
-	return w.flush()
+	return nil
 }
 
-// sheet is a text report. It keeps the first error. Colour only ever stands in
-// the last cell of a line: it would confuse the widths of the others.
-type sheet struct {
-	tab *tabwriter.Writer
-	err error
+// leaveReport writes the page of what was just compared and returns where it is. The
+// numbers are not lost because there is none: that is only said.
+func (a *app) leaveReport(folders []string, to string) string {
+	d, err := sweepreport.Document(folders)
+	path := ""
+	if err == nil {
+		path, _, err = d.WritePage(to, run.ReportFile, nil)
+	}
+	if err != nil {
+		fmt.Fprintf(a.err, "xoff: there is no report: %v\n", err)
+	}
+	return path
 }
 
-func (w *sheet) line(format string, args ...any) {
-	if _, err := fmt.Fprintf(w.tab, format+"\n", args...); err != nil && w.err == nil {
-		w.err = err
-	}
+// figureFiles are the formats in which figures of a page are written beside it.
+type figureFiles struct{ formats []string }
+
+func (f *figureFiles) register(cmd *cobra.Command) {
+	cmd.Flags().StringSliceVar(&f.formats, "figures", nil, "write every figure to a file of its own, too; `FORMATS`: svg, png or svg,png")
 }
 
-func (w *sheet) flush() error {
-	if err := w.tab.Flush(); err != nil && w.err == nil {
-		w.err = err
+func (f *figureFiles) check() error { return wrap(exitInput, report.CheckFormats(f.formats)) }
+
+// writeReport writes report.html among the results of a run.
+func writeReport(to *run.Folder, s *metrics.Summary) error {
+	page, err := runreport.Page(to.Aside(), s)
+	if err != nil {
+		return err
 	}
-	return w.err
+	return to.File(run.ReportFile, "the same with tables and figures, for a browser", func(w io.Writer) error {
+		_, err := w.Write(page)
+		return err
+	})
 }
-
-func (w *sheet) heading(b *build.Built, s *metrics.Summary, wall time.Duration, late *live.Report) {
-	c := b.Config
-	state := ""
-	if s.Partial {
-		state = color.YellowString(" (interrupted: partial results)")
-	}
-	w.line("%s, seed %d%s", color.New(color.Bold).Sprint(s.Scenario), s.Seed, state)
-	switches := fmt.Sprintf("%d switches with %s of buffer each", len(b.Spec.Switches), bufferSizes(b, units.Bytes.String))
-	if len(b.Spec.Switches) == 1 {
-		switches = fmt.Sprintf("1 switch with %s of buffer", bufferSizes(b, units.Bytes.String))
-	}
-	w.line("  fabric\t%s: %d hosts, %s, host links of %s", c.Topology.Name, b.Graph.Hosts, switches, hostRates(b.Graph))
-	w.line("  schemes\t%s", c.Schemes())
-	if late == nil {
-		w.line("  simulated\t%s, %s frame hops, in %s", human(s.End), count(s.Network.Hops), wall.Round(10*time.Millisecond))
-	} else {
-		w.line("  live\t%s, %s frame hops", human(s.End), count(s.Network.Hops))
-		w.lateness(late)
-	}
-	w.line("")
-}
-
-// hostRates says how fast the links of the hosts are.
-func hostRates(g *topo.Graph) string {
-	rates := g.HostRates()
-	lo, hi := slices.Min(rates), slices.Max(rates)
-	if lo == hi {
-		return lo.String()
-	}
-	return fmt.Sprintf("%s to %s", lo, hi)
-}
-
-// maxDetail is how many groups by size are shown without being asked for.
-const maxDetail = 12
-
-// rowsOf counts the groups by size that have flows.
-func rowsOf(groups []metrics.Part) int {
-	n := 0
-	for _, g := range groups {
-		for _, p := range g.Sizes {
-			if p.Measured > 0 {
-				n++
-			}
-		}
-	}
-	return n
-}
-
-// sizes shows the size buckets of a group, if it has flows in more than one.
-func (w *sheet) sizes(indent string, parts []metrics.Part) {
-	if rowsOf([]metrics.Part{{Sizes: parts}}) < 2 {
-		return
-	}
-	for _, p := range parts {
-		if p.Measured > 0 {
-			w.part(indent+p.Name, &p)
-		}
-	}
-}
-
-func (w *sheet) flows(s *metrics.Summary, bySize bool) {
-	w.line("flows\tmeasured\tfinished\tFCT mean\tp50\tp99\tmax\tslowdown mean\tp50\tp95\tp99\tp99.9")
-	w.part("all", &metrics.Part{Measured: s.Flows.Measured, Finished: s.Flows.Finished, FCT: s.FCT, Slowdown: s.Slowdown})
-	w.sizes("  ", s.Sizes)
-	groups := s.Workloads
-	if s.GroupBy == "class" {
-		groups = s.Classes
-	}
-	detail := bySize || rowsOf(groups) <= maxDetail
-	for _, p := range groups {
-		if len(groups) > 1 {
-			w.part("  "+p.Name, &p)
-			if detail {
-				w.sizes("    ", p.Sizes)
-			}
-		}
-	}
-	if !detail {
-		w.line("  (by %s and size: --by-size, or summary.json)", s.GroupBy)
-	}
-	w.line("  (FCT: from the start of a flow to its last ACK; slowdown: FCT over that in an empty network)")
-	if s.Flows.Unfinished > 0 {
-		w.line("  %s", color.RedString("%d measured flows did not finish", s.Flows.Unfinished))
-	}
-	w.line("")
-}
-
-func (w *sheet) part(name string, p *metrics.Part) {
-	if p.FCT == nil {
-		w.line("%s\t%d\t%d\t-\t-\t-\t-\t-\t-\t-\t-\t-", name, p.Measured, p.Finished)
-		return
-	}
-	f, s := p.FCT, p.Slowdown
-	w.line("%s\t%d\t%d\t%s\t%s\t%s\t%s\t%.2f\t%.2f\t%.2f\t%.2f\t%.2f", name, p.Measured, p.Finished,
-		human(f.Mean), human(f.P50), human(f.P99), human(f.Max), s.Mean, s.P50, s.P95, s.P99, s.P999)
-}
-
-// drops counts dropped frames: of lossless classes in red or green, others in yellow.
-func drops(d *metrics.Drops) string {
-	lossless := color.GreenString("none of lossless classes")
-	if d.Lossless > 0 {
-		lossless = color.New(color.FgRed, color.Bold).Sprintf("%s OF LOSSLESS CLASSES", count(d.Lossless))
-	}
-	handler := ""
-	if d.Handler > 0 {
-		handler = fmt.Sprintf(", %s by a deadlock handler", count(d.Handler))
-	}
-	expelled := ""
-	if d.Expelled > 0 {
-		expelled = fmt.Sprintf("%s taken back by the policy, ", count(d.Expelled))
-	}
-	text := fmt.Sprintf("%s lossy, %s%s by links, %s without a route%s", count(d.Overflow), expelled, count(d.Link), count(d.NoRoute), handler)
-	if d.Overflow+d.Expelled+d.Link+d.NoRoute+d.Handler > 0 {
-		text = color.YellowString("%s", text)
-	}
-	return text + ", " + lossless
-}
-
-// depth says how far pauses spread.
-func depth(p *metrics.Pauses) string {
-	if p.MaxDepth == 0 {
-		return ""
-	}
-	deeper := uint64(0)
-	for _, n := range p.Depths[1:] {
-		deeper += n
-	}
-	return fmt.Sprintf("; %s because of another pause, chains of up to %d", count(deeper), p.MaxDepth)
-}
-
-func (w *sheet) network(b *build.Built, s *metrics.Summary) {
-	w.line("pauses\t%s sent, %s withdrawn, %s refreshed; queues stood still for %s in total%s", count(s.Pauses.Pauses), count(s.Pauses.Resumes), count(s.Pauses.Refreshes), human(s.Pauses.Blocked), depth(&s.Pauses))
-	w.deadlock(&s.Deadlock)
-	w.line("drops\t%s", drops(&s.Drops))
-	w.line("transport\t%s ECN marks, %s CNPs, %s packets sent again, %s timeouts", count(s.Network.Marks), count(s.Transport.CNPs), count(s.Transport.Retransmissions), count(s.Transport.Timeouts))
-	w.throughput(s)
-	w.line("buffer\tat most %s of %s in one switch, %s of it headroom", human(s.Buffer.Peak), bufferSizes(b, units.Bytes.Human), human(s.Buffer.PeakHeadroom))
-	if s.Invariants.Checked {
-		state := color.GreenString("all held")
-		if s.Invariants.Broken > 0 {
-			state = color.RedString("broken %d times; first: %s", s.Invariants.Broken, s.Invariants.First)
-		}
-		w.line("invariants\t%s", state)
-	}
-	w.line("")
-	if t := s.PauseTrees; t != nil && t.Trees > 0 {
-		w.trees(t)
-	}
-}
-
-// operations shows how long collectives, requests and bursts took, if there are any.
-func (w *sheet) operations(s *metrics.Summary) {
-	if s.Operations == nil || s.Operations.Measured == 0 {
-		return
-	}
-	w.line("operations\tmeasured\tfinished\tmean\tp50\tp99\tmax")
-	for _, p := range s.Workloads {
-		o := p.Operations
-		if o == nil || o.Measured == 0 {
-			continue
-		}
-		if o.Time == nil {
-			w.line("%s\t%d\t%d\t-\t-\t-\t-", p.Name, o.Measured, o.Finished)
-			continue
-		}
-		w.line("%s\t%d\t%d\t%s\t%s\t%s\t%s", p.Name, o.Measured, o.Finished, human(o.Time.Mean), human(o.Time.P50), human(o.Time.P99), human(o.Time.Max))
-	}
-	if o := s.Operations; o.Slowest != nil {
-		w.line("  (the slowest, %s)", o.Slowest)
-	}
-	w.line("")
-}
-
-// throughput shows what flows delivered and how busy links were.
-func (w *sheet) throughput(s *metrics.Summary) {
-	w.line("goodput\t%s", goodput(&s.Throughput))
-	if len(s.Workloads) > 1 {
-		for _, p := range s.Workloads {
-			if p.Measured > 0 {
-				w.line("\t%s: %s", p.Name, goodput(&p.Throughput))
-			}
-		}
-	}
-	var parts []string
-	for _, l := range s.Links {
-		if l.Ports > 0 {
-			parts = append(parts, fmt.Sprintf("%s %.0f %%, at most %.0f %%", strings.ReplaceAll(l.Name, "_", " "), 100*l.Utilisation.Mean, 100*l.Utilisation.Max))
-		}
-	}
-	w.line("links used\t%s", strings.Join(parts, "; "))
-}
-
-func goodput(t *metrics.Throughput) string {
-	if t.Flows == nil {
-		return "nothing was delivered"
-	}
-	return fmt.Sprintf("%s in all; a flow %s, %s to %s", humanRate(t.Rate), humanRate(t.Flows.P50), humanRate(t.Flows.Min), humanRate(t.Flows.Max))
-}
-
-// humanRate prints a rate with three digits.
-func humanRate(bps float64) string { return units.Human(bps, "bps", "Kbps", "Mbps", "Gbps", "Tbps") }
-
-// expected shows what was expected of the run.
-func (w *sheet) expected(list []run.Expected) {
-	if len(list) == 0 {
-		return
-	}
-	held := 0
-	for i := range list {
-		if list[i].Holds {
-			held++
-		}
-	}
-	hold := color.GreenString("%d of %d hold", held, len(list))
-	if held < len(list) {
-		hold = color.RedString("%d of %d hold", held, len(list))
-	}
-	w.line("expected\t%s", hold)
-	for i := range list {
-		if !list[i].Holds {
-			w.line("\t%s", color.RedString("%s", &list[i]))
-		}
-	}
-	w.line("")
-}
-
-// deadlock says whether there was one. A run that nobody watched says nothing when
-// there is none at its end.
-func (w *sheet) deadlock(d *metrics.Deadlock) {
-	switch {
-	case d.Found == 0:
-		if d.Watched {
-			w.line("deadlock\t%s", color.GreenString("none"))
-		}
-		return
-	case d.Found == 1 && d.Standing == 1:
-		since := color.RedString("since %s, to the end of the run", human(*d.Onset))
-		w.line("deadlock\t%s: %d queues are stuck, %d hosts cannot send", since, d.Queues, d.Hosts)
-	default:
-		w.line("deadlock\t%s, the first at %s, %s in all; up to %d queues were stuck, %d hosts could not send; at the end: %s",
-			color.RedString("%d", d.Found), human(*d.Onset), human(d.Stuck), d.Queues, d.Hosts, map[int]string{0: "none", 1: "one"}[d.Standing])
-	}
-	w.line("\t%s -> back to the first", strings.Join(d.Loop, " -> "))
-}
-
-// trees shows how pauses spread.
-func (w *sheet) trees(t *metrics.PauseTrees) {
-	w.line("pause trees\t%s; the largest:", count(uint64(t.Trees)))
-	w.line("  root\tstart\tduration\tpauses\tports held\tof hosts\tdepth")
-	for _, x := range t.Largest {
-		w.line("  %s\t%s\t%s\t%d\t%d\t%d\t%d", x.Root, human(x.Start), human(x.Duration), x.Pauses, x.Ports, x.Hosts, x.Depth)
-	}
-	w.line("  the first of them:")
-	for _, text := range t.Drawn {
-		w.line("    %s", text)
-	}
-	w.line("")
-}
-
-// bufferSizes says how much buffer switches have: overrides may make them unlike. Beside
-// a number with three digits it is one, too, in the same unit.
-func bufferSizes(b *build.Built, show func(units.Bytes) string) string {
-	least, most := b.Spec.Switches[0].Buffer.Size, b.Spec.Switches[0].Buffer.Size
-	for _, s := range b.Spec.Switches {
-		least, most = min(least, s.Buffer.Size), max(most, s.Buffer.Size)
-	}
-	if least == most {
-		return show(most)
-	}
-	return show(least) + " to " + show(most)
-}
-
-func (w *sheet) files(folder string, list []run.File) {
-	w.line("files")
-	for _, f := range list {
-		w.line("  %s\t%s", filepath.Join(folder, f.Name), f.What)
-	}
-}
-
-// human prints a time or a size with three digits.
-func human(v interface{ Human() string }) string { return v.Human() }
-
-// count prints a number with separators.
-func count(n uint64) string { return units.Thousands(n) }

@@ -2,10 +2,8 @@ package cli
 
 import (
 	"fmt"
-	"io"
 	"os"
 	"path/filepath"
-	"slices"
 	"strings"
 	"text/tabwriter"
 	"time"
@@ -14,7 +12,6 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/xoff-net/xoff/base/registry"
-	"github.com/xoff-net/xoff/internal/disk"
 	"github.com/xoff-net/xoff/internal/report"
 	"github.com/xoff-net/xoff/internal/reproduce"
 	"github.com/xoff-net/xoff/internal/sweep"
@@ -127,57 +124,26 @@ func (f *reproduceFlags) experiments() ([]*reproduce.Experiment, error) {
 	if f.from == "" {
 		return reproduce.Built()
 	}
-	list, err := reproduce.Read(os.DirFS(f.from), f.from)
-	if err == nil && len(list) == 0 {
-		err = fmt.Errorf("--from: %s has no experiments; allowed: a folder with PAPER/paper.yaml and PAPER/FIGURE.yaml", f.from)
-	}
-	return list, err
-}
-
-// figureLine is an experiment in a list.
-type figureLine struct {
-	ID     string             `json:"id"`
-	Figure string             `json:"figure"`
-	Title  string             `json:"title"`
-	Claims []string           `json:"claims"`
-	Scales map[string]howLong `json:"scales"`
-}
-
-type howLong struct {
-	Points  int     `json:"points"`
-	Seconds float64 `json:"cpu_seconds"`
+	return reproduce.ReadFolder(f.from)
 }
 
 func (a *app) listExperiments(list []*reproduce.Experiment) error {
-	out := []figureLine{}
-	for _, e := range list {
-		l := figureLine{ID: e.ID, Figure: e.Figure, Title: e.Title, Claims: []string{}, Scales: map[string]howLong{}}
-		for _, c := range e.Claims {
-			l.Claims = append(l.Claims, c.ID)
-		}
-		for _, s := range []string{reproduce.Quick, reproduce.Full} {
-			if e.Has(s) {
-				n, seconds := e.Cost(s)
-				l.Scales[s] = howLong{n, seconds}
-			}
-		}
-		out = append(out, l)
-	}
+	out := reproduce.List(list)
 	if a.json {
 		return a.printJSON(out)
 	}
 	w := &sheet{tab: tabwriter.NewWriter(a.out, 0, 0, 2, ' ', 0)}
 	w.line("experiment\tfigure\tquick\tpaper\tclaims\ttitle")
 	for _, l := range out {
-		w.line("%s\t%s\t%s\t%s\t%d\t%s", l.ID, l.Figure, l.time(reproduce.Quick, a.workers), l.time(reproduce.Full, a.workers), len(l.Claims), l.Title)
+		w.line("%s\t%s\t%s\t%s\t%d\t%s", l.ID, l.Figure, howLong(&l, reproduce.Quick, a.workers), howLong(&l, reproduce.Full, a.workers), len(l.Claims), l.Title)
 	}
 	w.line("")
 	w.line("times are estimates for %d idle cores; points that experiments share run once", a.workers)
 	return w.flush()
 }
 
-// time is what the list says of a scale.
-func (l *figureLine) time(scale string, workers int) string {
+// howLong is what the list says of a scale.
+func howLong(l *reproduce.Listed, scale string, workers int) string {
 	h, ok := l.Scales[scale]
 	switch {
 	case !ok:
@@ -207,7 +173,7 @@ func (a *app) reproduce(cmd *cobra.Command, list []*reproduce.Experiment, f *rep
 		return err
 	}
 	for i, e := range list {
-		if err := saveReport(e, results[i], folder, &f.figures); err != nil {
+		if err := e.SaveReport(results[i], folder, f.figures.formats); err != nil {
 			return wrap(exitFailure, err)
 		}
 		if f.save && e.Simulated() {
@@ -286,27 +252,6 @@ func (a *app) runPlan(cmd *cobra.Command, plan *reproduce.Plan, f *reproduceFlag
 	return results, wrap(exitFailure, err)
 }
 
-// saveReport writes the compact result and the report of an experiment.
-func saveReport(e *reproduce.Experiment, r *reproduce.Result, folder string, figures *figureFiles) error {
-	if err := r.Save(folder); err != nil {
-		return err
-	}
-	d, err := reproduce.Report(reproduce.Single(e, r))
-	if err != nil {
-		return err
-	}
-	path := reportFile(folder, r)
-	if err := disk.WriteFile(path, d.HTML); err != nil {
-		return err
-	}
-	_, err = figures.write(d, folder, strings.TrimSuffix(filepath.Base(path), ".html"))
-	return err
-}
-
-func reportFile(folder string, r *reproduce.Result) string {
-	return filepath.Join(folder, strings.TrimSuffix(reproduce.FileName(r.Experiment, r.Scale), ".json")+".html")
-}
-
 // judgedDocument is what --json prints about an experiment.
 type judgedDocument struct {
 	*reproduce.Result
@@ -318,7 +263,7 @@ func (a *app) printJudged(list []*reproduce.Experiment, results []*reproduce.Res
 	if a.json {
 		docs := []judgedDocument{}
 		for i, e := range list {
-			docs = append(docs, judgedDocument{results[i], e.Judge(results[i]), reportFile(folder, results[i])})
+			docs = append(docs, judgedDocument{results[i], e.Judge(results[i]), results[i].ReportFile(folder)})
 		}
 		return a.printJSON(docs)
 	}
@@ -336,7 +281,7 @@ func (a *app) printJudged(list []*reproduce.Experiment, results []*reproduce.Res
 			w.line("%s\t%s\t%s\t%s\t%s\t%s", j.ID, j.Kind, e.PaperNumber(j.Claim), j.Number(), verdictText(j), j.Claim.Text)
 		}
 		w.line("")
-		w.line("report  %s", reportFile(folder, results[i]))
+		w.line("report  %s", results[i].ReportFile(folder))
 		w.line("")
 		if err := w.flush(); err != nil {
 			return err
@@ -370,22 +315,12 @@ func verdictText(j *reproduce.Judged) string {
 // judgedError is the exit code: that of failed runs, or 1 for a verdict that is not
 // the one that the experiment asserts.
 func judgedError(list []*reproduce.Experiment, results []*reproduce.Result) error {
-	code, troubles := 0, []string(nil)
-	var surprises []string
-	for i, e := range list {
-		c, lines := results[i].Trouble()
-		code, troubles = max(code, c), append(troubles, lines...)
-		for _, j := range e.Judge(results[i]) {
-			if j.Surprise() {
-				surprises = append(surprises, fmt.Sprintf("%s is %s, expected: %s", j.ID, j.Verdict, j.Expected))
-			}
-		}
+	all := reproduce.JudgeAll(list, results)
+	if all.Code != 0 {
+		return failf(all.Code, "%d points failed; the first: %s", len(all.Troubles), all.Troubles[0])
 	}
-	if code != 0 {
-		return failf(code, "%d points failed; the first: %s", len(troubles), troubles[0])
-	}
-	if len(surprises) > 0 {
-		return failf(exitFailure, "%d claims did not come out as the experiments say (deviations): %s", len(surprises), strings.Join(surprises, "; "))
+	if n := len(all.Surprises); n > 0 {
+		return failf(exitFailure, "%d claims did not come out as the experiments say (deviations): %s", n, strings.Join(all.Surprises, "; "))
 	}
 	return nil
 }
@@ -398,20 +333,9 @@ func (a *app) renderExperiments(all, chosen []*reproduce.Experiment, named bool,
 	if a.folder != "" {
 		folder = a.folder
 	}
-	var papers []string
-	for _, e := range chosen {
-		if !slices.Contains(papers, e.Paper.Name) {
-			papers = append(papers, e.Paper.Name)
-		}
-	}
-	if !named {
-		some, err := reproduce.StoredPapers(all, f.data)
-		if err != nil {
-			return wrap(exitInput, err)
-		}
-		if some != nil { // or else the first one says that it has none
-			papers = some
-		}
+	papers, err := reproduce.PapersOf(all, chosen, named, f.data)
+	if err != nil {
+		return wrap(exitInput, err)
 	}
 	for _, name := range papers {
 		d, err := reproduce.Stored(all, name, f.data)
@@ -429,17 +353,9 @@ func (a *app) renderExperiments(all, chosen []*reproduce.Experiment, named bool,
 	return a.writeMarkdown(d, folder, "README.md")
 }
 
-// writeMarkdown writes a document with its figures into a folder.
+// writeMarkdown writes a document with its figures into a folder and prints its path.
 func (a *app) writeMarkdown(d *report.Document, folder, name string) error {
-	if err := disk.Prepare(folder); err != nil {
-		return wrap(exitFailure, err)
-	}
-	path := filepath.Join(folder, name)
-	err := disk.WriteFile(path, func(w io.Writer) error {
-		return d.Markdown(w, func(file string, write func(io.Writer) error) error {
-			return disk.WriteFile(filepath.Join(folder, file), write)
-		})
-	})
+	path, err := d.WriteMarkdown(folder, name)
 	if err != nil {
 		return wrap(exitFailure, err)
 	}

@@ -1,22 +1,16 @@
 package cli
 
 import (
-	"errors"
 	"fmt"
-	"path/filepath"
+	"io"
 	"slices"
 	"strings"
-	"time"
 
 	"github.com/spf13/cobra"
 
-	"github.com/xoff-net/xoff/internal/check"
-	"github.com/xoff-net/xoff/internal/explain"
-	"github.com/xoff-net/xoff/internal/hugepage"
-	"github.com/xoff-net/xoff/metrics"
+	"github.com/xoff-net/xoff/internal/publicsim"
 	"github.com/xoff-net/xoff/run"
 	"github.com/xoff-net/xoff/scenario"
-	"github.com/xoff-net/xoff/scenario/build"
 )
 
 // runFlags are the flags of commands that run a scenario.
@@ -76,13 +70,6 @@ func (f *runFlags) registerShow(cmd *cobra.Command) {
 	cmd.Flags().BoolVar(&f.explain, "explain", false, "record what xoff explain RUN needs: what every frame waited for")
 	registerCounting(cmd, &f.counted)
 	cmd.Flags().StringVar(&f.traced, "perfetto", "", "write a timeline of the run, for ui.perfetto.dev, to `FILE`")
-}
-
-// registerSchemes adds the flags that replace schemes of a scenario.
-func registerSchemes(cmd *cobra.Command, cc, policy, flowControl *string) {
-	cmd.Flags().StringVar(cc, "cc", "", "congestion control `NAME` to use instead (see xoff list cc)")
-	cmd.Flags().StringVar(policy, "policy", "", "buffer policy `NAME` to use instead (see xoff list policy)")
-	cmd.Flags().StringVar(flowControl, "flow-control", "", "flow control `NAME` to use instead (see xoff list flow_control)")
 }
 
 // check rejects values that are not allowed.
@@ -164,187 +151,82 @@ func (a *app) runCommand() *cobra.Command {
 	return cmd
 }
 
-// options are those of a run by the flags.
-func (f *runFlags) options() run.Options {
-	return run.Options{
-		Engine: run.Engine(f.engine), Invariants: run.Invariants(f.invariants), CSV: f.csv, FlowTrace: f.flowTrace, Report: f.report,
-		Force: f.force, WindowDivisor: f.divisor,
+// hpccFlags are the flags of runs of files of the public simulators.
+type hpccFlags struct {
+	config string
+	compat string
+}
+
+func (h *hpccFlags) register(cmd *cobra.Command) {
+	cmd.Flags().StringVar(&h.config, "hpcc", "", "run configuration `FILE` of the HPCC simulator, with the topology and flows that it names, instead of a scenario; needs --cc")
+	cmd.Flags().StringVar(&h.compat, "compat", "", "with --hpcc: repeat the quirks of `SIMULATOR`, too; only ns3 (docs/fidelity.md)")
+}
+
+// check rejects what does not go together.
+func (h *hpccFlags) check(f *runFlags, args []string) error {
+	switch {
+	case h.config == "" && h.compat != "":
+		return failf(exitInput, "--compat needs --hpcc; a scenario has the key compat instead")
+	case h.config == "":
+		return nil
+	case len(args) > 0:
+		return failf(exitInput, "--hpcc names the file to run; allowed: no other file")
+	case h.compat != "" && h.compat != "ns3":
+		return failf(exitInput, "--compat is %q; allowed: ns3", h.compat)
+	case len(f.set) > 0 || f.trace.what != "" || f.pcap.what != "" || f.traced != "" || f.explain || f.flowTrace:
+		return failf(exitInput, "--set, --trace, --pcap, --perfetto, --explain and --flow-trace are for scenarios; allowed with --hpcc: --cc, --engine, --seed, -o")
 	}
+	return nil
 }
 
-// stage is how a command runs a scenario: what drives it, and how that looks.
-type stage struct {
-	options run.Options
-	folder  string // for the results, unless -o names one
-	line    func(p run.Progress, passed time.Duration) string
-	print   func(done *run.Result) error
-}
-
-// simulation is the stage of simulated runs.
-func (a *app) simulation(cfg *scenario.Config, f *runFlags) *stage {
-	return &stage{
-		options: f.options(), folder: fmt.Sprintf("%s-seed%d", cfg.Name, cfg.Seed),
-		line: func(p run.Progress, passed time.Duration) string {
-			return progressLine(p.Now, p.Share(), p.Hops(), passed)
-		},
-		print: func(done *run.Result) error { return a.print(done, f.bySize) },
+// runHPCC runs files of the public simulator and writes results in its formats
+// beside the others.
+func (a *app) runHPCC(cmd *cobra.Command, f *runFlags, h *hpccFlags) error {
+	name := ""
+	for i, s := range scenario.Shorthands {
+		switch {
+		case f.schemes[i] == "":
+		case s.Flag == "cc":
+			name = f.schemes[i]
+		default:
+			return failf(exitInput, "--%s has no meaning with --hpcc; allowed: --cc", s.Flag)
+		}
 	}
-}
-
-// simulate runs a scenario, writes its results and prints them.
-func (a *app) simulate(cmd *cobra.Command, cfg *scenario.Config, f *runFlags) (*run.Result, error) {
+	if strings.Contains(name, ":") {
+		return failf(exitInput, "--cc is %q; allowed with --hpcc: a name, whose parameters come from the configuration", name)
+	}
+	if name == "" {
+		return failf(exitInput, "--hpcc needs --cc; allowed: dcqcn, hpcc, powertcp, and others of `xoff list cc`")
+	}
+	if err := a.startRuns(); err != nil {
+		return err
+	}
+	in, err := publicsim.Read(h.config)
+	if err != nil {
+		return wrap(exitInput, err)
+	}
+	if len(in.Settings.Ignored) > 0 && !a.quiet {
+		fmt.Fprintf(a.err, "%s: %s: without effect on results, ignored: %s\n", a.warning(), h.config, strings.Join(in.Settings.Ignored, ", "))
+	}
+	cfg, err := in.Scenario(name, h.compat != "")
+	if err != nil {
+		return wrap(exitInput, err)
+	}
 	if cmd.Flags().Changed("seed") {
 		cfg.Seed = a.seed
 	}
-	plan, err := build.NewPlan(cfg)
-	if err != nil {
-		return nil, wrap(exitInput, err)
-	}
-	return a.perform(cmd, plan, f, a.simulation(cfg, f))
-}
-
-// perform runs a scenario on a stage, with all that watches it.
-func (a *app) perform(cmd *cobra.Command, plan build.Plan, f *runFlags, s *stage) (*run.Result, error) {
-	if err := a.startRuns(); err != nil {
-		return nil, err
-	}
-	tracer, err := a.newTracer(&f.trace)
-	if err != nil {
-		return nil, err
-	}
-	defer tracer.close()
-	pcap, err := a.newCapture(cmd, &f.pcap)
-	if err != nil {
-		return nil, err
-	}
+	s := a.simulation(cfg, f)
 	o := &s.options
-	if tracer.Tracer != nil {
-		o.Watchers = append(o.Watchers, tracer)
-	}
-	if pcap != nil {
-		o.Watchers = append(o.Watchers, pcap)
-	}
-	line, err := newTimeline(f.traced)
+	public, err := in.Build(cfg, o)
 	if err != nil {
-		return nil, err
+		return wrap(exitInput, cfg.Locate(err))
 	}
-	defer line.close()
-	if line != nil {
-		o.Watchers = append(o.Watchers, line)
-	}
-	if f.explain {
-		o.Watchers = append(o.Watchers, explaining{explain.New()})
-	}
-	built, err := plan.Build(o.BuildOptions())
-	if err != nil {
-		return nil, wrap(exitInput, err)
-	}
-	a.warn(plan)
-	done, err := a.execute(cmd, built, f, s)
-	if done != nil {
-		a.tellCapture(pcap)
-	}
-	return done, err
-}
-
-// warn prints what a check finds that a run would suffer from.
-func (a *app) warn(plan build.Plan) {
-	for _, f := range check.Warnings(plan) {
-		at := ""
-		if f.At != "" {
-			at = f.At + ": "
+	o.Extra = func(to *run.Folder) error {
+		if err := to.File(in.Settings.FCT, "completion times as the public simulator writes them", func(w io.Writer) error { return publicsim.WriteFCT(w, public.Done()) }); err != nil {
+			return err
 		}
-		fmt.Fprintf(a.err, "xoff: %s: %s%s; mend: %s\n", a.warning(), at, f.What, f.Fix)
+		return to.File(in.Settings.PFC, "its trace of pauses", func(w io.Writer) error { return publicsim.WritePFC(w, public.Pauses()) })
 	}
-}
-
-// execute runs what was built, writes its results and prints them.
-func (a *app) execute(cmd *cobra.Command, built *build.Built, f *runFlags, s *stage) (*run.Result, error) {
-	m, o := a.newMeter(), s.options
-	o.Workers = a.workers
-	o.Folder = a.folderFor(s.folder)
-	counts, err := newCounting(f.counted, counters(built))
-	if err != nil {
-		return nil, err
-	}
-	o.Progress = func(p run.Progress) {
-		counts.progress(built, p)
-		m.show(func(passed time.Duration) string { return s.line(p, passed) })
-	}
-	r, err := run.Prepare(built, o)
-	if err != nil {
-		return nil, wrap(exitInput, err)
-	}
-	done, err := r.Start(cmd.Context())
-	m.clear()
-	if err != nil {
-		return nil, wrap(exitFailure, err)
-	}
-	a.tellMoved(o.Folder, done.Folder)
-	counts.end(done)
-	a.tellCounting(counts)
-	if done.NoReport != nil && done.Unwritten == nil {
-		fmt.Fprintf(a.err, "xoff: there is no report: %v\n", done.NoReport)
-	}
-	if done.Unwritten == nil && !a.quiet {
-		a.tellEmpty(built.Probes)
-	}
-	if err := s.print(done); err != nil {
-		return nil, wrap(exitFailure, err)
-	}
-	if done.Unwritten != nil {
-		return nil, wrap(exitFailure, done.Unwritten)
-	}
-	return done, verdict(done.Verdict)
-}
-
-// tellMoved says that results are not where they were to be, also to those who want
-// no text: they would read those of another scenario.
-func (a *app) tellMoved(wanted, got string) {
-	if got != wanted {
-		fmt.Fprintf(a.err, "xoff: %s holds results of another scenario: these are in %s (--force overwrites)\n", wanted, got)
-	}
-}
-
-// verdict is the exit code of a run.
-func verdict(v run.Verdict) error {
-	if v.Code == exitOK {
-		return nil
-	}
-	return &failure{v.Code, errors.New(v.Message)}
-}
-
-// tellEmpty names the probes that saw nothing, such as that of a flow control
-// that no port runs: their tables are there, so that runs can be compared, but
-// hardly what was wanted.
-func (a *app) tellEmpty(probes []*metrics.Series) {
-	for _, s := range probes {
-		if s.Rows() == 0 {
-			fmt.Fprintf(a.err, "xoff: %s has no rows: nothing happened that it watches\n", s.Name)
-		}
-	}
-}
-
-// startRuns is what every command does first that simulates.
-func (a *app) startRuns() error {
-	if err := a.checkWorkers(); err != nil {
-		return err
-	}
-	hugepage.Prefer()
-	return nil
-}
-
-func (a *app) checkWorkers() error {
-	if a.workers < 1 {
-		return failf(exitInput, "--workers is %d; allowed: 1 or more", a.workers)
-	}
-	return nil
-}
-
-// folderFor is where results go: what -o says, or a folder of that name.
-func (a *app) folderFor(name string) string {
-	if a.folder != "" {
-		return a.folder
-	}
-	return filepath.Join("results", name)
+	_, err = a.execute(cmd, public.Built, f, s)
+	return err
 }

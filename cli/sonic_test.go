@@ -10,6 +10,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/xoff-net/xoff/internal/check"
 )
 
 // leafSpine writes a folder of switches, each with two lossless classes, over 300 m:
@@ -99,7 +101,7 @@ func command(t *testing.T, want int, args ...string) (stdout string) {
 // judged returns the switches that have errors.
 func judged(t *testing.T, want int, dir string) []string {
 	t.Helper()
-	var r sonicReport
+	var r check.SwitchReport
 	if err := json.Unmarshal([]byte(command(t, want, "check", dir, "--json")), &r); err != nil {
 		t.Fatal(err)
 	}

@@ -172,7 +172,6 @@ func (a *app) prepareSweep(cmd *cobra.Command, file string, f *sweepFlags, kind 
 	}
 	m := a.newMeter()
 	p := &prepared{grid: g, meter: m, options: f.run.options(), runner: a.newRunner(a.folderFor(base.Name+"-"+kind), m)}
-	p.options.Report = false // one page for all points
 	counts, err := newCounting(f.run.counted, &openmetrics.Sweep{})
 	if err != nil {
 		return nil, err

@@ -1,13 +1,35 @@
 package cli
 
 import (
+	"fmt"
 	"strings"
+	"text/tabwriter"
 	"unicode/utf8"
 
 	"github.com/fatih/color"
 
 	"github.com/xoff-net/xoff/internal/sweep"
 )
+
+// sheet is a text report. It keeps the first error. Colour only ever stands in
+// the last cell of a line: it would confuse the widths of the others.
+type sheet struct {
+	tab *tabwriter.Writer
+	err error
+}
+
+func (w *sheet) line(format string, args ...any) {
+	if _, err := fmt.Fprintf(w.tab, format+"\n", args...); err != nil && w.err == nil {
+		w.err = err
+	}
+}
+
+func (w *sheet) flush() error {
+	if err := w.tab.Flush(); err != nil && w.err == nil {
+		w.err = err
+	}
+	return w.err
+}
 
 // tableWidth is how many columns of a terminal tables take.
 const tableWidth = 100

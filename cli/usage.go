@@ -101,6 +101,14 @@ func oneFile(cmd *cobra.Command, args []string) error {
 	return failf(exitInput, "%d files are too many; allowed: xoff %s FILE", len(args), cmd.Name())
 }
 
+// oneFolder wants one folder of results.
+func oneFolder(_ *cobra.Command, args []string) error {
+	if len(args) != 1 {
+		return failf(exitInput, "%d folders are named; allowed: one folder of results", len(args))
+	}
+	return nil
+}
+
 // something demands an argument at least.
 func something(cmd *cobra.Command, args []string) error {
 	if len(args) == 0 {

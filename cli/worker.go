@@ -5,15 +5,11 @@ import (
 	"os"
 	"os/exec"
 	"os/signal"
-	"slices"
-	"strconv"
-	"strings"
 	"syscall"
 	"time"
 
 	"github.com/spf13/cobra"
 
-	"github.com/xoff-net/xoff/internal/peer"
 	"github.com/xoff-net/xoff/internal/remote"
 	"github.com/xoff-net/xoff/internal/sweep"
 )
@@ -88,7 +84,7 @@ func (a *app) worker(cmd *cobra.Command, address string, f *workerFlags) error {
 		return err
 	}
 	if memory == 0 {
-		memory = freeMemory()
+		memory = remote.FreeMemory()
 	}
 	program, err := sweep.Executable()
 	if err != nil {
@@ -104,8 +100,8 @@ func (a *app) worker(cmd *cobra.Command, address string, f *workerFlags) error {
 	}
 	defer func() { _ = os.RemoveAll(folder) }()
 	w := &remote.Worker{
-		Name: workerName(), Program: program, Slots: slots, Cores: f.cpus, Memory: memory / int64(slots), Folder: folder, Idle: f.idle,
-		Slot: func() *exec.Cmd { return slotCommand(self, f.cpus) }, Log: a.logger(nil),
+		Name: remote.WorkerName(), Program: program, Slots: slots, Cores: f.cpus, Memory: memory / int64(slots), Folder: folder, Idle: f.idle,
+		Slot: func() *exec.Cmd { return remote.SlotCommand(self, f.cpus) }, Log: a.logger(nil),
 	}
 	if a.quiet {
 		w.Log = func(string) {}
@@ -123,42 +119,4 @@ func (a *app) worker(cmd *cobra.Command, address string, f *workerFlags) error {
 		fmt.Fprintf(a.out, "computed %d points\n", computed)
 	}
 	return nil
-}
-
-// slotCommand is the process of one slot. It has no business with the server.
-func slotCommand(self string, cpus int) *exec.Cmd {
-	cmd := exec.Command(self, "worker", "--slot")
-	cmd.Env = append(slices.DeleteFunc(os.Environ(), func(v string) bool {
-		return strings.HasPrefix(v, peer.TokenVariable+"=") || strings.HasPrefix(v, "GOMAXPROCS=")
-	}), "GOMAXPROCS="+strconv.Itoa(cpus))
-	return cmd
-}
-
-func workerName() string {
-	host, err := os.Hostname()
-	if err != nil {
-		host = "unknown"
-	}
-	return fmt.Sprintf("%s, process %d", host, os.Getpid())
-}
-
-// freeMemory is what this machine, or the part of it that this process may use, has
-// free; 0 where nobody says.
-func freeMemory() int64 {
-	free := int64(0)
-	if data, err := os.ReadFile("/proc/meminfo"); err == nil {
-		for line := range strings.Lines(string(data)) {
-			if rest, ok := strings.CutPrefix(line, "MemAvailable:"); ok {
-				if kib, err := strconv.ParseInt(strings.TrimSuffix(strings.TrimSpace(rest), " kB"), 10, 64); err == nil {
-					free = kib << 10
-				}
-			}
-		}
-	}
-	if data, err := os.ReadFile("/sys/fs/cgroup/memory.max"); err == nil {
-		if limit, err := strconv.ParseInt(strings.TrimSpace(string(data)), 10, 64); err == nil && (free == 0 || limit < free) {
-			free = limit
-		}
-	}
-	return free
 }

@@ -9,7 +9,6 @@ import (
 	"slices"
 
 	"github.com/xoff-net/xoff/internal/disk"
-	"github.com/xoff-net/xoff/internal/runreport"
 	"github.com/xoff-net/xoff/metrics"
 	"github.com/xoff-net/xoff/scenario"
 	"github.com/xoff-net/xoff/scenario/build"
@@ -20,7 +19,7 @@ const (
 	SummaryFile  = "summary.json"
 	ResolvedFile = "scenario.resolved.yaml"
 	ReplayFile   = "scenario.replay.yaml"
-	ReportFile   = runreport.File
+	ReportFile   = "report.html"
 	SweepFile    = "manifest.json" // in the folder of a sweep, whose points are runs
 )
 
@@ -225,24 +224,9 @@ func (f *Folder) table(t *metrics.File, csv bool) error {
 	})
 }
 
-// maxReportRows is up to how many rows the report of a run draws a probe: some
-// tenths of a second is what a run may take longer. `xoff report` has no limit.
-const maxReportRows = 50_000
-
-// report makes the report from the files that were written. Results do not get
-// lost because there is none.
-func (f *Folder) report(s *metrics.Summary) error {
-	run := &runreport.Run{Folder: f.stage.Aside(), Summary: s, MaxRows: maxReportRows}
-	var page bytes.Buffer
-	d, err := run.Document()
-	if err == nil {
-		err = d.HTML(&page)
-	}
-	if err != nil {
-		return err
-	}
-	return f.text(ReportFile, "the same with tables and figures, for a browser", page.Bytes())
-}
+// Aside returns the path of the files written so far. They move to the folder of the
+// results when all are complete.
+func (f *Folder) Aside() string { return f.stage.Aside() }
 
 // listed returns the files in the order in which people look at them.
 func (f *Folder) listed() []File {

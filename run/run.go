@@ -32,7 +32,6 @@ type Options struct {
 	Invariants Invariants // checked while it runs
 	CSV        bool       // every table as text, too
 	FlowTrace  bool       // the flows as a trace, and a scenario that replays it
-	Report     bool       // report.html
 	// Progress is called from time to time, while the engine stands still; it may be
 	// nil.
 	Progress func(Progress)
@@ -40,6 +39,9 @@ type Options struct {
 	Watchers []Watcher
 	// Extra writes more files into the folder, at the end; it may be nil.
 	Extra func(*Folder) error
+	// Report writes a report of the tables in the folder, before the summary; it may be
+	// nil. Results are kept without it if it fails: see Result.NoReport.
+	Report func(*Folder, *metrics.Summary) error
 	// Drive makes what drives the scenario in place of an engine of the simulator; it may be
 	// nil. Progress is to be called from time to time, while all nodes stand at the same
 	// time.
@@ -320,8 +322,8 @@ func (r *Run) write(to *Folder, end units.Time, outcome *metrics.Outcome, done *
 	if err := to.tables(outcome, r.Built.Config, r.opts.CSV); err != nil {
 		return err
 	}
-	if r.opts.Report {
-		if done.NoReport = to.report(done.Summary); errors.As(done.NoReport, new(*WriteError)) {
+	if r.opts.Report != nil {
+		if done.NoReport = r.opts.Report(to, done.Summary); errors.As(done.NoReport, new(*WriteError)) {
 			return done.NoReport
 		}
 	}

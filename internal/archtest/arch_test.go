@@ -22,14 +22,14 @@ var floors = [][]string{
 	{"base/link", "base/probe", "base/frame"},
 	{"scheme/buffer", "scheme/cc", "scheme/deadlock", "scheme/flowctl", "scheme/mark", "scheme/route", "scheme/sched"},
 	{"dataplane", "internal/chips"},
-	{"metrics", "sim", "topo", "workload", "internal/cluster", "internal/deep", "internal/disk", "internal/headroom", "internal/hugepage", "internal/netns", "internal/peer", "internal/plot", "internal/strict"},
-	{"scenario", "internal/mutant", "internal/capture", "internal/hub", "internal/openmetrics", "internal/perfetto", "internal/report", "internal/sonic", "internal/trace"},
+	{"metrics", "sim", "topo", "workload", "internal/deep", "internal/disk", "internal/hugepage", "internal/netns", "internal/peer", "internal/plot", "internal/strict"},
+	{"scenario", "internal/mutant", "internal/capture", "internal/cluster", "internal/headroom", "internal/hub", "internal/openmetrics", "internal/perfetto", "internal/report", "internal/sonic", "internal/trace"},
 	{"examples", "experiments", "internal/colours", "internal/explain", "internal/layout", "internal/sonic/rules"},
 	{"internal/ideal", "internal/runreport", "internal/sonic/convert", "internal/validate"},
 	{"scenario/build"},
 	{"internal/check", "internal/hardware", "internal/live"},
-	{"run", "conformance", "internal/bench", "internal/publicsim"},
-	{"internal/sweep"},
+	{"run", "conformance", "internal/bench"},
+	{"internal/publicsim", "internal/sweep"},
 	{"internal/remote", "internal/reproduce", "internal/sweepreport"},
 	{"cli"},
 	{"cmd/xoff", "cmd/xoff-hub", "internal/archtest", "internal/docfig", "internal/pgo", "internal/release"},
@@ -131,6 +131,26 @@ func TestNoServerInXoff(t *testing.T) {
 	}
 	if !strings.Contains(string(out), module+"cli\n") || strings.Contains(string(out), "nats-server") {
 		t.Error("cmd/xoff depends on nats-server, or go list shows the wrong packages")
+	}
+}
+
+// A program that runs scenarios gets neither plots nor reports nor explanations: who wants
+// them sets run.Options.Report.
+func TestRunIsLean(t *testing.T) {
+	out, err := exec.Command("go", "list", "-deps", module+"run").Output()
+	if err != nil {
+		t.Fatalf("go list: %v", err)
+	}
+	if !strings.Contains(string(out), module+"run\n") {
+		t.Errorf("go list does not show run: this test looks at the wrong place")
+	}
+	for _, p := range strings.Fields(string(out)) {
+		name, inside := strings.CutPrefix(p, module)
+		for _, word := range []string{"plot", "report", "explain"} {
+			if inside && strings.Contains(name, word) {
+				t.Errorf("run depends on %s", name)
+			}
+		}
 	}
 }
 

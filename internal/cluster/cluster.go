@@ -4,13 +4,18 @@
 package cluster
 
 import (
+	"errors"
 	"fmt"
 	"io"
 	"math"
+	"os"
+	"path/filepath"
 	"strconv"
 	"strings"
 	"text/template"
 	"time"
+
+	"github.com/xoff-net/xoff/internal/disk"
 )
 
 // Job is an array of tasks and what each of them needs.
@@ -111,4 +116,40 @@ func dns(name string) string {
 		return "sweep"
 	}
 	return text
+}
+
+// Written is a file of a job that was written.
+type Written struct{ Path, About string }
+
+// Write writes the files of a job for schedulers into the folder of its plan.
+func (j *Job) Write(folder string, slurm, kubernetes bool) ([]Written, error) {
+	var list []Written
+	write := func(files []File, j *Job) error {
+		for _, file := range files {
+			path := filepath.Join(folder, file.Name)
+			if err := disk.WriteFile(path, func(w io.Writer) error { return file.Write(w, j) }); err != nil {
+				return err
+			}
+			if file.Executable {
+				if err := os.Chmod(path, 0o755); err != nil {
+					return err
+				}
+			}
+			list = append(list, Written{path, file.About})
+		}
+		return nil
+	}
+	if slurm {
+		if err := errors.Join(os.MkdirAll(j.Logs, 0o755), write(Slurm(), j)); err != nil {
+			return list, err
+		}
+	}
+	if !kubernetes {
+		return list, nil
+	}
+	mounted := *j
+	mounted.Plan = Mount(filepath.Base(folder) + "/" + filepath.Base(j.Plan))
+	mounted.Results = Mount(filepath.Base(j.Results))
+	err := write(Kubernetes(), &mounted)
+	return list, err
 }

@@ -2,6 +2,7 @@ package explain_test
 
 import (
 	"fmt"
+	"io"
 	"math/rand/v2"
 	"strings"
 	"testing"
@@ -9,6 +10,8 @@ import (
 	"github.com/xoff-net/xoff/base/units"
 	"github.com/xoff-net/xoff/internal/deep"
 	"github.com/xoff-net/xoff/internal/explain"
+	"github.com/xoff-net/xoff/internal/runreport"
+	"github.com/xoff-net/xoff/metrics"
 	"github.com/xoff-net/xoff/run"
 	"github.com/xoff-net/xoff/scheme/cc"
 )
@@ -151,12 +154,23 @@ run: {arrivals: 10us, stop: {when: all_flows_done, at_most: 1ms}}
 	}
 }
 
+func writeReport(to *run.Folder, s *metrics.Summary) error {
+	page, err := runreport.Page(to.Aside(), s)
+	if err != nil {
+		return err
+	}
+	return to.File(run.ReportFile, "the report", func(w io.Writer) error {
+		_, err := w.Write(page)
+		return err
+	})
+}
+
 // Results are the same with and without a record, and the record is the same from any number
 // of workers.
 func TestSameBytes(t *testing.T) {
 	for _, index := range []int{0, 4, 5, 8} {
 		text := randomScenario(index)
-		bare, _ := play(t, text, run.Options{Report: true})
+		bare, _ := play(t, text, run.Options{Report: writeReport})
 		one, _ := play(t, text, run.Options{Watchers: []run.Watcher{watcher{explain.New()}}})
 		two, _ := play(t, text, run.Options{Workers: 3, Watchers: []run.Watcher{watcher{explain.New()}}, WindowDivisor: 2})
 		same(t, bare, one, "report.html")

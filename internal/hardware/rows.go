@@ -9,6 +9,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"os"
 	"slices"
 	"strconv"
 	"strings"
@@ -65,6 +66,16 @@ var builtin string
 
 // Builtin are the measurements that are part of the program.
 func Builtin() ([]Row, error) { return Read("measurements.csv", strings.NewReader(builtin)) }
+
+// ReadFile reads the measurements in a file.
+func ReadFile(name string) ([]Row, error) {
+	f, err := os.Open(name)
+	if err != nil {
+		return nil, err
+	}
+	rows, err := Read(name, f)
+	return rows, errors.Join(err, f.Close())
+}
 
 // field is a column of the file.
 type field struct {

@@ -11,17 +11,7 @@ import (
 
 	"github.com/xoff-net/xoff/base/units"
 	"github.com/xoff-net/xoff/metrics"
-	"github.com/xoff-net/xoff/scenario/build"
-	"github.com/xoff-net/xoff/sim"
-)
-
-// Engine is an engine of the comparison.
-type Engine string
-
-// Engines. Both run in order of insertion, as ns-3 does.
-const (
-	Oracle Engine = "oracle"
-	Fast   Engine = "fast"
+	"github.com/xoff-net/xoff/run"
 )
 
 // Tolerance is how far a run may be from its reference; a zero value demands
@@ -41,8 +31,8 @@ var tolerancesFile []byte
 
 // Tolerances returns the demands, by algorithm and engine: the same for every
 // folder.
-func Tolerances() (map[string]map[Engine]Tolerance, error) {
-	var t map[string]map[Engine]Tolerance
+func Tolerances() (map[string]map[run.Engine]Tolerance, error) {
+	var t map[string]map[run.Engine]Tolerance
 	err := yaml.UnmarshalWithOptions(tolerancesFile, &t, yaml.Strict())
 	return t, err
 }
@@ -71,20 +61,20 @@ func slowdowns(flows []Done) Slowdowns {
 
 // Fidelity is one folder and algorithm, held against its reference.
 type Fidelity struct {
-	Folder    string    `json:"folder"`
-	Algorithm string    `json:"algorithm"`
-	Engine    Engine    `json:"engine"`
-	Flows     int       `json:"flows"`   // of the reference
-	Missing   int       `json:"missing"` // flows that only one side completed
-	Exact     int       `json:"exact"`
-	Within    int       `json:"within_1_percent"`
-	Median    float64   `json:"median_difference"`
-	P99       float64   `json:"p99_difference"`
-	Ours      Slowdowns `json:"ours"` // medians, if there are several seeds
-	Reference Slowdowns `json:"reference"`
-	Pauses    int       `json:"pauses"`
-	RefPauses *int      `json:"reference_pauses,omitempty"` // nil: not known
-	Seeds     int       `json:"seeds,omitempty"`            // of ours, when results depend on random numbers
+	Folder    string     `json:"folder"`
+	Algorithm string     `json:"algorithm"`
+	Engine    run.Engine `json:"engine"`
+	Flows     int        `json:"flows"`   // of the reference
+	Missing   int        `json:"missing"` // flows that only one side completed
+	Exact     int        `json:"exact"`
+	Within    int        `json:"within_1_percent"`
+	Median    float64    `json:"median_difference"`
+	P99       float64    `json:"p99_difference"`
+	Ours      Slowdowns  `json:"ours"` // medians, if there are several seeds
+	Reference Slowdowns  `json:"reference"`
+	Pauses    int        `json:"pauses"`
+	RefPauses *int       `json:"reference_pauses,omitempty"` // nil: not known
+	Seeds     int        `json:"seeds,omitempty"`            // of ours, when results depend on random numbers
 	// Low and High are the range of the reference's random runs or, when it has
 	// one only, of our seeds.
 	Low       Slowdowns `json:"low,omitzero"`
@@ -98,7 +88,7 @@ type Fidelity struct {
 }
 
 // Compare runs a case and holds the result against its reference.
-func (c *Case) Compare(ctx context.Context, engine Engine, tol Tolerance) (*Fidelity, error) {
+func (c *Case) Compare(ctx context.Context, engine run.Engine, tol Tolerance) (*Fidelity, error) {
 	ref := c.Ref
 	f := &Fidelity{
 		Folder: c.Folder, Algorithm: c.Algorithm, Engine: engine, Flows: len(ref.Done), Reference: slowdowns(ref.Done),
@@ -112,7 +102,7 @@ func (c *Case) Compare(ctx context.Context, engine Engine, tol Tolerance) (*Fide
 		return nil, err
 	}
 	f.hold(first.done, ref.Done)
-	runs := []*run{first}
+	runs := []*sample{first}
 	if tol.Seeds > 0 && (ref.Random || ref.Runs == 1) {
 		if runs, err = c.seeds(ctx, engine, tol.Seeds, first); err != nil {
 			return nil, err
@@ -146,26 +136,26 @@ func (c *Case) Compare(ctx context.Context, engine Engine, tol Tolerance) (*Fide
 	return f, nil
 }
 
-// run is what counts of one simulation.
-type run struct {
+// sample is what counts of one simulation.
+type sample struct {
 	done   []Done
 	pauses int
 }
 
-func (c *Case) run(ctx context.Context, engine Engine, seed uint64) (*run, error) {
+func (c *Case) run(ctx context.Context, engine run.Engine, seed uint64) (*sample, error) {
 	r, err := c.In.simulate(ctx, c.Algorithm, engine, seed)
 	if err != nil {
 		return nil, err
 	}
-	return &run{r.Done(), countPauses(r.Pauses())}, nil
+	return &sample{r.Done(), countPauses(r.Pauses())}, nil
 }
 
 // alike is how many runs with different seeds show that seeds do not matter.
 const alike = 3
 
 // seeds adds runs with other seeds, unless they make no difference.
-func (c *Case) seeds(ctx context.Context, engine Engine, count int, first *run) ([]*run, error) {
-	runs := []*run{first}
+func (c *Case) seeds(ctx context.Context, engine run.Engine, count int, first *sample) ([]*sample, error) {
+	runs := []*sample{first}
 	differ := c.Ref.Random
 	for seed := 2; seed <= count; seed++ {
 		r, err := c.run(ctx, engine, uint64(seed))
@@ -181,7 +171,7 @@ func (c *Case) seeds(ctx context.Context, engine Engine, count int, first *run) 
 }
 
 // slowdowns relates completion times to those alone that the reference states.
-func (r *run) slowdowns(ref []Done) Slowdowns {
+func (r *sample) slowdowns(ref []Done) Slowdowns {
 	alone := make(map[[4]int]*Done, len(ref))
 	for i := range ref {
 		alone[ref[i].key()] = &ref[i]
@@ -196,26 +186,23 @@ func (r *run) slowdowns(ref []Done) Slowdowns {
 }
 
 // simulate runs the files once.
-func (in *Input) simulate(ctx context.Context, algorithm string, engine Engine, seed uint64) (*Run, error) {
+func (in *Input) simulate(ctx context.Context, algorithm string, engine run.Engine, seed uint64) (*Run, error) {
 	c, err := in.Scenario(algorithm, true)
 	if err != nil {
 		return nil, err
 	}
 	c.Seed = seed
-	r, err := in.Build(c, build.Options{})
+	o := run.Options{Engine: engine}
+	r, err := in.Build(c, &o)
 	if err != nil {
 		return nil, err
 	}
-	if engine == Oracle {
-		var e *sim.Oracle
-		if e, err = sim.NewOracle(r.Spec, sim.OracleOptions{}); err == nil {
-			_, err = e.Run(ctx)
-		}
-		return r, err
-	}
-	e, err := sim.NewFast(r.Spec, sim.Options{})
+	ready, err := run.Prepare(r.Built, o)
 	if err == nil {
-		_, err = e.Run(ctx)
+		_, err = ready.Start(ctx)
+	}
+	if err == nil {
+		err = ctx.Err() // what is there of an interrupted run is not compared
 	}
 	return r, err
 }

@@ -9,7 +9,7 @@ import (
 
 	"github.com/xoff-net/xoff/base/units"
 	"github.com/xoff-net/xoff/internal/strict"
-	"github.com/xoff-net/xoff/scenario/build"
+	"github.com/xoff-net/xoff/run"
 )
 
 func lines(t *testing.T, s string) *text {
@@ -217,7 +217,7 @@ func FuzzInput(f *testing.F) {
 			for _, compat := range []bool{false, true} {
 				c, err := in.Scenario(algorithm, compat)
 				if err == nil {
-					_, err = in.Build(c, build.Options{})
+					_, err = in.Build(c, &run.Options{})
 				}
 				var m *strict.InputError
 				if err != nil && !errors.As(err, &m) {

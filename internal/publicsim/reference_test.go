@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"strings"
 	"testing"
+
+	"github.com/xoff-net/xoff/run"
 )
 
 // builtin returns the compact references of some folders.
@@ -35,7 +37,7 @@ func agree(t *testing.T, folders ...string) {
 			continue
 		}
 		compared++
-		for _, engine := range []Engine{Oracle, Fast} {
+		for _, engine := range []run.Engine{run.Oracle, run.Fast} {
 			t.Run(fmt.Sprintf("%s/%s/%s", c.Folder, c.Algorithm, engine), func(t *testing.T) {
 				f, err := c.Compare(context.Background(), engine, Tolerance{Exact: 1})
 				if err != nil {
@@ -65,7 +67,7 @@ func TestReferenceRanges(t *testing.T) {
 		if !c.Ref.Random {
 			continue
 		}
-		f, err := c.Compare(context.Background(), Fast, tolerances[c.Algorithm][Fast])
+		f, err := c.Compare(context.Background(), run.Fast, tolerances[c.Algorithm][run.Fast])
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -103,7 +105,7 @@ func TestReferenceOneTrace(t *testing.T) {
 			if c.Ref.Range.Given != s.recall {
 				t.Errorf("%d pauses: the range is %+v", s.pauses, c.Ref.Range)
 			}
-			f, err := c.Compare(context.Background(), Fast, tolerances[c.Algorithm][Fast])
+			f, err := c.Compare(context.Background(), run.Fast, tolerances[c.Algorithm][run.Fast])
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -5,24 +5,41 @@ import (
 
 	"github.com/xoff-net/xoff/base/probe"
 	"github.com/xoff-net/xoff/base/units"
+	"github.com/xoff-net/xoff/run"
 	"github.com/xoff-net/xoff/scenario"
 	"github.com/xoff-net/xoff/scenario/build"
 )
 
-// Run is a run of the files of the public simulator.
+// Run is a run of the files of the public simulator. It watches the pauses of the run.
 type Run struct {
 	*build.Built
-	in    *Input
-	spies []*spy
+	in      *Input
+	numbers []int // of nodes in the files, by node of the graph
+	spies   []*spy
 }
 
-// Build prepares a run of the scenario that the files became.
-func (in *Input) Build(c *scenario.Config, opts build.Options) (*Run, error) {
-	r := &Run{in: in}
-	opts.Sink = r.watch()
+// Build builds the scenario that the files became, for run.Prepare with the same options:
+// it adds itself to their watchers.
+func (in *Input) Build(c *scenario.Config, o *run.Options) (*Run, error) {
+	r := &Run{in: in, numbers: in.numbers()}
+	o.Watchers = append(o.Watchers, r)
 	var err error
-	r.Built, err = build.New(c, opts)
+	r.Built, err = build.New(c, o.BuildOptions())
 	return r, in.locate(err)
+}
+
+// numbers returns the number of each node in the files, in the order of the graph: hosts
+// come first.
+func (in *Input) numbers() []int {
+	numbers := make([]int, 0, in.Fabric.Nodes)
+	for _, sw := range []bool{false, true} {
+		for n, is := range in.Fabric.Switch {
+			if is == sw {
+				numbers = append(numbers, n)
+			}
+		}
+	}
+	return numbers
 }
 
 // Done returns the completed flows in the order of their completion.
@@ -73,22 +90,19 @@ func (s *spy) Blocked(now units.Time, port int, from, to uint8) {
 	s.note(now, port, from, to, PauseReceived, ResumeReceived)
 }
 
-// watch puts a spy on every node.
-func (r *Run) watch() func(int) probe.Sink {
-	numbers := make([]int, 0, r.in.Fabric.Nodes) // hosts first, as in the graph
-	for _, sw := range []bool{false, true} {
-		for n, is := range r.in.Fabric.Switch {
-			if is == sw {
-				numbers = append(numbers, n)
-			}
-		}
-	}
-	return func(node int) probe.Sink {
-		s := &spy{node: numbers[node], host: !r.in.Fabric.Switch[numbers[node]]}
-		r.spies = append(r.spies, s)
-		return s
-	}
+// Sink implements run.Watcher.
+func (r *Run) Sink(node int) probe.Sink {
+	n := r.numbers[node]
+	s := &spy{node: n, host: !r.in.Fabric.Switch[n]}
+	r.spies = append(r.spies, s)
+	return s
 }
+
+// Bind implements run.Watcher.
+func (r *Run) Bind(*build.Built) error { return nil }
+
+// Flush implements run.Watcher.
+func (r *Run) Flush() error { return nil }
 
 // Pauses returns what happened to pauses, by time.
 func (r *Run) Pauses() []Pause {

@@ -3,6 +3,7 @@
 package runreport
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"io"
@@ -19,8 +20,20 @@ import (
 	"github.com/xoff-net/xoff/metrics"
 )
 
-// File is the name of the report in a folder.
-const File = "report.html"
+// maxRows is the number of rows up to which Page draws a probe: it may take some tenths
+// of a second. `xoff report` has no limit.
+const maxRows = 50_000
+
+// Page returns the report of a run as HTML. Folder holds the tables of its results.
+func Page(folder string, s *metrics.Summary) ([]byte, error) {
+	d, err := (&Run{Folder: folder, Summary: s, MaxRows: maxRows}).Document()
+	if err != nil {
+		return nil, err
+	}
+	var page bytes.Buffer
+	err = d.HTML(&page)
+	return page.Bytes(), err
+}
 
 // Run is a folder of results.
 type Run struct {

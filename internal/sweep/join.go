@@ -3,10 +3,12 @@ package sweep
 import (
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"os"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/xoff-net/xoff/internal/disk"
@@ -46,6 +48,61 @@ func (s *Store) Collect(p *Plan, points []*Point, records []TaskRecord) ([]Row, 
 	}
 	slices.Sort(missing.Tasks)
 	return rows, missing
+}
+
+// Err names the tasks that must run, or run again; points and tasks are those of the plan.
+func (m *Missing) Err(points, tasks int) error {
+	var list []string
+	for _, t := range m.Tasks {
+		list = append(list, strconv.Itoa(t))
+	}
+	return fmt.Errorf("%d of %d points are missing; the first: %s; they are those of --shard I/%d for I = %s (sbatch --array=%s array.sbatch)",
+		len(m.Points), points, m.Points[0].Label, tasks, strings.Join(list, ", "), strings.Join(list, ","))
+}
+
+// CommonPlan returns the plan of the tasks that wrote to some folders, nil where there is
+// none, and what the tasks say.
+func CommonPlan(folders []string) (*Plan, []TaskRecord, error) {
+	var plan *Plan
+	var records []TaskRecord
+	first := ""
+	for i, f := range folders {
+		p, err := ReadFolderPlan(f)
+		if err != nil {
+			return nil, nil, err
+		}
+		list, err := ReadTasks(f)
+		if err != nil {
+			return nil, nil, err
+		}
+		records = append(records, list...)
+		switch {
+		case p == nil && len(list) == 0:
+			return nil, nil, fmt.Errorf("%s holds nothing that tasks left; allowed: folders of xoff sweep --shard, or of xoff reproduce --shard", f)
+		case i == 0:
+			plan, first = p, f
+		case !SamePlan(plan, p):
+			return nil, nil, fmt.Errorf("%s and %s are not of one sweep; allowed: folders of the same plan", first, f)
+		}
+	}
+	return plan, records, nil
+}
+
+// JoinFolders copies points that have no plan into a folder.
+func JoinFolders(folders []string, into string) error {
+	store := Store{Folder: into}
+	if err := store.Lock(); err != nil {
+		return err
+	}
+	defer store.Close()
+	for _, f := range folders {
+		if f != into {
+			if err := store.Join(f, nil); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
 }
 
 // ReadyPlan makes all points of a plan ready to be collected: only those are built whose

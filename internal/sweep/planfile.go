@@ -57,7 +57,7 @@ func NewPlan(g *Grid, points []*Point, tasks int, o *run.Options) (*Plan, error)
 	}
 	p := &Plan{
 		Schema: SchemaVersion, Tasks: tasks, Sweep: *m, File: file, Text: string(g.Data), Set: append([]string{}, g.Set...),
-		Settings: SettingsOf(o), Report: o.Report,
+		Settings: SettingsOf(o),
 	}
 	costs := make([]float64, len(points))
 	for i, q := range points {

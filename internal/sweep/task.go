@@ -131,6 +131,44 @@ func (t *Task) End(ctx context.Context, rows []Row, err error) error {
 	return t.write(time.Now().UTC())
 }
 
+// Task computes points among other tasks that write to the same folder. Rows are nil if it
+// failed before the first point, or after the last.
+func (r *Runner) Task(ctx context.Context, plan *Plan, shard Shard, points []*Point, force bool, getenv func(string) string) (*Task, []Row, error) {
+	if err := r.Store.Share(plan, force); err != nil {
+		return nil, nil, err
+	}
+	task, err := r.Store.Begin(shard, points, getenv)
+	if err != nil {
+		return nil, nil, err
+	}
+	show := r.Progress
+	r.Progress = func(p Progress) {
+		task.Tell(p)
+		show(p)
+	}
+	rows, err := r.Sweep(ctx, points)
+	told := task.End(ctx, rows, err)
+	switch {
+	case err != nil:
+		return task, rows, err
+	case told != nil:
+		return task, nil, told
+	}
+	return task, rows, nil
+}
+
+// FailedPoints lists the points of rows that failed, and the worst of their codes.
+func FailedPoints(rows []Row) (failed []FailedPoint, code int) {
+	failed = []FailedPoint{}
+	for _, r := range rows {
+		if r.Verdict.Code != 0 {
+			code = max(code, r.Verdict.Code)
+			failed = append(failed, FailedPoint{Point: r.Point.Label, Folder: r.Point.Folder, Code: r.Verdict.Code, Message: r.Verdict.Message})
+		}
+	}
+	return failed, code
+}
+
 // Seconds is how long a task has been at work.
 func (t *TaskRecord) Seconds() float64 { return t.Updated.Sub(t.Began).Seconds() }
 

@@ -40,6 +40,33 @@ var figureMetrics = []struct {
 	{"drops.overflow", "Lossy drops", plot.Axis{Label: "frames"}},
 }
 
+// Document makes the report of folders of results: of one run, or of variants against each
+// other.
+func Document(folders []string) (*report.Document, error) {
+	variants, err := sweep.ReadVariants(folders)
+	if err != nil {
+		return nil, err
+	}
+	if len(variants) == 1 && len(variants[0].Runs) == 1 {
+		r, err := runreport.Open(variants[0].Runs[0])
+		if err != nil {
+			return nil, err
+		}
+		return r.Document()
+	}
+	if len(variants) == 1 {
+		// Seeds alone: each against the others.
+		if variants, err = sweep.ReadVariants(variants[0].Runs); err != nil {
+			return nil, err
+		}
+	}
+	title := "Comparison"
+	if len(folders) == 1 {
+		title = sweep.ScenarioOf(folders[0])
+	}
+	return Compare(title, variants)
+}
+
 // Compare makes the report of several variants.
 func Compare(title string, variants []*sweep.Variant) (*report.Document, error) {
 	c, err := sweep.Compare(variants, nil)

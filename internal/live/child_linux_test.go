@@ -1,4 +1,4 @@
-package cli
+package live
 
 import (
 	"os"
@@ -6,8 +6,6 @@ import (
 	"strings"
 	"syscall"
 	"testing"
-
-	"github.com/xoff-net/xoff/run"
 )
 
 // Flags of the child are flags, also where a -- ends those of its parent.
@@ -23,7 +21,7 @@ func TestWithFlags(t *testing.T) {
 }
 
 // The child is never root, whoever called sudo.
-func TestCredential(t *testing.T) {
+func TestChildUser(t *testing.T) {
 	if os.Geteuid() != 0 {
 		t.Skip("only root can become somebody else")
 	}
@@ -42,8 +40,8 @@ func TestCredential(t *testing.T) {
 	} {
 		t.Setenv("SUDO_UID", c.sudo)
 		t.Setenv("SUDO_GID", "100")
-		who, err := (&systemFlags{user: c.user}).credential()
-		if (err != nil) != (c.uid == 0) || err == nil && (who.Uid != c.uid || who.Gid != c.gid) {
+		who, err := ChildUser(c.user)
+		if (err != nil) != (c.uid == 0) || err == nil && (who.UID != c.uid || who.GID != c.gid) {
 			t.Errorf("--user %q, SUDO_UID %q: %v, %v; want %d:%d", c.user, c.sudo, who, err, c.uid, c.gid)
 		}
 	}
@@ -59,7 +57,7 @@ func TestHandOver(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer func() { _ = os.RemoveAll(top) }()
-	who := &syscall.Credential{Uid: nobody, Gid: nobody}
+	who := &User{nobody, nobody}
 	for _, c := range []struct {
 		name  string
 		files []string
@@ -69,7 +67,7 @@ func TestHandOver(t *testing.T) {
 	}{
 		{"new", nil, 0, nobody, false},
 		{"empty", nil, 0o755, nobody, false},
-		{"results", []string{run.SummaryFile}, 0o755, nobody, false},
+		{"results", []string{"summary.json"}, 0o755, nobody, false},
 		{"other", []string{"passwd"}, 0o755, 0, true},
 		{"open to all", []string{"passwd"}, os.ModeSticky | 0o777, 0, false},
 	} {
@@ -90,7 +88,7 @@ func TestHandOver(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
-		if err := handOver(folder, who); (err != nil) != c.fails {
+		if err := HandOver(folder, "summary.json", who); (err != nil) != c.fails {
 			t.Errorf("%s: %v", c.name, err)
 		}
 		s, err := os.Stat(folder)
@@ -104,7 +102,7 @@ func TestHandOver(t *testing.T) {
 		if err := os.Chmod(top, 0o700); err != nil {
 			t.Fatal(err)
 		}
-		if err := handOver(folder, who); err == nil {
+		if err := HandOver(folder, "summary.json", who); err == nil {
 			t.Errorf("%s cannot be reached, and nothing is said", c.name)
 		}
 	}

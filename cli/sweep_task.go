@@ -103,54 +103,34 @@ func (a *app) ownTask(cmd *cobra.Command, file string, f *sweepFlags) error {
 	if err != nil {
 		return err
 	}
-	p.options.Report = f.run.report
 	plan, err := sweep.NewPlan(p.grid, p.points, shard.Of, &p.options)
 	if err != nil {
 		return wrap(exitInput, err)
 	}
+	plan.Report = f.run.report
 	return a.runTask(cmd, p.runner, p.meter, plan, shard, plan.Own(p.points, shard), f.run.force)
 }
 
 // runTask computes points among other tasks that write to the same folder.
 func (a *app) runTask(cmd *cobra.Command, r *sweep.Runner, m *meter, plan *sweep.Plan, shard sweep.Shard, points []*sweep.Point, force bool) error {
-	if err := r.Store.Share(plan, force); err != nil {
-		if errors.Is(err, sweep.ErrExists) {
-			return wrap(exitInput, err)
-		}
-		return wrap(exitFailure, err)
-	}
-	task, err := r.Store.Begin(shard, points, os.Getenv)
-	if err != nil {
-		return wrap(exitFailure, err)
-	}
-	show := r.Progress
-	r.Progress = func(p sweep.Progress) {
-		task.Tell(p)
-		show(p)
-	}
 	m.restart()
-	rows, err := r.Sweep(cmd.Context(), points)
+	task, rows, err := r.Task(cmd.Context(), plan, shard, points, force, os.Getenv)
 	m.clear()
-	told := task.End(cmd.Context(), rows, err)
-	if err != nil {
+	switch {
+	case errors.Is(err, sweep.ErrExists):
+		return wrap(exitInput, err)
+	case err != nil && rows != nil:
 		return sweepError(cmd.Context(), err, rows, r.Store.Folder, "the same command goes on")
-	}
-	if told != nil {
-		return wrap(exitFailure, told)
+	case err != nil:
+		return wrap(exitFailure, err)
 	}
 	return a.finishTask(task, rows, r.Store.Folder)
 }
 
 // finishTask prints what a task has done; its exit code is that of its worst point.
 func (a *app) finishTask(task *sweep.Task, rows []sweep.Row, folder string) error {
-	done := taskResult{Task: task.Task, Of: task.Of, Folder: folder, Points: len(rows), Reused: task.Reused, Failed: []sweep.FailedPoint{}}
-	code := 0
-	for _, r := range rows {
-		if r.Verdict.Code != 0 {
-			code = max(code, r.Verdict.Code)
-			done.Failed = append(done.Failed, sweep.FailedPoint{Point: r.Point.Label, Folder: r.Point.Folder, Code: r.Verdict.Code, Message: r.Verdict.Message})
-		}
-	}
+	failed, code := sweep.FailedPoints(rows)
+	done := taskResult{Task: task.Task, Of: task.Of, Folder: folder, Points: len(rows), Reused: task.Reused, Failed: failed}
 	switch {
 	case a.json:
 		if err := a.printJSON(&done); err != nil {

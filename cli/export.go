@@ -13,67 +13,11 @@ import (
 
 	"github.com/xoff-net/xoff/internal/disk"
 	"github.com/xoff-net/xoff/internal/perfetto"
-	"github.com/xoff-net/xoff/metrics"
+	"github.com/xoff-net/xoff/internal/sonic/convert"
 	"github.com/xoff-net/xoff/run"
 	"github.com/xoff-net/xoff/scenario"
 	"github.com/xoff-net/xoff/scenario/build"
 )
-
-// timeline is the timeline of a run and where it goes to.
-type timeline struct {
-	*perfetto.Timeline
-	out  io.Writer
-	file *os.File // nil: somebody else's
-}
-
-// newTimeline begins the file of --perfetto; nil: none is wanted.
-func newTimeline(file string) (*timeline, error) {
-	if file == "" {
-		return nil, nil
-	}
-	f, err := os.Create(file)
-	if err != nil {
-		return nil, failf(exitFailure, "--perfetto: %w", err)
-	}
-	return &timeline{perfetto.New(), f, f}, nil
-}
-
-// Bind implements run.Watcher.
-func (t *timeline) Bind(b *build.Built) error {
-	t.Timeline.Bind(b.Graph, b.Spec)
-	t.Timeline.Open(t.out)
-	return nil
-}
-
-// Open implements run.Recording: it is no file of the folder.
-func (t *timeline) Open(func(name, what string) (io.Writer, error)) error { return nil }
-
-// Flush implements run.Watcher.
-func (t *timeline) Flush() error {
-	if err := t.Timeline.Flush(); err != nil {
-		return fmt.Errorf("cannot write the timeline: %w", err)
-	}
-	return nil
-}
-
-// Close implements run.Recording.
-func (t *timeline) Close(o *metrics.Outcome) error {
-	err := t.Timeline.Close(o.End, o.Fabric.Deadlocks)
-	if t.file != nil && err == nil {
-		err = t.file.Sync()
-	}
-	if err != nil {
-		return fmt.Errorf("cannot write the timeline: %w", err)
-	}
-	return nil
-}
-
-// close closes the file, however the run ended.
-func (t *timeline) close() {
-	if t != nil && t.file != nil {
-		_ = t.file.Close()
-	}
-}
 
 func (a *app) exportCommand() *cobra.Command {
 	cmd := &cobra.Command{
@@ -105,13 +49,6 @@ func (a *app) exportPerfettoCommand() *cobra.Command {
 	a.printFlags(cmd)
 	a.workersFlag(cmd)
 	return cmd
-}
-
-func oneFolder(_ *cobra.Command, args []string) error {
-	if len(args) != 1 {
-		return failf(exitInput, "%d folders are named; allowed: one folder of results", len(args))
-	}
-	return nil
 }
 
 // exportPerfetto runs the scenario of a folder again and writes its timeline.
@@ -173,6 +110,64 @@ func (a *app) tellTimeline(file string, events int) error {
 	}
 	if !a.quiet {
 		fmt.Fprintf(a.out, "%s: %s events, for ui.perfetto.dev\n", file, count(uint64(events)))
+	}
+	return nil
+}
+
+func (a *app) exportSonicCommand() *cobra.Command {
+	f := &sonicFlags{}
+	cmd := &cobra.Command{
+		Use:   "sonic SCENARIO",
+		Short: "Make configurations of switches of a scenario",
+		Long: `Makes a config_db.json for every switch of a scenario whose switches run policy chip
+and flow control sonic, such as one that was imported, into a folder:
+
+  xoff export sonic fabric.yaml --chip td3 -o fabric/
+
+Importing them again gives the same scenario. See docs/sonic.md.`,
+		Args: func(_ *cobra.Command, args []string) error {
+			if len(args) != 1 {
+				return failf(exitInput, "%d scenarios cannot be exported; allowed: xoff export sonic SCENARIO", len(args))
+			}
+			return nil
+		},
+		RunE: func(_ *cobra.Command, args []string) error { return a.exportSonic(args[0], f) },
+	}
+	cmd.Flags().StringVar(&f.Chip, "chip", "", "chip of the switches: `NAME`, or PATTERN=NAME with commas (see docs/sonic.md)")
+	a.outputFlag(cmd, "`FOLDER` for the configurations, with a folder for each switch")
+	a.quietFlag(cmd)
+	return cmd
+}
+
+func (a *app) exportSonic(path string, f *sonicFlags) error {
+	if a.folder == "" {
+		return failf(exitInput, "there is no place to write to; allowed: -o FOLDER")
+	}
+	cfg, err := scenario.ReadFile(path)
+	if err != nil {
+		return wrap(exitInput, err)
+	}
+	plan, err := build.NewPlan(cfg)
+	if err != nil {
+		return wrap(exitInput, err)
+	}
+	choices, err := f.Choices()
+	if err != nil {
+		return wrap(exitInput, err)
+	}
+	files, left, err := convert.Configurations(plan.Layout, choices.Need)
+	if err != nil {
+		return wrap(exitInput, err)
+	}
+	a.leftOut(left)
+	for _, x := range files {
+		dir := filepath.Join(a.folder, x.Switch)
+		if err := os.MkdirAll(dir, 0o755); err != nil {
+			return wrap(exitFailure, err)
+		}
+		if err := os.WriteFile(filepath.Join(dir, "config_db.json"), x.Text, 0o644); err != nil {
+			return wrap(exitFailure, err)
+		}
 	}
 	return nil
 }

@@ -1,4 +1,4 @@
-package cli
+package sweep
 
 import "testing"
 
@@ -13,7 +13,7 @@ func TestMergeMemory(t *testing.T) {
 		{192 << 20, 10_000, 1_158_217_728}, // 134,217,728 + 10,000 * 102,400
 		{0, 10_000, 0},                     // nobody knows what anything takes
 	} {
-		if got := mergeMemory(c.task, c.points); got != c.want {
+		if got := (&Load{Memory: c.task}).MergeMemory(c.points); got != c.want {
 			t.Errorf("%d points of tasks of %d bytes: %d, want %d", c.points, c.task, got, c.want)
 		}
 	}

@@ -3,16 +3,48 @@ package cli
 import (
 	"fmt"
 	"os"
-	"path/filepath"
+	"strings"
 
 	"github.com/spf13/cobra"
 
 	"github.com/xoff-net/xoff/base/registry"
-	"github.com/xoff-net/xoff/internal/chips"
+	"github.com/xoff-net/xoff/internal/sonic"
 	"github.com/xoff-net/xoff/internal/sonic/convert"
 	"github.com/xoff-net/xoff/scenario"
 	"github.com/xoff-net/xoff/scenario/build"
 )
+
+// sonicFlags say what the configuration of a switch does not.
+type sonicFlags struct{ sonic.Extra }
+
+func (f *sonicFlags) register(cmd *cobra.Command) {
+	s := cmd.Flags()
+	s.StringVar(&f.Lookup, "lookup", "", "pg_profile_lookup.ini `FILE` of the switches (default: the one beside each configuration)")
+	s.StringVar(&f.Chip, "chip", "", "chip of switches whose SKU does not tell: `NAME`, or PATTERN=NAME with commas (see docs/sonic.md)")
+	s.StringVar(&f.Memory, "memory", "", "packet memory `SIZE` of a chip for which it is not known, such as 32MiB")
+	s.StringVar(&f.Cables, "cables", "", "`FILE` with lines switch,port,switch,port[,length] instead of tables of neighbours")
+}
+
+// given names the first of the flags that was given; empty: none.
+func (f *sonicFlags) given() string {
+	for _, x := range []struct{ name, value string }{{"lookup", f.Lookup}, {"chip", f.Chip}, {"memory", f.Memory}, {"cables", f.Cables}} {
+		if x.value != "" {
+			return "--" + x.name
+		}
+	}
+	return ""
+}
+
+// ofSwitches tells whether arguments are configurations of switches: JSON files,
+// or folders.
+func ofSwitches(args []string) bool {
+	for _, name := range args {
+		if info, err := os.Stat(name); strings.HasSuffix(name, ".json") || err == nil && info.IsDir() {
+			return true
+		}
+	}
+	return false
+}
 
 func (a *app) importCommand() *cobra.Command {
 	f := &sonicFlags{}
@@ -67,15 +99,11 @@ func (a *app) importSonic(paths []string, f *sonicFlags) error {
 // imported makes a scenario that can be read again, and says what is not in it.
 func (a *app) imported(paths []string, f *sonicFlags) (text []byte, left []string, err error) {
 	defer a.meanwhile("reads configurations")()
-	p, err := f.read(paths)
+	p, err := sonic.ReadPlant(paths, &f.Extra)
 	if err != nil {
 		return nil, nil, err
 	}
-	name := "fabric"
-	if len(p.switches) == 1 {
-		name = p.switches[0].Name
-	}
-	if text, left, err = convert.Scenario(name, p.switches, p.wires); err != nil {
+	if text, left, err = convert.Scenario(p.Name(), p.Switches, p.Wires); err != nil {
 		return nil, nil, err
 	}
 	cfg, err := scenario.Parse("the scenario", text)
@@ -93,67 +121,4 @@ func (a *app) leftOut(left []string) {
 	for _, s := range left {
 		fmt.Fprintf(a.err, "left out: %s\n", s)
 	}
-}
-
-func (a *app) exportSonicCommand() *cobra.Command {
-	f := &sonicFlags{}
-	cmd := &cobra.Command{
-		Use:   "sonic SCENARIO",
-		Short: "Make configurations of switches of a scenario",
-		Long: `Makes a config_db.json for every switch of a scenario whose switches run policy chip
-and flow control sonic, such as one that was imported, into a folder:
-
-  xoff export sonic fabric.yaml --chip td3 -o fabric/
-
-Importing them again gives the same scenario. See docs/sonic.md.`,
-		Args: func(_ *cobra.Command, args []string) error {
-			if len(args) != 1 {
-				return failf(exitInput, "%d scenarios cannot be exported; allowed: xoff export sonic SCENARIO", len(args))
-			}
-			return nil
-		},
-		RunE: func(_ *cobra.Command, args []string) error { return a.exportSonic(args[0], f) },
-	}
-	cmd.Flags().StringVar(&f.chip, "chip", "", "chip of the switches: `NAME`, or PATTERN=NAME with commas (see docs/sonic.md)")
-	a.outputFlag(cmd, "`FOLDER` for the configurations, with a folder for each switch")
-	a.quietFlag(cmd)
-	return cmd
-}
-
-func (a *app) exportSonic(path string, f *sonicFlags) error {
-	if a.folder == "" {
-		return failf(exitInput, "there is no place to write to; allowed: -o FOLDER")
-	}
-	cfg, err := scenario.ReadFile(path)
-	if err != nil {
-		return wrap(exitInput, err)
-	}
-	plan, err := build.NewPlan(cfg)
-	if err != nil {
-		return wrap(exitInput, err)
-	}
-	choices, err := f.choices()
-	if err != nil {
-		return wrap(exitInput, err)
-	}
-	files, left, err := convert.Configurations(plan.Layout, func(name string) (*chips.Chip, error) {
-		if c := choices.of(name); c != nil {
-			return c, nil
-		}
-		return nil, fmt.Errorf("the chip of %s is not known; say it: --chip NAME", name)
-	})
-	if err != nil {
-		return wrap(exitInput, err)
-	}
-	a.leftOut(left)
-	for _, x := range files {
-		dir := filepath.Join(a.folder, x.Switch)
-		if err := os.MkdirAll(dir, 0o755); err != nil {
-			return wrap(exitFailure, err)
-		}
-		if err := os.WriteFile(filepath.Join(dir, "config_db.json"), x.Text, 0o644); err != nil {
-			return wrap(exitFailure, err)
-		}
-	}
-	return nil
 }

@@ -10,76 +10,9 @@ import (
 	"github.com/fatih/color"
 
 	"github.com/xoff-net/xoff/internal/check"
-	"github.com/xoff-net/xoff/internal/sonic/convert"
+	"github.com/xoff-net/xoff/internal/sonic"
 	"github.com/xoff-net/xoff/internal/sonic/rules"
-	"github.com/xoff-net/xoff/scenario"
 )
-
-// sonicReport is what a check of switches prints.
-type sonicReport struct {
-	Errors   int             `json:"errors"`
-	Warnings int             `json:"warnings"`
-	Notes    int             `json:"notes"`
-	Switches []*rules.Report `json:"switches"`
-	Fabric   *fabricReport   `json:"fabric,omitempty"` // of several switches
-	Against  *rules.Change   `json:"against,omitempty"`
-}
-
-// fabricReport is what is found in switches together.
-type fabricReport struct {
-	Findings []check.Finding `json:"findings"` // loops of buffers
-	Skipped  string          `json:"not_judged,omitempty"`
-	New      int             `json:"new,omitempty"` // findings that the other configuration does not have
-}
-
-// fresh counts findings that another fabric does not have.
-func (r *fabricReport) fresh(old *fabricReport) int {
-	n := 0
-	for i := range r.Findings {
-		f := &r.Findings[i]
-		if old == nil || !slices.ContainsFunc(old.Findings, func(o check.Finding) bool { return o.Kind == f.Kind && o.What == f.What }) {
-			n++
-		}
-	}
-	return n
-}
-
-// loops looks for loops of buffers that can wait for each other, also when a link
-// fails, in the scenario that the switches make.
-func loops(ctx context.Context, p *plant, workers int) (*fabricReport, error) {
-	r := &fabricReport{Findings: []check.Finding{}}
-	if len(p.switches) < 2 {
-		return nil, nil
-	}
-	text, _, err := convert.Scenario("fabric", p.switches, p.wires)
-	if err != nil {
-		r.Skipped = err.Error()
-		return r, nil
-	}
-	cfg, err := scenario.Parse("the scenario", text)
-	if err != nil {
-		r.Skipped = err.Error()
-		return r, nil
-	}
-	survey, err := check.NewSurvey(cfg)
-	if err == nil {
-		err = survey.Fits()
-	}
-	if err != nil {
-		r.Skipped = err.Error()
-		return r, nil
-	}
-	found, err := check.Run(ctx, survey, check.Options{Failures: 1, Workers: workers})
-	if err != nil {
-		return nil, err
-	}
-	for _, f := range found.Findings {
-		if f.Kind == check.OfCycles || f.Kind == check.OfFailures {
-			r.Findings = append(r.Findings, f)
-		}
-	}
-	return r, nil
-}
 
 // checkSonic judges configurations of switches.
 func (a *app) checkSonic(ctx context.Context, args []string, f *checkFlags) error {
@@ -98,64 +31,37 @@ func (a *app) checkSonic(ctx context.Context, args []string, f *checkFlags) erro
 	if err != nil {
 		return wrap(exitFailure, err)
 	}
-	failed, what := r.Errors, "error"
+	what := "error"
 	if r.Against != nil {
-		failed, what = r.Against.Count(rules.Error), "new error"
-		if r.Fabric != nil {
-			failed += r.Fabric.New
-		}
+		what = "new error"
 	}
-	if failed > 0 {
-		return failf(exitFailure, "%s in %s", plural(failed, what), strings.Join(args, ", "))
+	if n := r.Failed(); n > 0 {
+		return failf(exitFailure, "%s in %s", plural(n, what), strings.Join(args, ", "))
 	}
 	return nil
 }
 
 // judged reads configurations and says what is wrong with them.
-func (a *app) judged(ctx context.Context, args []string, f *checkFlags) (*sonicReport, error) {
+func (a *app) judged(ctx context.Context, args []string, f *checkFlags) (*check.SwitchReport, error) {
 	defer a.meanwhile("reads and judges configurations")()
-	p, err := f.sonic.read(args)
+	now, err := sonic.ReadPlant(args, &f.sonic.Extra)
 	if err != nil {
 		return nil, wrap(exitInput, err)
 	}
-	r := &sonicReport{Switches: judge(p)}
-	for _, s := range r.Switches {
-		r.Errors += s.Count(rules.Error)
-		r.Warnings += s.Count(rules.Warning)
-		r.Notes += s.Count(rules.Note)
-	}
-	if r.Fabric, err = loops(ctx, p, a.workers); err != nil {
-		return nil, failf(exitInterrupted, "interrupted: %v", err)
-	}
-	if r.Fabric != nil {
-		r.Errors += len(r.Fabric.Findings)
-	}
+	var before *sonic.Plant
 	if f.against != "" {
-		old, err := f.sonic.read([]string{f.against})
-		if err != nil {
+		if before, err = sonic.ReadPlant([]string{f.against}, &f.sonic.Extra); err != nil {
 			return nil, wrap(exitInput, err)
 		}
-		r.Against = rules.Compare(judge(old), r.Switches)
-		if r.Fabric != nil {
-			before, err := loops(ctx, old, a.workers)
-			if err != nil {
-				return nil, failf(exitInterrupted, "interrupted: %v", err)
-			}
-			r.Fabric.New = r.Fabric.fresh(before)
-		}
+	}
+	r, err := check.Switches(ctx, now, before, a.workers)
+	if err != nil {
+		return nil, failf(exitInterrupted, "interrupted: %v", err)
 	}
 	return r, nil
 }
 
-func judge(p *plant) []*rules.Report {
-	var list []*rules.Report
-	for _, s := range p.switches {
-		list = append(list, rules.Judge(s))
-	}
-	return list
-}
-
-func (a *app) printSonic(r *sonicReport) error {
+func (a *app) printSonic(r *check.SwitchReport) error {
 	w := &sheet{tab: tabwriter.NewWriter(a.out, 0, 0, 2, ' ', 0)}
 	several := len(r.Switches) > 1
 	if several {
@@ -204,7 +110,7 @@ func (a *app) printSonic(r *sonicReport) error {
 }
 
 // together prints the line that answers the question for several switches.
-func (w *sheet) together(r *sonicReport) {
+func (w *sheet) together(r *check.SwitchReport) {
 	var bad []string
 	for _, s := range r.Switches {
 		if s.Count(rules.Error) > 0 {
@@ -220,7 +126,7 @@ func (w *sheet) together(r *sonicReport) {
 }
 
 // fabric prints what is found in switches together.
-func (w *sheet) fabric(r *fabricReport, wrapped bool) {
+func (w *sheet) fabric(r *check.FabricReport, wrapped bool) {
 	switch {
 	case r.Skipped != "":
 		w.text("", "loops of buffers are not judged: "+r.Skipped, wrapped)

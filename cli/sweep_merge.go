@@ -3,7 +3,6 @@ package cli
 import (
 	"errors"
 	"fmt"
-	"strconv"
 	"strings"
 	"text/tabwriter"
 	"time"
@@ -41,7 +40,7 @@ Points of experiments (xoff reproduce --shard) are copied only: xoff reproduce j
 
 // merge joins what tasks left in folders.
 func (a *app) merge(cmd *cobra.Command, folders []string) error {
-	plan, records, err := commonPlan(folders)
+	plan, records, err := sweep.CommonPlan(folders)
 	if err != nil {
 		return wrap(exitInput, err)
 	}
@@ -50,7 +49,13 @@ func (a *app) merge(cmd *cobra.Command, folders []string) error {
 		into = folders[0]
 	}
 	if plan == nil {
-		return a.joinPoints(folders, into, records)
+		if err := sweep.JoinFolders(folders, into); err != nil {
+			return wrap(exitFailure, err)
+		}
+		if !a.quiet && !a.json {
+			fmt.Fprintf(a.out, "points of %d tasks are in %s; xoff reproduce with -o %s judges them\n", len(records), into, into)
+		}
+		return nil
 	}
 	if err := plan.CheckProgram(); err != nil {
 		return wrap(exitInput, err)
@@ -79,71 +84,13 @@ func (a *app) merge(cmd *cobra.Command, folders []string) error {
 		return wrap(exitFailure, err)
 	}
 	if len(missing.Points) > 0 {
-		return missingError(missing, len(rows), plan.Tasks)
+		return wrap(exitFailure, missing.Err(len(rows), plan.Tasks))
 	}
 	t, err := a.saveSweep(store, p.grid, rows, plan.Report)
 	if err != nil {
 		return err
 	}
 	return a.finishSweep(t, func(w *sheet) { w.sheet(t.Cells(nil)) })
-}
-
-// commonPlan is the plan of the tasks that wrote to some folders, nil where there is
-// none, and what the tasks say.
-func commonPlan(folders []string) (*sweep.Plan, []sweep.TaskRecord, error) {
-	var plan *sweep.Plan
-	var records []sweep.TaskRecord
-	first := ""
-	for i, f := range folders {
-		p, err := sweep.ReadFolderPlan(f)
-		if err != nil {
-			return nil, nil, err
-		}
-		list, err := sweep.ReadTasks(f)
-		if err != nil {
-			return nil, nil, err
-		}
-		records = append(records, list...)
-		switch {
-		case p == nil && len(list) == 0:
-			return nil, nil, fmt.Errorf("%s holds nothing that tasks left; allowed: folders of xoff sweep --shard, or of xoff reproduce --shard", f)
-		case i == 0:
-			plan, first = p, f
-		case !sweep.SamePlan(plan, p):
-			return nil, nil, fmt.Errorf("%s and %s are not of one sweep; allowed: folders of the same plan", first, f)
-		}
-	}
-	return plan, records, nil
-}
-
-// joinPoints copies points that have no plan.
-func (a *app) joinPoints(folders []string, into string, records []sweep.TaskRecord) error {
-	store := sweep.Store{Folder: into}
-	if err := store.Lock(); err != nil {
-		return wrap(exitFailure, err)
-	}
-	defer store.Close()
-	for _, f := range folders {
-		if f != into {
-			if err := store.Join(f, nil); err != nil {
-				return wrap(exitFailure, err)
-			}
-		}
-	}
-	if !a.quiet && !a.json {
-		fmt.Fprintf(a.out, "points of %d tasks are in %s; xoff reproduce with -o %s judges them\n", len(records), into, into)
-	}
-	return nil
-}
-
-// missingError names the tasks that must run, or run again.
-func missingError(m *sweep.Missing, points, tasks int) error {
-	var list []string
-	for _, t := range m.Tasks {
-		list = append(list, strconv.Itoa(t))
-	}
-	return failf(exitFailure, "%d of %d points are missing; the first: %s; they are those of --shard I/%d for I = %s (sbatch --array=%s array.sbatch)",
-		len(m.Points), points, m.Points[0].Label, tasks, strings.Join(list, ", "), strings.Join(list, ","))
 }
 
 func (a *app) sweepStatusCommand() *cobra.Command {
