@@ -10,8 +10,8 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/xoff-net/xoff/base/units"
-	"github.com/xoff-net/xoff/internal/bench"
-	"github.com/xoff-net/xoff/internal/hugepage"
+	"github.com/xoff-net/xoff/internal/devtool/bench"
+	"github.com/xoff-net/xoff/internal/sys/hugepage"
 )
 
 // minPairs is how many pairs a comparison takes at least: fewer do not settle a

@@ -13,7 +13,7 @@ import (
 	"github.com/fatih/color"
 	"github.com/spf13/cobra"
 
-	"github.com/xoff-net/xoff/internal/check"
+	"github.com/xoff-net/xoff/internal/analysis/check"
 	"github.com/xoff-net/xoff/scenario"
 )
 

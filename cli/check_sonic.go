@@ -9,9 +9,9 @@ import (
 
 	"github.com/fatih/color"
 
-	"github.com/xoff-net/xoff/internal/check"
-	"github.com/xoff-net/xoff/internal/sonic"
-	"github.com/xoff-net/xoff/internal/sonic/rules"
+	"github.com/xoff-net/xoff/internal/analysis/check"
+	"github.com/xoff-net/xoff/internal/interop/sonic"
+	"github.com/xoff-net/xoff/internal/interop/sonic/rules"
 )
 
 // checkSonic judges configurations of switches.

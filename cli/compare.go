@@ -8,7 +8,7 @@ import (
 	"github.com/fatih/color"
 	"github.com/spf13/cobra"
 
-	"github.com/xoff-net/xoff/internal/sweep"
+	"github.com/xoff-net/xoff/internal/batch/sweep"
 	"github.com/xoff-net/xoff/scenario"
 )
 

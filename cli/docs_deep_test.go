@@ -5,7 +5,7 @@ package cli
 import (
 	"testing"
 
-	"github.com/xoff-net/xoff/internal/deep"
+	"github.com/xoff-net/xoff/internal/devtool/deep"
 )
 
 // TestDeepDocsTutorial runs the commands of docs/extend.md, which builds a program.

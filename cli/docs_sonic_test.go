@@ -7,8 +7,8 @@ import (
 	"testing"
 
 	"github.com/xoff-net/xoff/base/units"
-	"github.com/xoff-net/xoff/internal/chips"
-	"github.com/xoff-net/xoff/internal/sonic/rules"
+	"github.com/xoff-net/xoff/internal/analysis/chips"
+	"github.com/xoff-net/xoff/internal/interop/sonic/rules"
 )
 
 // TestDocsOutputsSonic compares the tables of docs/sonic.md with those of the code, or

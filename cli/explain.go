@@ -8,7 +8,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/xoff-net/xoff/base/units"
-	"github.com/xoff-net/xoff/internal/explain"
+	"github.com/xoff-net/xoff/internal/analysis/explain"
 	"github.com/xoff-net/xoff/run"
 )
 

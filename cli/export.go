@@ -11,12 +11,12 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/xoff-net/xoff/internal/disk"
-	"github.com/xoff-net/xoff/internal/perfetto"
-	"github.com/xoff-net/xoff/internal/sonic/convert"
+	"github.com/xoff-net/xoff/internal/sys/disk"
+	"github.com/xoff-net/xoff/internal/record/perfetto"
+	"github.com/xoff-net/xoff/internal/interop/sonic/convert"
 	"github.com/xoff-net/xoff/run"
 	"github.com/xoff-net/xoff/scenario"
-	"github.com/xoff-net/xoff/scenario/build"
+	"github.com/xoff-net/xoff/fabric"
 )
 
 func (a *app) exportCommand() *cobra.Command {
@@ -147,7 +147,7 @@ func (a *app) exportSonic(path string, f *sonicFlags) error {
 	if err != nil {
 		return wrap(exitInput, err)
 	}
-	plan, err := build.NewPlan(cfg)
+	plan, err := fabric.NewPlan(cfg)
 	if err != nil {
 		return wrap(exitInput, err)
 	}

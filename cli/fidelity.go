@@ -12,8 +12,8 @@ import (
 	"github.com/fatih/color"
 	"github.com/spf13/cobra"
 
-	"github.com/xoff-net/xoff/internal/hardware"
-	"github.com/xoff-net/xoff/internal/publicsim"
+	"github.com/xoff-net/xoff/internal/interop/hardware"
+	"github.com/xoff-net/xoff/internal/interop/publicsim"
 	"github.com/xoff-net/xoff/run"
 )
 

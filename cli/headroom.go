@@ -8,8 +8,8 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/xoff-net/xoff/base/units"
-	"github.com/xoff-net/xoff/internal/headroom"
-	"github.com/xoff-net/xoff/internal/layout"
+	"github.com/xoff-net/xoff/internal/analysis/headroom"
+	"github.com/xoff-net/xoff/internal/model/layout"
 	"github.com/xoff-net/xoff/scenario"
 )
 

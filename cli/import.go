@@ -8,10 +8,10 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/xoff-net/xoff/base/registry"
-	"github.com/xoff-net/xoff/internal/sonic"
-	"github.com/xoff-net/xoff/internal/sonic/convert"
+	"github.com/xoff-net/xoff/internal/interop/sonic"
+	"github.com/xoff-net/xoff/internal/interop/sonic/convert"
 	"github.com/xoff-net/xoff/scenario"
-	"github.com/xoff-net/xoff/scenario/build"
+	"github.com/xoff-net/xoff/fabric"
 )
 
 // sonicFlags say what the configuration of a switch does not.
@@ -108,7 +108,7 @@ func (a *app) imported(paths []string, f *sonicFlags) (text []byte, left []strin
 	}
 	cfg, err := scenario.Parse("the scenario", text)
 	if err == nil {
-		_, err = build.NewPlan(cfg)
+		_, err = fabric.NewPlan(cfg)
 	}
 	return text, left, err
 }

@@ -17,12 +17,12 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/xoff-net/xoff/base/units"
-	"github.com/xoff-net/xoff/internal/live"
-	"github.com/xoff-net/xoff/internal/netns"
+	"github.com/xoff-net/xoff/internal/live/engine"
+	"github.com/xoff-net/xoff/internal/live/netns"
 	"github.com/xoff-net/xoff/metrics"
 	"github.com/xoff-net/xoff/run"
 	"github.com/xoff-net/xoff/scenario"
-	"github.com/xoff-net/xoff/scenario/build"
+	"github.com/xoff-net/xoff/fabric"
 )
 
 // latenessFile is a file of the results of live runs.
@@ -38,8 +38,8 @@ type liveFlags struct {
 	user    string
 	sockets string // of the child: which socket is which file
 	text    []byte // of the scenario, for the child
-	drive   live.Setup
-	system  live.System
+	drive   engine.Setup
+	system  engine.System
 }
 
 // Clocks of live runs. The second is never late and waits for nothing: tests see the whole
@@ -64,7 +64,7 @@ machine keeps up: 10 Mbps to some Gbps. docs/live.md has more.`,
 		Args: oneFile,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if l.setup != "" && !cmd.Flags().Changed("wire") {
-				l.drive.Wire = live.WirePacket
+				l.drive.Wire = engine.WirePacket
 			}
 			if err := errors.Join(f.check(), l.check()); err != nil {
 				return err
@@ -83,13 +83,13 @@ machine keeps up: 10 Mbps to some Gbps. docs/live.md has more.`,
 	f.registerShow(cmd)
 	flags := cmd.Flags()
 	flags.BoolVar(&l.beside, "beside", false, "simulate the file, too, and compare")
-	flags.StringVar(&l.drive.Wire, "wire", live.WireMemory, "`WIRE` that carries frames: memory; frames (memory, as the bytes of real frames); "+
+	flags.StringVar(&l.drive.Wire, "wire", engine.WireMemory, "`WIRE` that carries frames: memory; frames (memory, as the bytes of real frames); "+
 		"udp (sockets, also between processes); packet (interfaces of Linux, by --map or --setup)")
 	flags.StringArrayVar(&l.nodes, "node", nil, "run these nodes only: `NAME` or a pattern such as leaf* (repeatable); "+
 		"the others run elsewhere, with --wire udp or packet")
 	flags.StringArrayVar(&l.mapped, "map", nil, "udp: `FILE` with the address of every port, as leaf0.to-host3: 127.0.0.1:5003 "+
 		"(default with --node: ports of the loopback interface from --port on); packet: PORT=INTERFACE, as leaf0.to-host3=veth3 (repeatable)")
-	flags.IntVar(&l.drive.Port, "port", live.FirstPort, "first UDP `PORT` where there is no --map; the same for all processes of a run")
+	flags.IntVar(&l.drive.Port, "port", engine.FirstPort, "first UDP `PORT` where there is no --map; the same for all processes of a run")
 	flags.BoolVar(&l.drive.Anywhere, "anywhere", false, "allow addresses beyond the loopback interface: frames are neither encrypted nor signed")
 	flags.StringVar(&l.setup, "setup", "", "make interfaces by `METHOD`: netns makes a namespace for each host and a veth pair for each cable, and removes them (root)")
 	flags.StringSliceVar(&l.system.Outside, "outside", nil, "real hosts: `HOST=INTERFACE`, such as host6=veth6, or host6 with --setup or for one that is behind another process")
@@ -108,34 +108,34 @@ machine keeps up: 10 Mbps to some Gbps. docs/live.md has more.`,
 
 // check rejects values that are not allowed, and passes the others on to the driver.
 func (l *liveFlags) check() error {
-	wires := []string{live.WireMemory, live.WireFrames, live.WireUDP, live.WirePacket}
-	far := l.drive.Wire == live.WireUDP || l.drive.Wire == live.WirePacket
+	wires := []string{engine.WireMemory, engine.WireFrames, engine.WireUDP, engine.WirePacket}
+	far := l.drive.Wire == engine.WireUDP || l.drive.Wire == engine.WirePacket
 	system := l.usesSystem()
 	switch {
 	case l.clock != realClock && l.clock != manualClock:
 		return failf(exitInput, "--clock is %q; allowed: %s, %s", l.clock, realClock, manualClock)
 	case !slices.Contains(wires, l.drive.Wire):
 		return failf(exitInput, "--wire is %q; allowed: %s", l.drive.Wire, strings.Join(wires, ", "))
-	case !far && (len(l.nodes) > 0 || len(l.mapped) > 0) || l.drive.Wire != live.WireUDP && l.drive.Anywhere:
+	case !far && (len(l.nodes) > 0 || len(l.mapped) > 0) || l.drive.Wire != engine.WireUDP && l.drive.Anywhere:
 		return failf(exitInput, "--node, --map and --anywhere are about wires to other processes; allowed: with --wire udp or packet, --anywhere with udp")
 	case (far || system) && l.clock != realClock:
 		return failf(exitInput, "--wire udp, packet and --outside take time; allowed: with --clock real")
 	case l.beside && (len(l.nodes) > 0 || len(l.system.Outside) > 0):
 		return failf(exitInput, "--beside compares whole runs; allowed: without --node and --outside")
-	case l.drive.Wire == live.WireUDP && len(l.mapped) > 1:
+	case l.drive.Wire == engine.WireUDP && len(l.mapped) > 1:
 		return failf(exitInput, "--map is there %d times; allowed with --wire udp: one file", len(l.mapped))
 	case l.setup != "" && l.setup != setupNetns:
 		return failf(exitInput, "--setup is %q; allowed: %s", l.setup, setupNetns)
-	case l.setup != "" && (len(l.nodes) > 0 || len(l.mapped) > 0 || l.drive.Wire == live.WireUDP):
+	case l.setup != "" && (len(l.nodes) > 0 || len(l.mapped) > 0 || l.drive.Wire == engine.WireUDP):
 		return failf(exitInput, "--setup makes all nodes of a run; allowed: without --node, --map and --wire udp")
-	case l.setup != "" && l.drive.Wire != live.WirePacket && len(l.system.Outside) == 0:
+	case l.setup != "" && l.drive.Wire != engine.WirePacket && len(l.system.Outside) == 0:
 		return failf(exitInput, "--setup makes interfaces, and nothing is to use one; allowed: with --wire packet, its default, or --outside")
 	case l.setup != "" && netns.CheckPrefix(l.system.Prefix) != nil:
 		return failf(exitInput, "--prefix: %w", netns.CheckPrefix(l.system.Prefix))
-	case l.drive.Wire == live.WirePacket && l.setup == "" && len(l.mapped) == 0:
+	case l.drive.Wire == engine.WirePacket && l.setup == "" && len(l.mapped) == 0:
 		return failf(exitInput, "--wire packet needs interfaces; allowed: with --map PORT=INTERFACE or --setup netns")
 	}
-	l.system.Setup, l.system.Packet = l.setup != "", l.drive.Wire == live.WirePacket
+	l.system.Setup, l.system.Packet = l.setup != "", l.drive.Wire == engine.WirePacket
 	l.drive.Manual, l.drive.System = l.clock == manualClock, &l.system
 	if l.system.Packet {
 		l.system.Interfaces = l.mapped
@@ -147,7 +147,7 @@ func (l *liveFlags) check() error {
 
 // usesSystem reports whether a run needs anything of the system.
 func (l *liveFlags) usesSystem() bool {
-	return l.setup != "" || l.drive.Wire == live.WirePacket || len(l.system.Outside) > 0
+	return l.setup != "" || l.drive.Wire == engine.WirePacket || len(l.system.Outside) > 0
 }
 
 // read reads the scenario. The child gets its text from its parent, by standard input: it may
@@ -169,7 +169,7 @@ func (l *liveFlags) read(path string, set []string) (*scenario.Config, error) {
 }
 
 // liveDriver is a driver whose lateness may have decided results.
-type liveDriver struct{ *live.Engine }
+type liveDriver struct{ *engine.Engine }
 
 // Judge implements run.Judging.
 func (d liveDriver) Judge(s *metrics.Summary, found run.Verdict) run.Verdict {
@@ -181,7 +181,7 @@ func (d liveDriver) Judge(s *metrics.Summary, found run.Verdict) run.Verdict {
 
 // live runs a scenario with the real clock.
 func (a *app) live(cmd *cobra.Command, cfg *scenario.Config, f *runFlags, l *liveFlags) error {
-	plan, err := build.NewPlan(cfg)
+	plan, err := fabric.NewPlan(cfg)
 	if err != nil {
 		return wrap(exitInput, err)
 	}
@@ -192,11 +192,11 @@ func (a *app) live(cmd *cobra.Command, cfg *scenario.Config, f *runFlags, l *liv
 		s.folder += "-" + strings.NewReplacer("*", "", "?", "", "[", "", "]", "", "/", "").Replace(strings.Join(l.nodes, "-"))
 	}
 	if system := l.usesSystem(); system || len(l.nodes) > 0 {
-		built, err := plan.Build(build.Options{})
+		built, err := plan.Build(fabric.Options{})
 		if err != nil {
 			return wrap(exitInput, err)
 		}
-		if l.drive.Here, err = live.MatchNodes(plan.Graph, l.nodes); err != nil {
+		if l.drive.Here, err = engine.MatchNodes(plan.Graph, l.nodes); err != nil {
 			return failf(exitInput, "--node: %w", err)
 		}
 		s.options.Here = l.drive.Here
@@ -221,7 +221,7 @@ func (a *app) live(cmd *cobra.Command, cfg *scenario.Config, f *runFlags, l *liv
 	if len(l.nodes) > 0 && !a.quiet {
 		fmt.Fprintln(a.err, "xoff: waiting for the nodes that run elsewhere")
 	}
-	s.options.Drive = func(b *build.Built, progress func(units.Time)) (run.Driver, error) {
+	s.options.Drive = func(b *fabric.Built, progress func(units.Time)) (run.Driver, error) {
 		var err error
 		driver.Engine, err = l.drive.Engine(b.Graph, b.Spec, progress)
 		return driver, err
@@ -253,7 +253,7 @@ func (a *app) live(cmd *cobra.Command, cfg *scenario.Config, f *runFlags, l *liv
 }
 
 // lateness shows how late a run was.
-func (w *sheet) lateness(r *live.Report) {
+func (w *sheet) lateness(r *engine.Report) {
 	w.line("  late\t%s events: half of them by %s, 1 of 100 by %s or more, the worst by %s; half a frame takes %s", count(r.Events),
 		human(r.P50), human(r.P99), human(r.Worst), human(r.HalfFrame))
 	w.line("  behind\t%s of %s, by more than half a frame", human(r.Behind), human(r.Ran))
@@ -263,7 +263,7 @@ func (w *sheet) lateness(r *live.Report) {
 }
 
 // besides simulates what was run live, and compares.
-func (a *app) besides(cmd *cobra.Command, cfg *scenario.Config, done *run.Result, late *live.Report) error {
+func (a *app) besides(cmd *cobra.Command, cfg *scenario.Config, done *run.Result, late *engine.Report) error {
 	m := a.newMeter()
 	simulated, err := run.Scenario(cmd.Context(), cfg, run.Options{Workers: a.workers, Progress: func(p run.Progress) {
 		m.show(func(passed time.Duration) string { return progressLine(p.Now, p.Share(), p.Hops(), passed) })
@@ -272,14 +272,14 @@ func (a *app) besides(cmd *cobra.Command, cfg *scenario.Config, done *run.Result
 	if err != nil {
 		return wrap(exitFailure, err)
 	}
-	list := live.Compare(done.Summary, simulated.Summary)
+	list := engine.Compare(done.Summary, simulated.Summary)
 	switch {
 	case a.json:
 		return wrap(exitFailure, a.printJSON(struct {
 			Live      *metrics.Summary `json:"live"`
-			Lateness  *live.Report     `json:"lateness"`
+			Lateness  *engine.Report     `json:"lateness"`
 			Simulated *metrics.Summary `json:"simulated"`
-			Compared  []live.Compared  `json:"compared"`
+			Compared  []engine.Compared  `json:"compared"`
 		}{done.Summary, late, simulated.Summary, list}))
 	case a.quiet:
 		return nil
@@ -303,7 +303,7 @@ func (a *app) besides(cmd *cobra.Command, cfg *scenario.Config, done *run.Result
 
 // open maps the sockets that the parent has opened.
 func (l *liveFlags) open(count int) error {
-	descriptors, err := live.ParseSockets(l.sockets, count)
+	descriptors, err := engine.ParseSockets(l.sockets, count)
 	if err != nil {
 		return wrap(exitInput, err)
 	}
@@ -313,7 +313,7 @@ func (l *liveFlags) open(count int) error {
 // parent makes what a run needs of the system, runs it as a child without privileges, and
 // removes what it made.
 func (a *app) parent(cmd *cobra.Command, l *liveFlags, folder string) (err error) {
-	who, err := live.ChildUser(l.user)
+	who, err := engine.ChildUser(l.user)
 	if err != nil {
 		return wrap(exitInput, err)
 	}
@@ -343,24 +343,24 @@ func (a *app) parent(cmd *cobra.Command, l *liveFlags, folder string) (err error
 		in = made.In
 		a.tellSetup(plan)
 	}
-	files, err := live.OpenSockets(l.system.Needs(), in)
+	files, err := engine.OpenSockets(l.system.Needs(), in)
 	defer func() {
 		for _, f := range files {
 			_ = f.Close()
 		}
 	}()
 	if err == nil {
-		err = live.HandOver(folder, run.SummaryFile, who)
+		err = engine.HandOver(folder, run.SummaryFile, who)
 	}
 	if err != nil {
 		return wrap(exitFailure, err)
 	}
-	child := &live.Child{Args: os.Args, Text: l.text, Files: files, User: who, Folder: folder, Out: a.out, Err: a.err}
+	child := &engine.Child{Args: os.Args, Text: l.text, Files: files, User: who, Folder: folder, Out: a.out, Err: a.err}
 	code, err := child.Run(ctx)
 	switch {
 	case code > 0:
 		return &failure{code: code} // it has said why
-	case errors.Is(err, live.ErrNotBegun):
+	case errors.Is(err, engine.ErrNotBegun):
 		return wrap(exitInterrupted, err)
 	}
 	return wrap(exitFailure, err)

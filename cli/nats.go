@@ -14,9 +14,9 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/xoff-net/xoff/base/units"
-	"github.com/xoff-net/xoff/internal/peer"
-	"github.com/xoff-net/xoff/internal/remote"
-	"github.com/xoff-net/xoff/internal/sweep"
+	"github.com/xoff-net/xoff/internal/batch/peer"
+	"github.com/xoff-net/xoff/internal/batch/remote"
+	"github.com/xoff-net/xoff/internal/batch/sweep"
 	"github.com/xoff-net/xoff/run"
 )
 

@@ -6,7 +6,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/xoff-net/xoff/internal/deep"
+	"github.com/xoff-net/xoff/internal/devtool/deep"
 )
 
 // hundreds are 200 points.

@@ -14,8 +14,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/xoff-net/xoff/internal/peer"
-	"github.com/xoff-net/xoff/internal/sweep"
+	"github.com/xoff-net/xoff/internal/batch/peer"
+	"github.com/xoff-net/xoff/internal/batch/sweep"
 )
 
 // killing describes which processes of a sweep are killed.

@@ -10,7 +10,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/xoff-net/xoff/internal/deep"
+	"github.com/xoff-net/xoff/internal/devtool/deep"
 )
 
 // TestDeepRecipe follows CONTRIBUTING.md to the letter in a copy of the repository: after

@@ -10,16 +10,16 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/xoff-net/xoff/base/units"
-	"github.com/xoff-net/xoff/internal/capture"
-	"github.com/xoff-net/xoff/internal/disk"
-	"github.com/xoff-net/xoff/internal/explain"
-	"github.com/xoff-net/xoff/internal/openmetrics"
-	"github.com/xoff-net/xoff/internal/perfetto"
-	"github.com/xoff-net/xoff/internal/sweep"
-	"github.com/xoff-net/xoff/internal/trace"
+	"github.com/xoff-net/xoff/internal/record/capture"
+	"github.com/xoff-net/xoff/internal/sys/disk"
+	"github.com/xoff-net/xoff/internal/analysis/explain"
+	"github.com/xoff-net/xoff/internal/record/openmetrics"
+	"github.com/xoff-net/xoff/internal/record/perfetto"
+	"github.com/xoff-net/xoff/internal/batch/sweep"
+	"github.com/xoff-net/xoff/internal/record/trace"
 	"github.com/xoff-net/xoff/metrics"
 	"github.com/xoff-net/xoff/run"
-	"github.com/xoff-net/xoff/scenario/build"
+	"github.com/xoff-net/xoff/fabric"
 )
 
 // traceFlags say what of a run is printed packet by packet.
@@ -79,7 +79,7 @@ func (a *app) newTracer(f *traceFlags) (*tracing, error) {
 }
 
 // Bind implements run.Watcher.
-func (t *tracing) Bind(b *build.Built) error {
+func (t *tracing) Bind(b *fabric.Built) error {
 	if err := t.Tracer.Bind(t.what, b.Graph, len(b.Flows.Flow)); err != nil {
 		return failf(exitInput, "--trace: %w", err)
 	}
@@ -157,7 +157,7 @@ func (a *app) newCapture(cmd *cobra.Command, f *pcapFlags) (*capturing, error) {
 }
 
 // Bind implements run.Watcher.
-func (c *capturing) Bind(b *build.Built) error {
+func (c *capturing) Bind(b *fabric.Built) error {
 	if err := c.Capture.Bind(b.Graph, b.Flows, b.Spec.Hosts); err != nil {
 		return failf(exitInput, "--pcap: %w", err)
 	}
@@ -217,7 +217,7 @@ func newTimeline(file string) (*timeline, error) {
 }
 
 // Bind implements run.Watcher.
-func (t *timeline) Bind(b *build.Built) error {
+func (t *timeline) Bind(b *fabric.Built) error {
 	t.Timeline.Bind(b.Graph, b.Spec)
 	t.Timeline.Open(t.out)
 	return nil
@@ -257,7 +257,7 @@ func (t *timeline) close() {
 type explaining struct{ *explain.Recorder }
 
 // Bind implements run.Watcher.
-func (e explaining) Bind(b *build.Built) error {
+func (e explaining) Bind(b *fabric.Built) error {
 	e.Recorder.Bind(b.Graph, b.Spec)
 	return nil
 }
@@ -321,12 +321,12 @@ func (a *app) tellCounting(c *counting) {
 }
 
 // counters are those of a run that has not begun.
-func counters(b *build.Built) *openmetrics.Run {
+func counters(b *fabric.Built) *openmetrics.Run {
 	return &openmetrics.Run{Scenario: b.Config.Name, Seed: b.Config.Seed, Flows: len(b.Flows.Flow), Nodes: b.Graph.Names}
 }
 
 // progress writes how far a run is, from time to time.
-func (c *counting) progress(b *build.Built, p run.Progress) {
+func (c *counting) progress(b *fabric.Built, p run.Progress) {
 	if !c.due() {
 		return
 	}

@@ -8,7 +8,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/xoff-net/xoff/internal/publicsim"
+	"github.com/xoff-net/xoff/internal/interop/publicsim"
 	"github.com/xoff-net/xoff/run"
 	"github.com/xoff-net/xoff/scenario"
 )

@@ -13,8 +13,8 @@ import (
 
 	"github.com/rogpeppe/go-internal/testscript"
 
-	"github.com/xoff-net/xoff/internal/hub"
-	"github.com/xoff-net/xoff/internal/sweep"
+	"github.com/xoff-net/xoff/cmd/xoff-hub/hub"
+	"github.com/xoff-net/xoff/internal/batch/sweep"
 )
 
 func TestMain(m *testing.M) {

@@ -8,13 +8,13 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/xoff-net/xoff/internal/check"
-	"github.com/xoff-net/xoff/internal/explain"
-	"github.com/xoff-net/xoff/internal/hugepage"
+	"github.com/xoff-net/xoff/internal/analysis/check"
+	"github.com/xoff-net/xoff/internal/analysis/explain"
+	"github.com/xoff-net/xoff/internal/sys/hugepage"
 	"github.com/xoff-net/xoff/metrics"
 	"github.com/xoff-net/xoff/run"
 	"github.com/xoff-net/xoff/scenario"
-	"github.com/xoff-net/xoff/scenario/build"
+	"github.com/xoff-net/xoff/fabric"
 )
 
 // options are those of a run by the flags.
@@ -53,7 +53,7 @@ func (a *app) simulate(cmd *cobra.Command, cfg *scenario.Config, f *runFlags) (*
 	if cmd.Flags().Changed("seed") {
 		cfg.Seed = a.seed
 	}
-	plan, err := build.NewPlan(cfg)
+	plan, err := fabric.NewPlan(cfg)
 	if err != nil {
 		return nil, wrap(exitInput, err)
 	}
@@ -61,7 +61,7 @@ func (a *app) simulate(cmd *cobra.Command, cfg *scenario.Config, f *runFlags) (*
 }
 
 // perform runs a scenario on a stage, with all that watches it.
-func (a *app) perform(cmd *cobra.Command, plan build.Plan, f *runFlags, s *stage) (*run.Result, error) {
+func (a *app) perform(cmd *cobra.Command, plan fabric.Plan, f *runFlags, s *stage) (*run.Result, error) {
 	if err := a.startRuns(); err != nil {
 		return nil, err
 	}
@@ -105,7 +105,7 @@ func (a *app) perform(cmd *cobra.Command, plan build.Plan, f *runFlags, s *stage
 }
 
 // warn prints what a check finds that a run would suffer from.
-func (a *app) warn(plan build.Plan) {
+func (a *app) warn(plan fabric.Plan) {
 	for _, f := range check.Warnings(plan) {
 		at := ""
 		if f.At != "" {
@@ -116,7 +116,7 @@ func (a *app) warn(plan build.Plan) {
 }
 
 // execute runs what was built, writes its results and prints them.
-func (a *app) execute(cmd *cobra.Command, built *build.Built, f *runFlags, s *stage) (*run.Result, error) {
+func (a *app) execute(cmd *cobra.Command, built *fabric.Built, f *runFlags, s *stage) (*run.Result, error) {
 	m, o := a.newMeter(), s.options
 	o.Workers = a.workers
 	o.Folder = a.folderFor(s.folder)

@@ -11,7 +11,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/xoff-net/xoff/internal/check"
+	"github.com/xoff-net/xoff/internal/analysis/check"
 )
 
 // leafSpine writes a folder of switches, each with two lossless classes, over 300 m:

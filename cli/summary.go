@@ -11,10 +11,10 @@ import (
 	"github.com/fatih/color"
 
 	"github.com/xoff-net/xoff/base/units"
-	"github.com/xoff-net/xoff/internal/live"
+	"github.com/xoff-net/xoff/internal/live/engine"
 	"github.com/xoff-net/xoff/metrics"
 	"github.com/xoff-net/xoff/run"
-	"github.com/xoff-net/xoff/scenario/build"
+	"github.com/xoff-net/xoff/fabric"
 	"github.com/xoff-net/xoff/topo"
 )
 
@@ -25,7 +25,7 @@ func (a *app) print(done *run.Result, bySize bool) error {
 }
 
 // printRun prints a run; late is how late it was, nil for one that was simulated.
-func (a *app) printRun(done *run.Result, bySize bool, late *live.Report) error {
+func (a *app) printRun(done *run.Result, bySize bool, late *engine.Report) error {
 	b, s := done.Built, done.Summary
 	if a.json {
 		if len(done.Expected) == 0 && late == nil {
@@ -34,7 +34,7 @@ func (a *app) printRun(done *run.Result, bySize bool, late *live.Report) error {
 		return a.printJSON(struct {
 			*metrics.Summary
 			Expected []run.Expected `json:"expected,omitempty"`
-			Lateness *live.Report   `json:"lateness,omitempty"`
+			Lateness *engine.Report   `json:"lateness,omitempty"`
 		}{s, done.Expected, late})
 	}
 	if a.quiet {
@@ -52,7 +52,7 @@ func (a *app) printRun(done *run.Result, bySize bool, late *live.Report) error {
 	return w.flush()
 }
 
-func (w *sheet) heading(b *build.Built, s *metrics.Summary, wall time.Duration, late *live.Report) {
+func (w *sheet) heading(b *fabric.Built, s *metrics.Summary, wall time.Duration, late *engine.Report) {
 	c := b.Config
 	state := ""
 	if s.Partial {
@@ -182,7 +182,7 @@ func depth(p *metrics.Pauses) string {
 	return fmt.Sprintf("; %s because of another pause, chains of up to %d", count(deeper), p.MaxDepth)
 }
 
-func (w *sheet) network(b *build.Built, s *metrics.Summary) {
+func (w *sheet) network(b *fabric.Built, s *metrics.Summary) {
 	w.line("pauses\t%s sent, %s withdrawn, %s refreshed; queues stood still for %s in total%s", count(s.Pauses.Pauses), count(s.Pauses.Resumes), count(s.Pauses.Refreshes), human(s.Pauses.Blocked), depth(&s.Pauses))
 	w.deadlock(&s.Deadlock)
 	w.line("drops\t%s", drops(&s.Drops))
@@ -313,7 +313,7 @@ func (w *sheet) trees(t *metrics.PauseTrees) {
 
 // bufferSizes says how much buffer switches have: overrides may make them unlike. Beside
 // a number with three digits it is one, too, in the same unit.
-func bufferSizes(b *build.Built, show func(units.Bytes) string) string {
+func bufferSizes(b *fabric.Built, show func(units.Bytes) string) string {
 	least, most := b.Spec.Switches[0].Buffer.Size, b.Spec.Switches[0].Buffer.Size
 	for _, s := range b.Spec.Switches {
 		least, most = min(least, s.Buffer.Size), max(most, s.Buffer.Size)

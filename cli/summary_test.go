@@ -5,7 +5,7 @@ import (
 	"time"
 
 	"github.com/xoff-net/xoff/base/units"
-	"github.com/xoff-net/xoff/internal/sweep"
+	"github.com/xoff-net/xoff/internal/batch/sweep"
 )
 
 func TestHuman(t *testing.T) {

@@ -10,9 +10,9 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/xoff-net/xoff/internal/cluster"
-	"github.com/xoff-net/xoff/internal/disk"
-	"github.com/xoff-net/xoff/internal/sweep"
+	"github.com/xoff-net/xoff/internal/batch/cluster"
+	"github.com/xoff-net/xoff/internal/sys/disk"
+	"github.com/xoff-net/xoff/internal/batch/sweep"
 )
 
 // planFlags are the flags of `xoff sweep plan`.

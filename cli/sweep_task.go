@@ -12,7 +12,7 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
-	"github.com/xoff-net/xoff/internal/sweep"
+	"github.com/xoff-net/xoff/internal/batch/sweep"
 )
 
 // shardFlags choose a part of the points.

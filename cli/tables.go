@@ -8,7 +8,7 @@ import (
 
 	"github.com/fatih/color"
 
-	"github.com/xoff-net/xoff/internal/sweep"
+	"github.com/xoff-net/xoff/internal/batch/sweep"
 )
 
 // sheet is a text report. It keeps the first error. Colour only ever stands in

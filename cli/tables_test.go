@@ -6,7 +6,7 @@ import (
 	"testing"
 	"text/tabwriter"
 
-	"github.com/xoff-net/xoff/internal/sweep"
+	"github.com/xoff-net/xoff/internal/batch/sweep"
 )
 
 // Columns that do not fit stand below, with the keys again: 2 + 2 keys and gap, then

@@ -12,7 +12,7 @@ import (
 	"github.com/mattn/go-isatty"
 
 	"github.com/xoff-net/xoff/base/units"
-	"github.com/xoff-net/xoff/internal/sweep"
+	"github.com/xoff-net/xoff/internal/batch/sweep"
 )
 
 func isTerminal(w io.Writer) bool {

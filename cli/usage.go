@@ -11,9 +11,9 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/xoff-net/xoff/base/registry"
-	"github.com/xoff-net/xoff/internal/chips"
-	"github.com/xoff-net/xoff/internal/reproduce"
-	"github.com/xoff-net/xoff/internal/sweep"
+	"github.com/xoff-net/xoff/internal/analysis/chips"
+	"github.com/xoff-net/xoff/internal/batch/reproduce"
+	"github.com/xoff-net/xoff/internal/batch/sweep"
 	"github.com/xoff-net/xoff/run"
 	"github.com/xoff-net/xoff/scenario"
 )

@@ -10,8 +10,8 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/xoff-net/xoff/internal/remote"
-	"github.com/xoff-net/xoff/internal/sweep"
+	"github.com/xoff-net/xoff/internal/batch/remote"
+	"github.com/xoff-net/xoff/internal/batch/sweep"
 )
 
 // workerFlags are the flags of `xoff worker`.

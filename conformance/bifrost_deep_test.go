@@ -5,7 +5,7 @@ package conformance
 import (
 	"testing"
 
-	"github.com/xoff-net/xoff/internal/deep"
+	"github.com/xoff-net/xoff/internal/devtool/deep"
 )
 
 func TestDeepBifrostKeepsItsPromise(t *testing.T) { bifrostKeeps(t, deep.Cases(5000)) }

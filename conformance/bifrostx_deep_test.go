@@ -5,7 +5,7 @@ package conformance
 import (
 	"testing"
 
-	"github.com/xoff-net/xoff/internal/deep"
+	"github.com/xoff-net/xoff/internal/devtool/deep"
 )
 
 func TestDeepBifrostXKeepsItsPromise(t *testing.T) { bifrostXKeeps(t, deep.Cases(5000)) }

@@ -8,7 +8,7 @@ import (
 
 	"github.com/xoff-net/xoff/base/packet"
 	"github.com/xoff-net/xoff/base/units"
-	"github.com/xoff-net/xoff/internal/deep"
+	"github.com/xoff-net/xoff/internal/devtool/deep"
 	"github.com/xoff-net/xoff/scheme/flowctl"
 )
 

@@ -5,7 +5,7 @@ package conformance
 import (
 	"testing"
 
-	"github.com/xoff-net/xoff/internal/deep"
+	"github.com/xoff-net/xoff/internal/devtool/deep"
 )
 
 func TestDeepCBFCKeepsItsPromise(t *testing.T) { cbfcKeeps(t, deep.Cases(5000)) }

@@ -13,7 +13,7 @@ import (
 	"github.com/xoff-net/xoff/base/probe"
 	"github.com/xoff-net/xoff/base/units"
 	"github.com/xoff-net/xoff/dataplane"
-	"github.com/xoff-net/xoff/internal/deep"
+	"github.com/xoff-net/xoff/internal/devtool/deep"
 	"github.com/xoff-net/xoff/scheme/buffer"
 	"github.com/xoff-net/xoff/scheme/flowctl"
 	"github.com/xoff-net/xoff/topo"

@@ -9,7 +9,7 @@ import (
 	"github.com/xoff-net/xoff/base/units"
 	"github.com/xoff-net/xoff/conformance"
 	"github.com/xoff-net/xoff/scenario"
-	"github.com/xoff-net/xoff/scenario/build"
+	"github.com/xoff-net/xoff/fabric"
 	"github.com/xoff-net/xoff/scheme/buffer"
 	"github.com/xoff-net/xoff/scheme/deadlock"
 	"github.com/xoff-net/xoff/scheme/flowctl"
@@ -52,9 +52,9 @@ func incast(t *testing.T) *scenario.Config {
 // runScenario builds a scenario with invariants strict, lets patch change what a
 // scenario file cannot say yet, runs it and demands that every flow ends without
 // loss and in order.
-func runScenario(t *testing.T, cfg *scenario.Config, patch func(*build.Built)) sim.Totals {
+func runScenario(t *testing.T, cfg *scenario.Config, patch func(*fabric.Built)) sim.Totals {
 	t.Helper()
-	b, err := build.New(cfg, build.Options{Invariants: true})
+	b, err := fabric.New(cfg, fabric.Options{Invariants: true})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -14,7 +14,7 @@ import (
 	"github.com/xoff-net/xoff/base/units"
 	"github.com/xoff-net/xoff/dataplane"
 	"github.com/xoff-net/xoff/scenario"
-	"github.com/xoff-net/xoff/scenario/build"
+	"github.com/xoff-net/xoff/fabric"
 	"github.com/xoff-net/xoff/sim"
 	"github.com/xoff-net/xoff/topo"
 	"github.com/xoff-net/xoff/workload"
@@ -36,13 +36,13 @@ func small() *scenario.Config {
 
 // outcome is what a run of a scenario left behind.
 type outcome struct {
-	built  *build.Built
+	built  *fabric.Built
 	totals sim.Totals
 	broken string // the first invariant that did not hold
 }
 
 func play(c *scenario.Config, workers int) (*outcome, error) {
-	b, err := build.New(c, build.Options{Invariants: true})
+	b, err := fabric.New(c, fabric.Options{Invariants: true})
 	if err != nil {
 		return nil, err
 	}
@@ -158,7 +158,7 @@ func Generator(t testing.TB, e registry.Entry[workload.New], params any, change 
 		return c
 	}
 	flows := func(seed uint64) ([]dataplane.Flow, []dataplane.Wait) {
-		b, err := build.New(config(seed), build.Options{})
+		b, err := fabric.New(config(seed), fabric.Options{})
 		if err != nil {
 			t.Errorf("%s: %v", e.Name, err)
 			return nil, nil
@@ -228,7 +228,7 @@ func Probe(t testing.TB, e registry.Entry[probe.New], params any) {
 
 // playTable runs a scenario with one probe and returns what that saw, as text.
 func playTable(c *scenario.Config, workers int) (*outcome, string, error) {
-	b, err := build.New(c, build.Options{Invariants: true})
+	b, err := fabric.New(c, fabric.Options{Invariants: true})
 	if err != nil {
 		return nil, "", err
 	}

@@ -3,7 +3,7 @@ package conformance
 import (
 	"testing"
 
-	"github.com/xoff-net/xoff/internal/mutant"
+	"github.com/xoff-net/xoff/internal/devtool/mutant"
 )
 
 // Credits with one mistake in their source.

@@ -3,7 +3,7 @@ package dataplane_test
 import (
 	"testing"
 
-	"github.com/xoff-net/xoff/internal/mutant"
+	"github.com/xoff-net/xoff/internal/devtool/mutant"
 )
 
 // Mistakes in taking frames back that the tests of it must find.

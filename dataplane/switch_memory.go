@@ -2,7 +2,7 @@ package dataplane
 
 import (
 	"github.com/xoff-net/xoff/base/packet"
-	"github.com/xoff-net/xoff/internal/prefetch"
+	"github.com/xoff-net/xoff/internal/sys/prefetch"
 )
 
 // fifo is an egress queue: packets linked by index in the switch's memory.

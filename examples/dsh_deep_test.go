@@ -11,9 +11,9 @@ import (
 	"github.com/xoff-net/xoff/base/probe"
 	"github.com/xoff-net/xoff/base/registry"
 	"github.com/xoff-net/xoff/base/units"
-	"github.com/xoff-net/xoff/internal/deep"
+	"github.com/xoff-net/xoff/internal/devtool/deep"
 	"github.com/xoff-net/xoff/scenario"
-	"github.com/xoff-net/xoff/scenario/build"
+	"github.com/xoff-net/xoff/fabric"
 	"github.com/xoff-net/xoff/scheme/flowctl"
 	"github.com/xoff-net/xoff/sim"
 )
@@ -155,7 +155,7 @@ func TestDeepEstimatesOfTables(t *testing.T) {
 				t.Fatal(err)
 			}
 			cfg.Run = scenario.Run{Arrivals: units.Millisecond, Stop: scenario.Stop{When: "time", AtMost: units.Millisecond}}
-			built, err := build.New(cfg, build.Options{})
+			built, err := fabric.New(cfg, fabric.Options{})
 			if err != nil {
 				t.Fatal(err)
 			}

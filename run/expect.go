@@ -5,7 +5,7 @@ import (
 
 	"github.com/xoff-net/xoff/base/units"
 	"github.com/xoff-net/xoff/metrics"
-	"github.com/xoff-net/xoff/scenario/build"
+	"github.com/xoff-net/xoff/fabric"
 )
 
 // Expected is an expectation of a scenario and what came of it.
@@ -20,7 +20,7 @@ type Expected struct {
 func (e *Expected) String() string { return e.That + ": it is " + e.found }
 
 // Judge holds a summary against what is expected of it.
-func Judge(expect []build.Expectation, s *metrics.Summary) []Expected {
+func Judge(expect []fabric.Expectation, s *metrics.Summary) []Expected {
 	var list []Expected
 	for i := range expect {
 		c := &expect[i].Condition
@@ -62,7 +62,7 @@ func (v Verdict) Expecting(list []Expected) Verdict {
 // wants that. The engine asks it at fixed times, so that the end does not depend on
 // workers.
 func (r *Run) watchExpectations() {
-	var watched []build.Expectation
+	var watched []fabric.Expectation
 	for _, e := range r.Built.Expect {
 		if e.Abort {
 			watched = append(watched, e)

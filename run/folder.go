@@ -8,10 +8,10 @@ import (
 	"path/filepath"
 	"slices"
 
-	"github.com/xoff-net/xoff/internal/disk"
+	"github.com/xoff-net/xoff/internal/sys/disk"
 	"github.com/xoff-net/xoff/metrics"
 	"github.com/xoff-net/xoff/scenario"
-	"github.com/xoff-net/xoff/scenario/build"
+	"github.com/xoff-net/xoff/fabric"
 )
 
 // Names of files in a folder of results.
@@ -189,12 +189,12 @@ func (f *Folder) inputs(cfg *scenario.Config) error {
 }
 
 // flowTrace writes the flows of a run, and the scenario that replays them.
-func (f *Folder) flowTrace(b *build.Built) error {
+func (f *Folder) flowTrace(b *fabric.Built) error {
 	replay, err := b.Replay()
 	if err != nil {
 		return err
 	}
-	if err := f.File(build.TraceFile, "the flows that were offered, with their dependencies", b.WriteTrace); err != nil {
+	if err := f.File(fabric.TraceFile, "the flows that were offered, with their dependencies", b.WriteTrace); err != nil {
 		return err
 	}
 	return f.text(ReplayFile, "runs these flows again with `xoff run`", replay)

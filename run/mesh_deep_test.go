@@ -5,7 +5,7 @@ package run_test
 import (
 	"testing"
 
-	"github.com/xoff-net/xoff/internal/deep"
+	"github.com/xoff-net/xoff/internal/devtool/deep"
 )
 
 func TestDeepRoundaboutInAMeshOfLoops(t *testing.T) {

@@ -5,7 +5,7 @@ import (
 	"io"
 
 	"github.com/xoff-net/xoff/base/units"
-	"github.com/xoff-net/xoff/internal/disk"
+	"github.com/xoff-net/xoff/internal/sys/disk"
 	"github.com/xoff-net/xoff/metrics"
 )
 

@@ -18,7 +18,7 @@ import (
 	"github.com/xoff-net/xoff/base/units"
 	"github.com/xoff-net/xoff/metrics"
 	"github.com/xoff-net/xoff/scenario"
-	"github.com/xoff-net/xoff/scenario/build"
+	"github.com/xoff-net/xoff/fabric"
 	"github.com/xoff-net/xoff/sim"
 )
 
@@ -45,8 +45,8 @@ type Options struct {
 	// Drive makes what drives the scenario in place of an engine of the simulator; it may be
 	// nil. Progress is to be called from time to time, while all nodes stand at the same
 	// time.
-	Drive func(b *build.Built, progress func(now units.Time)) (Driver, error)
-	// Here says which nodes it drives; see build.Options.
+	Drive func(b *fabric.Built, progress func(now units.Time)) (Driver, error)
+	// Here says which nodes it drives; see fabric.Options.
 	Here []bool
 	// WindowDivisor shortens the windows of the fast engine; tests show that no
 	// result depends on it.
@@ -101,7 +101,7 @@ type Watcher interface {
 	// Sink returns what watches a node.
 	Sink(node int) probe.Sink
 	// Bind comes before the run starts, when everything is built.
-	Bind(b *build.Built) error
+	Bind(b *fabric.Built) error
 	// Flush comes from time to time and at the end, while all nodes stand at the same
 	// time.
 	Flush() error
@@ -134,7 +134,7 @@ type Judging interface {
 
 // Run is a scenario that is ready to start.
 type Run struct {
-	Built *build.Built
+	Built *fabric.Built
 
 	opts    Options
 	engine  Driver
@@ -145,7 +145,7 @@ type Run struct {
 
 // Result is a run that ended.
 type Result struct {
-	Built    *build.Built
+	Built    *fabric.Built
 	Outcome  *metrics.Outcome // flow by flow and port by port
 	Summary  *metrics.Summary
 	Wall     time.Duration
@@ -177,7 +177,7 @@ func Scenario(ctx context.Context, cfg *scenario.Config, o Options) (*Result, er
 
 // New makes a scenario ready to start.
 func New(cfg *scenario.Config, o Options) (*Run, error) {
-	built, err := build.New(cfg, o.BuildOptions())
+	built, err := fabric.New(cfg, o.BuildOptions())
 	if err != nil {
 		return nil, cfg.Locate(err)
 	}
@@ -185,8 +185,8 @@ func New(cfg *scenario.Config, o Options) (*Run, error) {
 }
 
 // BuildOptions are what the options mean for building.
-func (o *Options) BuildOptions() build.Options {
-	b := build.Options{Invariants: o.Invariants != Off && o.Invariants != "", Here: o.Here}
+func (o *Options) BuildOptions() fabric.Options {
+	b := fabric.Options{Invariants: o.Invariants != Off && o.Invariants != "", Here: o.Here}
 	switch len(o.Watchers) {
 	case 0:
 	case 1:
@@ -204,7 +204,7 @@ func (o *Options) BuildOptions() build.Options {
 }
 
 // Prepare is New for what was built already, with BuildOptions.
-func Prepare(built *build.Built, o Options) (*Run, error) {
+func Prepare(built *fabric.Built, o Options) (*Run, error) {
 	r := &Run{Built: built, opts: o}
 	cfg := built.Config
 	r.opts.CSV = o.CSV || cfg.Output.CSV

@@ -6,7 +6,7 @@ import (
 	"strings"
 
 	"github.com/xoff-net/xoff/metrics"
-	"github.com/xoff-net/xoff/scenario/build"
+	"github.com/xoff-net/xoff/fabric"
 )
 
 // Exit codes of the command, and codes of verdicts.
@@ -30,7 +30,7 @@ type Verdict struct {
 }
 
 // judge turns what a run found into a verdict.
-func judge(ctx context.Context, b *build.Built, s *metrics.Summary, invariants Invariants, folder string) Verdict {
+func judge(ctx context.Context, b *fabric.Built, s *metrics.Summary, invariants Invariants, folder string) Verdict {
 	switch {
 	case ctx.Err() != nil:
 		where := ""

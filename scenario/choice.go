@@ -6,7 +6,7 @@ import (
 	"strings"
 
 	"github.com/xoff-net/xoff/base/registry"
-	"github.com/xoff-net/xoff/internal/strict"
+	"github.com/xoff-net/xoff/internal/yaml"
 )
 
 // Choose returns a scheme of a plug point with its default parameters. The
@@ -74,13 +74,13 @@ var (
 	routingKeys  = []string{"reroute_after", "pinned", "overrides"}
 )
 
-// DecodeKeys implements strict.Keyed. The name comes first wherever it stands, then
+// DecodeKeys implements yaml.Keyed. The name comes first wherever it stands, then
 // a preset, then the other keys.
-func (c choiceForm) DecodeKeys(d *strict.Decoder, entries []strict.Entry, path string) error {
+func (c choiceForm) DecodeKeys(d *yaml.Decoder, entries []yaml.Entry, path string) error {
 	rest := entries
 	var err error
 	for _, name := range c.beside {
-		rest, err = strict.Take(rest, name, func(e strict.Entry) error { return d.Fields([]strict.Entry{e}, path, c.holder, nil) })
+		rest, err = yaml.Take(rest, name, func(e yaml.Entry) error { return d.Fields([]yaml.Entry{e}, path, c.holder, nil) })
 		if err != nil {
 			return err
 		}
@@ -90,7 +90,7 @@ func (c choiceForm) DecodeKeys(d *strict.Decoder, entries []strict.Entry, path s
 	}
 	beside := append([]string{"name"}, c.beside...)
 	if c.Name == "" {
-		at := strict.Place{}
+		at := yaml.Place{}
 		if d.Places != nil {
 			at = d.Places.Find(path)
 		} else if len(entries) > 0 { // in an override
@@ -119,7 +119,7 @@ func (c choiceForm) DecodeKeys(d *strict.Decoder, entries []strict.Entry, path s
 	return d.Fields(rest, path, reflect.ValueOf(c.Params).Elem(), beside)
 }
 
-// Example implements strict.Exemplary. Who writes the name of a scheme alone gets to
+// Example implements yaml.Exemplary. Who writes the name of a scheme alone gets to
 // see where it belongs.
 func (c choiceForm) Example(path, word string) string {
 	kind := kindAt(path)
@@ -141,9 +141,9 @@ func (c choiceForm) Example(path, word string) string {
 }
 
 // decodeName reads the name, which decides what the parameters are.
-func (c choiceForm) decodeName(d *strict.Decoder, entries []strict.Entry, path string) ([]strict.Entry, error) {
-	return strict.Take(entries, "name", func(e strict.Entry) error {
-		at := strict.Join(path, "name")
+func (c choiceForm) decodeName(d *yaml.Decoder, entries []yaml.Entry, path string) ([]yaml.Entry, error) {
+	return yaml.Take(entries, "name", func(e yaml.Entry) error {
+		at := yaml.Join(path, "name")
 		d.Note(at, e)
 		if err := d.Value(e.Value, at, reflect.ValueOf(&c.Name).Elem()); err != nil {
 			return err
@@ -153,8 +153,8 @@ func (c choiceForm) decodeName(d *strict.Decoder, entries []strict.Entry, path s
 			return d.Fail(e.Value.At, at, "%w", err)
 		}
 		if c.Params != nil && d.Places != nil {
-			for _, key := range strict.KeyNames(reflect.TypeOf(c.Params).Elem()) {
-				d.Places.Forget(strict.Join(path, key)) // what was written for another scheme
+			for _, key := range yaml.KeyNames(reflect.TypeOf(c.Params).Elem()) {
+				d.Places.Forget(yaml.Join(path, key)) // what was written for another scheme
 			}
 		}
 		c.Params = nil
@@ -165,9 +165,9 @@ func (c choiceForm) decodeName(d *strict.Decoder, entries []strict.Entry, path s
 	})
 }
 
-func decodePreset(d *strict.Decoder, entries []strict.Entry, path string, p presetter) ([]strict.Entry, error) {
-	return strict.Take(entries, "preset", func(e strict.Entry) error {
-		at, preset := strict.Join(path, "preset"), ""
+func decodePreset(d *yaml.Decoder, entries []yaml.Entry, path string, p presetter) ([]yaml.Entry, error) {
+	return yaml.Take(entries, "preset", func(e yaml.Entry) error {
+		at, preset := yaml.Join(path, "preset"), ""
 		d.Note(at, e)
 		if err := d.Value(e.Value, at, reflect.ValueOf(&preset).Elem()); err != nil {
 			return err
@@ -179,10 +179,10 @@ func decodePreset(d *strict.Decoder, entries []strict.Entry, path string, p pres
 	})
 }
 
-// Part implements strict.Keyed.
+// Part implements yaml.Keyed.
 func (c choiceForm) Part(key string) (reflect.Value, bool) {
 	if c.holder.IsValid() {
-		if v, ok := strict.Field(c.holder, key); ok {
+		if v, ok := yaml.Field(c.holder, key); ok {
 			return v, true
 		}
 	}
@@ -193,7 +193,7 @@ func (c *Choice) part(key string) (reflect.Value, bool) {
 	if c.Params == nil {
 		return reflect.Value{}, false
 	}
-	return strict.Field(reflect.ValueOf(c.Params).Elem(), key)
+	return yaml.Field(reflect.ValueOf(c.Params).Elem(), key)
 }
 
 // kindAt returns the plug point of a key: its name, that of an item of a list, or, where
@@ -218,9 +218,9 @@ func (c *Choice) Wrong(path string, err error) error {
 		key = word[:i] // of a parameter with parts: links[3].rate
 	}
 	if _, ok := c.part(key); ok {
-		path = strict.Join(path, word)
+		path = yaml.Join(path, word)
 	}
-	return strict.At(path, err)
+	return yaml.At(path, err)
 }
 
 // Detach gives a choice parameters of its own.

@@ -6,7 +6,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/xoff-net/xoff/internal/strict"
+	"github.com/xoff-net/xoff/internal/yaml"
 )
 
 // Completions returns how the path of a setting can go on, for shells: up to the next
@@ -48,7 +48,7 @@ func (w *pathWalker) walk(v reflect.Value, path string, depth int) {
 	switch v.Kind() {
 	case reflect.Struct:
 		if choice, ok := choiceIn(v); ok {
-			w.leaf(strict.Join(path, "name"), "one of "+strings.Join(schemeNames(kindAt(path)), ", "))
+			w.leaf(yaml.Join(path, "name"), "one of "+strings.Join(schemeNames(kindAt(path)), ", "))
 			if v.Type() != reflect.TypeFor[Choice]() {
 				w.fields(v, path, depth, nil)
 			}
@@ -62,12 +62,12 @@ func (w *pathWalker) walk(v reflect.Value, path string, depth int) {
 		}
 		named := false
 		for i := range v.Len() {
-			if name := v.Index(i).FieldByName("Name"); name.IsValid() && name.Kind() == reflect.String && strict.Name(name.String()) {
+			if name := v.Index(i).FieldByName("Name"); name.IsValid() && name.Kind() == reflect.String && yaml.Name(name.String()) {
 				if !named {
 					named = true
 					w.keys = append(w.keys, pathKey{path + ".", "items by their names"})
 				}
-				w.inner(v.Index(i), strict.Join(path, name.String()), "item "+fmt.Sprint(i), depth)
+				w.inner(v.Index(i), yaml.Join(path, name.String()), "item "+fmt.Sprint(i), depth)
 			}
 		}
 	case reflect.Map:
@@ -76,7 +76,7 @@ func (w *pathWalker) walk(v reflect.Value, path string, depth int) {
 		for _, name := range names {
 			item := reflect.New(v.Type().Elem()).Elem()
 			item.Set(v.MapIndex(name))
-			w.inner(item, strict.Join(path, name.String()), "", depth)
+			w.inner(item, yaml.Join(path, name.String()), "", depth)
 		}
 	}
 }
@@ -85,11 +85,11 @@ func (w *pathWalker) walk(v reflect.Value, path string, depth int) {
 func (w *pathWalker) fields(v reflect.Value, path string, depth int, only []string) {
 	for i := range v.NumField() {
 		f := v.Type().Field(i)
-		if !isKey(f) || only != nil && !slices.Contains(only, strict.KeyOf(f)) {
+		if !isKey(f) || only != nil && !slices.Contains(only, yaml.KeyOf(f)) {
 			continue
 		}
-		at, doc := strict.Join(path, strict.KeyOf(f)), f.Tag.Get("doc")
-		switch words := strict.Allowed(f); {
+		at, doc := yaml.Join(path, yaml.KeyOf(f)), f.Tag.Get("doc")
+		switch words := yaml.Allowed(f); {
 		case words != nil:
 			w.leaf(at, "one of "+strings.Join(words, ", "))
 		case hasKeys(f.Type):
@@ -103,7 +103,7 @@ func (w *pathWalker) fields(v reflect.Value, path string, depth int, only []stri
 // workload adds the keys that a workload uses and the parameters of its generator.
 func (w *pathWalker) workload(load *Workload, v reflect.Value, path string, depth int) {
 	w.fields(v, path, depth, slices.DeleteFunc(load.UsedKeys(), func(key string) bool { return key == "generator" }))
-	w.leaf(strict.Join(path, "generator"), "one of "+strings.Join(schemeNames("generator"), ", "))
+	w.leaf(yaml.Join(path, "generator"), "one of "+strings.Join(schemeNames("generator"), ", "))
 	w.params(load.Params, path, depth)
 }
 

@@ -5,7 +5,7 @@ package scenario
 
 import (
 	"github.com/xoff-net/xoff/base/units"
-	"github.com/xoff-net/xoff/internal/strict"
+	"github.com/xoff-net/xoff/internal/yaml"
 )
 
 // Config is a scenario. The zero value of a field means its default, which
@@ -26,7 +26,7 @@ type Config struct {
 	Output   Output           `yaml:"output" doc:"what is written"`
 	Expect   []Expectation    `yaml:"expect,omitempty" doc:"what the run must show, or its exit code is 1: conditions such as drops.lossless == 0"`
 
-	places *strict.Places // where the keys were written; nil when no file was read
+	places *yaml.Places // where the keys were written; nil when no file was read
 	apart  *apart         // nil: it may read any file of this machine
 }
 

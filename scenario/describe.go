@@ -6,10 +6,10 @@ import (
 	"reflect"
 	"strings"
 
-	"github.com/goccy/go-yaml"
+	goccy "github.com/goccy/go-yaml"
 
 	"github.com/xoff-net/xoff/base/units"
-	"github.com/xoff-net/xoff/internal/strict"
+	"github.com/xoff-net/xoff/internal/yaml"
 )
 
 // Key describes a key of a scenario: what may stand there and what it means. All
@@ -58,7 +58,7 @@ func describe(v reflect.Value) []Key {
 		if !isKey(f) {
 			continue
 		}
-		k := Key{Name: strict.KeyOf(f), Type: typeName(f.Type), Allowed: strict.Allowed(f), Kind: f.Tag.Get("kind"), Doc: f.Tag.Get("doc"), Follows: f.Tag.Get("follows")}
+		k := Key{Name: yaml.KeyOf(f), Type: typeName(f.Type), Allowed: yaml.Allowed(f), Kind: f.Tag.Get("kind"), Doc: f.Tag.Get("doc"), Follows: f.Tag.Get("follows")}
 		switch {
 		case f.Type == reflect.TypeFor[Choice]():
 			k.Kind, k.Type = k.Name, "scheme"
@@ -89,7 +89,7 @@ func describe(v reflect.Value) []Key {
 }
 
 // takesName says in words what is written where a time can be something else, too.
-var takesName = map[string]string{strict.Length: "time or length", strict.Forever: "time or forever"}
+var takesName = map[string]string{yaml.Length: "time or length", yaml.Forever: "time or forever"}
 
 // isKey reports whether a field is written under its own key.
 func isKey(f reflect.StructField) bool {
@@ -137,7 +137,7 @@ func defaultText(v reflect.Value) string {
 	if err != nil {
 		return ""
 	}
-	text, err := yaml.MarshalWithOptions(plain, yaml.Flow(true))
+	text, err := goccy.MarshalWithOptions(plain, goccy.Flow(true))
 	if err != nil {
 		return ""
 	}

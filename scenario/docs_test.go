@@ -10,7 +10,7 @@ import (
 	"testing"
 
 	"github.com/xoff-net/xoff/base/registry"
-	"github.com/xoff-net/xoff/internal/strict"
+	"github.com/xoff-net/xoff/internal/yaml"
 )
 
 var rewrite = flag.Bool("rewrite", false, "write the pages of docs/reference")
@@ -22,7 +22,7 @@ const longest = 120
 func undocumented(path string, keys []Key) []string {
 	var list []string
 	for _, k := range keys {
-		at := strict.Join(path, k.Name)
+		at := yaml.Join(path, k.Name)
 		if k.Doc == "" || len(k.Doc) > longest {
 			list = append(list, at)
 		}
@@ -255,7 +255,7 @@ func writeTable(out *strings.Builder, keys []Key) {
 
 func writeRows(out *strings.Builder, path string, keys []Key) {
 	for _, k := range keys {
-		at := strict.Join(path, k.Name)
+		at := yaml.Join(path, k.Name)
 		def := ""
 		switch {
 		case k.Follows != "":

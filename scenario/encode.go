@@ -9,10 +9,10 @@ import (
 	"sort"
 	"strings"
 
-	"github.com/goccy/go-yaml"
+	goccy "github.com/goccy/go-yaml"
 
 	"github.com/xoff-net/xoff/base/units"
-	"github.com/xoff-net/xoff/internal/strict"
+	"github.com/xoff-net/xoff/internal/yaml"
 	"github.com/xoff-net/xoff/scheme/sched"
 )
 
@@ -29,7 +29,7 @@ func (c *Config) marshal(e encoder) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	return yaml.MarshalWithOptions(v, yaml.Indent(2), yaml.IndentSequence(true))
+	return goccy.MarshalWithOptions(v, goccy.Indent(2), goccy.IndentSequence(true))
 }
 
 // encoder turns values into what the YAML library writes as one reads it.
@@ -65,7 +65,7 @@ func (e encoder) of(key string, v, usual reflect.Value) (any, error) {
 	case Probe:
 		return e.probe(&t)
 	case Override:
-		out := yaml.MapSlice{{Key: "match", Value: t.Match}}
+		out := goccy.MapSlice{{Key: "match", Value: t.Match}}
 		return append(out, t.Keys.Plain()...), nil
 	case Fault:
 		return e.fault(&t, v)
@@ -104,8 +104,8 @@ func list(words []string) []string { return append([]string{}, words...) }
 
 // fields writes the fields of a struct. Those marked omitempty have no meaning
 // when they are zero.
-func (e encoder) fields(v, usual reflect.Value) (yaml.MapSlice, error) {
-	out := yaml.MapSlice{}
+func (e encoder) fields(v, usual reflect.Value) (goccy.MapSlice, error) {
+	out := goccy.MapSlice{}
 	for i := range v.NumField() {
 		f := v.Type().Field(i)
 		if !f.IsExported() || f.Anonymous || v.Field(i).IsZero() && strings.Contains(f.Tag.Get("yaml"), ",omitempty") {
@@ -118,33 +118,33 @@ func (e encoder) fields(v, usual reflect.Value) (yaml.MapSlice, error) {
 		if e.canonical && f.Tag.Get("since") != "" && reflect.DeepEqual(v.Field(i).Interface(), below.Interface()) {
 			continue
 		}
-		item, err := e.of(strict.KeyOf(f), v.Field(i), below)
+		item, err := e.of(yaml.KeyOf(f), v.Field(i), below)
 		if err != nil {
 			return nil, err
 		}
-		out = append(out, yaml.MapItem{Key: strict.KeyOf(f), Value: item})
+		out = append(out, goccy.MapItem{Key: yaml.KeyOf(f), Value: item})
 	}
 	return out, nil
 }
 
 // mapping writes a map in the order of its keys.
-func (e encoder) mapping(v reflect.Value) (yaml.MapSlice, error) {
+func (e encoder) mapping(v reflect.Value) (goccy.MapSlice, error) {
 	keys := v.MapKeys()
 	sort.Slice(keys, func(i, j int) bool { return fmt.Sprint(keys[i]) < fmt.Sprint(keys[j]) })
-	out := yaml.MapSlice{}
+	out := goccy.MapSlice{}
 	for _, k := range keys {
 		item, err := e.of("", v.MapIndex(k), reflect.Value{})
 		if err != nil {
 			return nil, err
 		}
-		out = append(out, yaml.MapItem{Key: fmt.Sprint(k.Interface()), Value: item})
+		out = append(out, goccy.MapItem{Key: fmt.Sprint(k.Interface()), Value: item})
 	}
 	return out, nil
 }
 
 // params writes the parameters of a scheme; usual are its defaults, nil when nobody
 // knows them.
-func (e encoder) params(params, usual any) (yaml.MapSlice, error) {
+func (e encoder) params(params, usual any) (goccy.MapSlice, error) {
 	if params == nil {
 		return nil, nil
 	}
@@ -156,7 +156,7 @@ func (e encoder) params(params, usual any) (yaml.MapSlice, error) {
 }
 
 // choice writes the name, what stands beside it, and the parameters.
-func (e encoder) choice(c *Choice, kind string, beside yaml.MapSlice) (yaml.MapSlice, error) {
+func (e encoder) choice(c *Choice, kind string, beside goccy.MapSlice) (goccy.MapSlice, error) {
 	var usual any
 	if s, err := findScheme(kind, c.Name); err == nil && s.Params != nil {
 		usual = s.Params()
@@ -165,23 +165,23 @@ func (e encoder) choice(c *Choice, kind string, beside yaml.MapSlice) (yaml.MapS
 	if err != nil {
 		return nil, err
 	}
-	return append(append(yaml.MapSlice{{Key: "name", Value: c.Name}}, beside...), params...), nil
+	return append(append(goccy.MapSlice{{Key: "name", Value: c.Name}}, beside...), params...), nil
 }
 
 // ecn writes the marker, what it marks, and the markers of single groups if there are any.
 func (e encoder) ecn(t *ECN) (any, error) {
-	beside := yaml.MapSlice{{Key: "classes", Value: list(t.Classes)}, {Key: "at", Value: t.At}}
+	beside := goccy.MapSlice{{Key: "classes", Value: list(t.Classes)}, {Key: "at", Value: t.At}}
 	if len(t.ByClass) > 0 {
-		own := yaml.MapSlice{}
+		own := goccy.MapSlice{}
 		for _, g := range slices.Sorted(maps.Keys(t.ByClass)) {
 			c := t.ByClass[g]
 			item, err := e.choice(&c, "ecn", nil)
 			if err != nil {
 				return nil, err
 			}
-			own = append(own, yaml.MapItem{Key: g, Value: item})
+			own = append(own, goccy.MapItem{Key: g, Value: item})
 		}
-		beside = append(beside, yaml.MapItem{Key: "by_class", Value: own})
+		beside = append(beside, goccy.MapItem{Key: "by_class", Value: own})
 	}
 	return e.choice(&t.Choice, "ecn", beside)
 }
@@ -204,20 +204,20 @@ func (e encoder) scheduler(s *Scheduler) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	out := yaml.MapSlice{{Key: "strict", Value: list(s.Strict)}}
-	name, groups := yaml.MapItem{Key: "name", Value: s.Name}, yaml.MapItem{Key: "groups", Value: s.Groups}
+	out := goccy.MapSlice{{Key: "strict", Value: list(s.Strict)}}
+	name, groups := goccy.MapItem{Key: "name", Value: s.Name}, goccy.MapItem{Key: "groups", Value: s.Groups}
 	idle := sched.DefaultQuantum
 	if s.Name == "rr" && s.idle != nil {
 		idle = *s.idle
 	}
 	switch {
 	case !e.canonical && idle == sched.DefaultQuantum || s.Name != "dwrr" && s.Name != "rr":
-		out = append(yaml.MapSlice{name}, out...)
+		out = append(goccy.MapSlice{name}, out...)
 	case s.Name == "dwrr" || idle == 0 && e.canonical:
 		groups.Key = s.Name
 	default: // a quantum stood beside rr, too
 		groups.Key = s.Name
-		params = yaml.MapSlice{{Key: "quantum", Value: idle.String()}}
+		params = goccy.MapSlice{{Key: "quantum", Value: idle.String()}}
 	}
 	if len(s.Groups) > 0 {
 		out = append(out, groups)
@@ -227,7 +227,7 @@ func (e encoder) scheduler(s *Scheduler) (any, error) {
 
 // workload writes the name, the generator and its parameters, then the shared keys.
 func (e encoder) workload(w *Workload) (any, error) {
-	out := yaml.MapSlice{{Key: "name", Value: w.Name}, {Key: "generator", Value: w.Generator}}
+	out := goccy.MapSlice{{Key: "name", Value: w.Name}, {Key: "generator", Value: w.Generator}}
 	var usual any
 	if s, err := findScheme("generator", w.Generator); err == nil && s.Params != nil {
 		usual = s.Params()
@@ -239,7 +239,7 @@ func (e encoder) workload(w *Workload) (any, error) {
 	out = append(out, params...)
 	v := reflect.ValueOf(w).Elem()
 	for _, k := range sharedKeys {
-		f, _ := strict.Field(v, k)
+		f, _ := yaml.Field(v, k)
 		if f.IsZero() {
 			continue
 		}
@@ -247,7 +247,7 @@ func (e encoder) workload(w *Workload) (any, error) {
 		if err != nil {
 			return nil, err
 		}
-		out = append(out, yaml.MapItem{Key: k, Value: item})
+		out = append(out, goccy.MapItem{Key: k, Value: item})
 	}
 	return out, nil
 }
@@ -258,16 +258,16 @@ func (e encoder) fault(f *Fault, v reflect.Value) (any, error) {
 	out, err := e.fields(v, reflect.Value{})
 	for i := range out {
 		if lasts := map[any]units.Time{"for": f.For, "down_for": f.DownFor}[out[i].Key]; lasts > 0 && f.At+lasts == units.MaxTime && !e.canonical {
-			out[i].Value = strict.Forever
+			out[i].Value = yaml.Forever
 		}
 	}
 	return out, err
 }
 
 func (e encoder) probe(p *Probe) (any, error) {
-	beside := yaml.MapSlice{{Key: "as", Value: p.As}, {Key: "where", Value: p.Where}, {Key: "from", Value: p.From.String()}}
+	beside := goccy.MapSlice{{Key: "as", Value: p.As}, {Key: "where", Value: p.Where}, {Key: "from", Value: p.From.String()}}
 	if p.To != 0 {
-		beside = append(beside, yaml.MapItem{Key: "to", Value: p.To.String()})
+		beside = append(beside, goccy.MapItem{Key: "to", Value: p.To.String()})
 	}
 	return e.choice(&p.Choice, "probe", beside)
 }

@@ -3,9 +3,9 @@ package scenario
 import (
 	"reflect"
 
-	"github.com/goccy/go-yaml"
+	goccy "github.com/goccy/go-yaml"
 
-	"github.com/xoff-net/xoff/internal/strict"
+	"github.com/xoff-net/xoff/internal/yaml"
 )
 
 // Expectation is what a run must show, which makes a scenario a test of a network. It
@@ -19,14 +19,14 @@ type Expectation struct {
 // `{that: drops.lossless == 0, abort: true}`.
 type expectForm struct{ *Expectation }
 
-// Decode implements strict.Form.
-func (e expectForm) Decode(d *strict.Decoder, n *strict.Node, path string) error {
+// Decode implements yaml.Form.
+func (e expectForm) Decode(d *yaml.Decoder, n *yaml.Node, path string) error {
 	*e.Expectation = Expectation{}
-	if n.Shape == strict.Word && n.Text != "" {
+	if n.Shape == yaml.Word && n.Text != "" {
 		e.That = n.Text
 		return nil
 	}
-	if n.Shape != strict.Mapping {
+	if n.Shape != yaml.Mapping {
 		return d.Mismatch(n, path, "a condition such as `slowdown.p99 < 5`, or {that: drops.lossless == 0, abort: true}")
 	}
 	entries, err := d.Entries(n, path)
@@ -34,7 +34,7 @@ func (e expectForm) Decode(d *strict.Decoder, n *strict.Node, path string) error
 		return err
 	}
 	for _, x := range entries {
-		at := strict.Join(path, x.Key)
+		at := yaml.Join(path, x.Key)
 		d.Note(at, x)
 		switch x.Key {
 		case "that":
@@ -56,7 +56,7 @@ func (e expectForm) Decode(d *strict.Decoder, n *strict.Node, path string) error
 
 func (e Expectation) plain() any {
 	if e.Abort {
-		return yaml.MapSlice{{Key: "that", Value: e.That}, {Key: "abort", Value: true}}
+		return goccy.MapSlice{{Key: "that", Value: e.That}, {Key: "abort", Value: true}}
 	}
 	return e.That
 }

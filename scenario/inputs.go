@@ -6,7 +6,7 @@ import (
 	"reflect"
 	"strings"
 
-	"github.com/xoff-net/xoff/internal/strict"
+	"github.com/xoff-net/xoff/internal/yaml"
 	"github.com/xoff-net/xoff/workload"
 )
 
@@ -86,7 +86,7 @@ func (c *Config) Traceable() error {
 		}
 		for k := range list.Flows {
 			if f := &list.Flows[k]; len(f.Via)+len(f.Back) > 0 {
-				return strict.Atf("output.flow_trace",
+				return yaml.Atf("output.flow_trace",
 					"flow %d of workload %s has routes of its own, which a trace cannot hold; allowed: no trace, or flows without via and back", k, c.Workload[i].Name)
 			}
 		}

@@ -4,20 +4,20 @@ import (
 	"reflect"
 	"strings"
 
-	"github.com/xoff-net/xoff/internal/strict"
+	"github.com/xoff-net/xoff/internal/yaml"
 	"github.com/xoff-net/xoff/topo"
 )
 
 // Patch is a part of a scenario as it was written. What it means depends on what it
 // changes: `policy: {alpha: 1/4}` is read on top of the policy that is there.
-type Patch = strict.Patch
+type Patch = yaml.Patch
 
 // NewPatch makes a patch of keys, each followed by its value: a Patch, a number, or
 // what fmt prints as a word.
-func NewPatch(keysAndValues ...any) Patch { return strict.NewPatch(keysAndValues...) }
+func NewPatch(keysAndValues ...any) Patch { return yaml.NewPatch(keysAndValues...) }
 
 // addAll puts keys into a patch.
-func addAll(d *strict.Decoder, p *Patch, entries []strict.Entry, path string) error {
+func addAll(d *yaml.Decoder, p *Patch, entries []yaml.Entry, path string) error {
 	for _, e := range entries {
 		if err := p.Add(d, e, path); err != nil {
 			return err
@@ -42,10 +42,10 @@ func (o *Override) Matches(name string) bool { return topo.Match(o.Match, name) 
 // overrideForm is how an Override is written: `{match: "leaf*", buffer: {size: 32MiB}}`.
 type overrideForm struct{ *Override }
 
-// DecodeKeys implements strict.Keyed.
-func (o overrideForm) DecodeKeys(d *strict.Decoder, entries []strict.Entry, path string) error {
-	rest, err := strict.Take(entries, "match", func(e strict.Entry) error {
-		at := strict.Join(path, "match")
+// DecodeKeys implements yaml.Keyed.
+func (o overrideForm) DecodeKeys(d *yaml.Decoder, entries []yaml.Entry, path string) error {
+	rest, err := yaml.Take(entries, "match", func(e yaml.Entry) error {
+		at := yaml.Join(path, "match")
 		d.Note(at, e)
 		return d.Value(e.Value, at, reflect.ValueOf(&o.Match).Elem())
 	})
@@ -55,10 +55,10 @@ func (o overrideForm) DecodeKeys(d *strict.Decoder, entries []strict.Entry, path
 	return addAll(d, &o.Keys, rest, path)
 }
 
-// Part implements strict.Keyed: what an override changes is not known here.
+// Part implements yaml.Keyed: what an override changes is not known here.
 func (overrideForm) Part(string) (reflect.Value, bool) { return reflect.Value{}, false }
 
-// Example implements strict.Exemplary.
+// Example implements yaml.Exemplary.
 func (overrideForm) Example(path, _ string) string {
 	switch {
 	case strings.HasPrefix(path, "hosts"):
@@ -75,15 +75,15 @@ type Variant struct{ Keys Patch }
 // variantForm is how a Variant is written: `{cc: {name: cubic}, payload: 1460B}`.
 type variantForm struct{ *Variant }
 
-// DecodeKeys implements strict.Keyed.
-func (v variantForm) DecodeKeys(d *strict.Decoder, entries []strict.Entry, path string) error {
+// DecodeKeys implements yaml.Keyed.
+func (v variantForm) DecodeKeys(d *yaml.Decoder, entries []yaml.Entry, path string) error {
 	return addAll(d, &v.Keys, entries, path)
 }
 
-// Part implements strict.Keyed: what a variant changes is not known here.
+// Part implements yaml.Keyed: what a variant changes is not known here.
 func (variantForm) Part(string) (reflect.Value, bool) { return reflect.Value{}, false }
 
-// Example implements strict.Exemplary.
+// Example implements yaml.Exemplary.
 func (variantForm) Example(string, string) string { return "{cc: {name: cubic}, payload: 1460B}" }
 
 // Apply reads a patch that was written at a path on top of a struct: a Switch or

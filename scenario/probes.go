@@ -5,7 +5,7 @@ import (
 
 	"github.com/xoff-net/xoff/base/probe"
 	"github.com/xoff-net/xoff/base/units"
-	"github.com/xoff-net/xoff/internal/strict"
+	"github.com/xoff-net/xoff/internal/yaml"
 )
 
 // Probe watches some nodes of a run and writes what it sees into a file of its
@@ -22,8 +22,8 @@ type Probe struct {
 // `{name: occupancy, where: "leaf*", by: [port], every: 10us}`.
 type probeForm struct{ choiceForm }
 
-// DecodeKeys implements strict.Keyed.
-func (p probeForm) DecodeKeys(d *strict.Decoder, entries []strict.Entry, path string) error {
+// DecodeKeys implements yaml.Keyed.
+func (p probeForm) DecodeKeys(d *yaml.Decoder, entries []yaml.Entry, path string) error {
 	named := p.Name != ""
 	for _, e := range entries {
 		named = named || e.Key == "name"

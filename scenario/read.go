@@ -8,12 +8,12 @@ import (
 	"slices"
 
 	"github.com/xoff-net/xoff/base/units"
-	"github.com/xoff-net/xoff/internal/strict"
+	"github.com/xoff-net/xoff/internal/yaml"
 )
 
 // InputError is a mistake in what the user wrote, with its place. Every error of
 // reading and validating that the user can mend is one.
-type InputError = strict.InputError
+type InputError = yaml.InputError
 
 // ReadFile reads a scenario file; - is standard input. Each set is a `path=value` that
 // overrides a key of the file, such as `switch.policy.alpha=1/8`.
@@ -29,7 +29,7 @@ func ReadFile(path string, set ...string) (*Config, error) {
 // Of a file without end it reads a little more than Parse takes.
 func ReadText(path string) (name string, data []byte, err error) {
 	if path == "-" {
-		data, err = strict.ReadLimited(os.Stdin)
+		data, err = yaml.ReadLimited(os.Stdin)
 		return "standard input", data, err
 	}
 	f, err := os.Open(path)
@@ -40,7 +40,7 @@ func ReadText(path string) (name string, data []byte, err error) {
 		return path, nil, &InputError{Err: err}
 	}
 	defer func() { _ = f.Close() }() // nothing was written
-	if data, err = strict.ReadLimited(f); err != nil {
+	if data, err = yaml.ReadLimited(f); err != nil {
 		return path, nil, &InputError{Err: err}
 	}
 	return path, data, nil
@@ -62,13 +62,13 @@ func Parse(name string, data []byte, set ...string) (*Config, error) {
 }
 
 func parse(name string, data []byte, alone *apart, set []string) (*Config, error) {
-	src := strict.NewSource(name, data)
-	body, err := strict.Parse(src, data, "scenario")
+	src := yaml.NewSource(name, data)
+	body, err := yaml.Parse(src, data, "scenario")
 	if err != nil {
 		return nil, err
 	}
 	c := Default()
-	c.places, c.apart = strict.NewPlaces(src), alone
+	c.places, c.apart = yaml.NewPlaces(src), alone
 	if err := c.decoder().Decode(body, c); err != nil {
 		return nil, err
 	}
@@ -77,7 +77,7 @@ func parse(name string, data []byte, alone *apart, set []string) (*Config, error
 			return nil, err
 		}
 	}
-	if err := strict.First(c.readTopology(), c.locateFiles()); err != nil {
+	if err := yaml.First(c.readTopology(), c.locateFiles()); err != nil {
 		return nil, err
 	}
 	c.settle()
@@ -86,8 +86,8 @@ func parse(name string, data []byte, alone *apart, set []string) (*Config, error
 }
 
 // decoder reads parts of a scenario.
-func (c *Config) decoder() *strict.Decoder {
-	return &strict.Decoder{Places: c.places, What: "scenario", Forms: forms}
+func (c *Config) decoder() *yaml.Decoder {
+	return &yaml.Decoder{Places: c.places, What: "scenario", Forms: forms}
 }
 
 // forms returns the notation of the types that have one of their own.
@@ -139,13 +139,13 @@ func (c *Config) LongestDelay() string {
 	paths := c.places.Paths()
 	slices.Sort(paths)
 	for _, path := range paths {
-		steps, ok := strict.SplitPath(path)
+		steps, ok := yaml.SplitPath(path)
 		if !ok || len(steps) < 2 || steps[0].Key != "topology" || steps[len(steps)-1].Key != "delay" {
 			continue
 		}
-		v, found := strict.PartOf(reflect.ValueOf(c.Topology), steps[1:])
+		v, found := yaml.PartOf(reflect.ValueOf(c.Topology), steps[1:])
 		if !found && c.Topology.Params != nil {
-			v, found = strict.PartOf(reflect.ValueOf(c.Topology.Params).Elem(), steps[1:])
+			v, found = yaml.PartOf(reflect.ValueOf(c.Topology.Params).Elem(), steps[1:])
 		}
 		if !found {
 			continue
@@ -186,7 +186,7 @@ func (c *Config) settleOverrides() {
 	}
 	for i := range c.Switch.Overrides {
 		o := &c.Switch.Overrides[i]
-		if o.Keys.Has(strict.Steps("ports")...) && !o.Keys.Has(strict.Steps("buffer", "reserve_for")...) {
+		if o.Keys.Has(yaml.Steps("ports")...) && !o.Keys.Has(yaml.Steps("buffer", "reserve_for")...) {
 			o.Keys = o.Keys.Set("chip", "buffer", "reserve_for")
 		}
 	}

@@ -5,7 +5,7 @@ import (
 	"slices"
 
 	"github.com/xoff-net/xoff/base/units"
-	"github.com/xoff-net/xoff/internal/strict"
+	"github.com/xoff-net/xoff/internal/yaml"
 	"github.com/xoff-net/xoff/scheme/sched"
 )
 
@@ -22,23 +22,23 @@ type schedulerForm struct {
 // namedLists are the keys of the older form.
 var namedLists = []string{"dwrr", "rr"}
 
-// DecodeKeys implements strict.Keyed.
-func (f schedulerForm) DecodeKeys(d *strict.Decoder, entries []strict.Entry, path string) error {
+// DecodeKeys implements yaml.Keyed.
+func (f schedulerForm) DecodeKeys(d *yaml.Decoder, entries []yaml.Entry, path string) error {
 	given := func(key string) bool {
-		return slices.ContainsFunc(entries, func(e strict.Entry) bool { return e.Key == key })
+		return slices.ContainsFunc(entries, func(e yaml.Entry) bool { return e.Key == key })
 	}
-	var list *strict.Entry
+	var list *yaml.Entry
 	rest := slices.Clone(entries)
 	for _, name := range namedLists {
 		var err error
-		rest, err = strict.Take(rest, name, func(e strict.Entry) error {
+		rest, err = yaml.Take(rest, name, func(e yaml.Entry) error {
 			switch {
-			case e.Value.Shape != strict.List:
-				return d.Mismatch(e.Value, strict.Join(path, name), "a list")
+			case e.Value.Shape != yaml.List:
+				return d.Mismatch(e.Value, yaml.Join(path, name), "a list")
 			case len(e.Value.Items) == 0:
 				return nil
 			case list != nil:
-				return d.Fail(e.At, strict.Join(path, name), "a port serves its groups by %s or by %s; allowed: one of the two", list.Key, name)
+				return d.Fail(e.At, yaml.Join(path, name), "a port serves its groups by %s or by %s; allowed: one of the two", list.Key, name)
 			}
 			list = &e
 			return nil
@@ -48,11 +48,11 @@ func (f schedulerForm) DecodeKeys(d *strict.Decoder, entries []strict.Entry, pat
 		}
 	}
 	if list != nil {
-		word := &strict.Node{Shape: strict.Word, Text: list.Key, At: list.At}
+		word := &yaml.Node{Shape: yaml.Word, Text: list.Key, At: list.At}
 		if !given("name") {
-			rest = append(rest, strict.Entry{Key: "name", At: list.At, Value: word})
+			rest = append(rest, yaml.Entry{Key: "name", At: list.At, Value: word})
 		}
-		rest = append(rest, strict.Entry{Key: "groups", At: list.At, Value: list.Value})
+		rest = append(rest, yaml.Entry{Key: "groups", At: list.At, Value: list.Value})
 	}
 	was := f.s.idle
 	f.s.idle = nil
@@ -78,24 +78,24 @@ func (f schedulerForm) DecodeKeys(d *strict.Decoder, entries []strict.Entry, pat
 
 // decodeIdle reads what may stand beside rr in the older form and means something only
 // to dwrr.
-func (f schedulerForm) decodeIdle(d *strict.Decoder, entries []strict.Entry, path string, was *units.Bytes) ([]strict.Entry, error) {
+func (f schedulerForm) decodeIdle(d *yaml.Decoder, entries []yaml.Entry, path string, was *units.Bytes) ([]yaml.Entry, error) {
 	idle := sched.DefaultQuantum
 	if was != nil {
 		idle = *was
 	}
 	f.s.idle = &idle
-	rest, err := strict.Take(entries, "quantum", func(e strict.Entry) error {
-		return d.Value(e.Value, strict.Join(path, e.Key), reflect.ValueOf(&idle).Elem())
+	rest, err := yaml.Take(entries, "quantum", func(e yaml.Entry) error {
+		return d.Value(e.Value, yaml.Join(path, e.Key), reflect.ValueOf(&idle).Elem())
 	})
 	if err != nil {
 		return nil, err
 	}
-	return strict.Take(rest, "quanta", func(e strict.Entry) error {
-		keys, err := d.Entries(e.Value, strict.Join(path, e.Key))
+	return yaml.Take(rest, "quanta", func(e yaml.Entry) error {
+		keys, err := d.Entries(e.Value, yaml.Join(path, e.Key))
 		if err != nil || len(keys) == 0 {
 			return err
 		}
-		return d.Fail(keys[0].At, strict.Join(path, e.Key), "class %s is not served by dwrr; allowed: quanta for dwrr only", keys[0].Key)
+		return d.Fail(keys[0].At, yaml.Join(path, e.Key), "class %s is not served by dwrr; allowed: quanta for dwrr only", keys[0].Key)
 	})
 }
 

@@ -8,7 +8,7 @@ import (
 	"strings"
 
 	"github.com/xoff-net/xoff/base/units"
-	"github.com/xoff-net/xoff/internal/strict"
+	"github.com/xoff-net/xoff/internal/yaml"
 	"github.com/xoff-net/xoff/scheme/sched"
 )
 
@@ -131,7 +131,7 @@ func (w schemaWriter) properties(t reflect.Type, v reflect.Value) []property {
 			value = v.Field(i)
 		}
 		var s *JSONSchema
-		switch words, kind := strict.Allowed(f), f.Tag.Get("kind"); {
+		switch words, kind := yaml.Allowed(f), f.Tag.Get("kind"); {
 		case f.Type == reflect.TypeFor[[]Override]():
 			if !w.named {
 				continue // of overrides
@@ -142,11 +142,11 @@ func (w schemaWriter) properties(t reflect.Type, v reflect.Value) []property {
 				continue // of overrides
 			}
 			s = w.variants(t)
-		case f.Tag.Get("takes") == strict.Length:
+		case f.Tag.Get("takes") == yaml.Length:
 			s = quantity0(units.DelayPattern, "a time such as 10us, or the length of a cable such as 3m or 100km")
-		case f.Tag.Get("takes") == strict.Forever:
+		case f.Tag.Get("takes") == yaml.Forever:
 			s = quantity0(units.TimePattern, "a time such as 10us, or forever")
-			s.AnyOf = append(s.AnyOf, &JSONSchema{Const: strict.Forever})
+			s.AnyOf = append(s.AnyOf, &JSONSchema{Const: yaml.Forever})
 		case f.Type == reflect.TypeFor[map[string]Choice]():
 			s = &JSONSchema{Type: "object", AdditionalProperties: w.choice(kind, reflect.Value{}, nil)}
 		case kind != "":
@@ -154,7 +154,7 @@ func (w schemaWriter) properties(t reflect.Type, v reflect.Value) []property {
 		case words != nil && f.Type.Kind() != reflect.Slice:
 			s = enum(words)
 		default:
-			s = w.of(f.Type, strict.KeyOf(f), value)
+			s = w.of(f.Type, yaml.KeyOf(f), value)
 		}
 		follows := f.Tag.Get("follows")
 		if follows != "" {
@@ -164,7 +164,7 @@ func (w schemaWriter) properties(t reflect.Type, v reflect.Value) []property {
 		if value.IsValid() && follows == "" {
 			s.Default = defaultOf(f.Type, value)
 		}
-		list = append(list, property{strict.KeyOf(f), s})
+		list = append(list, property{yaml.KeyOf(f), s})
 	}
 	return list
 }
@@ -286,7 +286,7 @@ func (w schemaWriter) scheme(key string, s *Scheme, mustName bool, beside []prop
 func (w schemaWriter) variants(t reflect.Type) *JSONSchema {
 	var list []property
 	for _, p := range (schemaWriter{}).properties(t, reflect.Value{}) {
-		if strict.Scope(t, p.key) == "transport" {
+		if yaml.Scope(t, p.key) == "transport" {
 			list = append(list, p)
 		}
 	}
@@ -299,7 +299,7 @@ func (w schemaWriter) overrides(t reflect.Type) *JSONSchema {
 	match := &JSONSchema{Type: "string", Description: "a pattern of names: * is any text, ? one character, [0-3] one of these"}
 	list := []property{{"match", match}}
 	for _, p := range (schemaWriter{}).properties(t, reflect.Value{}) {
-		if strict.Scope(t, p.key) != "fabric" {
+		if yaml.Scope(t, p.key) != "fabric" {
 			list = append(list, p)
 		}
 	}

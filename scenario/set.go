@@ -6,7 +6,7 @@ import (
 	"sort"
 	"strings"
 
-	"github.com/xoff-net/xoff/internal/strict"
+	"github.com/xoff-net/xoff/internal/yaml"
 )
 
 // This file changes a scenario by settings: `path=value`, and the flags that choose
@@ -17,7 +17,7 @@ func (c *Config) set(text string) error {
 	if strings.HasPrefix(text, "--") {
 		return c.setShort(text)
 	}
-	src := strict.Setting("--set " + text)
+	src := yaml.Setting("--set " + text)
 	path, value, ok := strings.Cut(text, "=")
 	if !ok || path == "" {
 		return notASetting(src, text)
@@ -27,14 +27,14 @@ func (c *Config) set(text string) error {
 		return err
 	}
 	whole := reflect.ValueOf(c).Elem()
-	steps = strict.Numbered(whole, steps)
-	if node.Shape == strict.Mapping {
+	steps = yaml.Numbered(whole, steps)
+	if node.Shape == yaml.Mapping {
 		c.clear(steps)
 	}
 	// To choose the scheme that is chosen keeps its parameters: of the variants
 	// policy.name=dt,static the first is what the file says.
-	if node.Shape == strict.Word && steps[len(steps)-1].Key == "name" {
-		v, found := strict.PartOf(whole, steps[:len(steps)-1])
+	if node.Shape == yaml.Word && steps[len(steps)-1].Key == "name" {
+		v, found := yaml.PartOf(whole, steps[:len(steps)-1])
 		if choice, ok := choiceIn(v); found && ok && choice.Name == node.Text {
 			return nil
 		}
@@ -42,27 +42,27 @@ func (c *Config) set(text string) error {
 	return c.decoder().Assign(whole, "", steps, node)
 }
 
-func notASetting(src *strict.Source, text string) error {
-	return strict.Place{Source: src}.Error(fmt.Errorf("%q is not a setting; allowed: path=value, such as switch.policy.alpha=1/8", text))
+func notASetting(src *yaml.Source, text string) error {
+	return yaml.Place{Source: src}.Error(fmt.Errorf("%q is not a setting; allowed: path=value, such as switch.policy.alpha=1/8", text))
 }
 
 // readSetting reads the two sides of a `path=value`.
-func readSetting(src *strict.Source, path, text string) ([]strict.Step, *strict.Node, error) {
-	node, err := strict.ParseSetting(src, text)
+func readSetting(src *yaml.Source, path, text string) ([]yaml.Step, *yaml.Node, error) {
+	node, err := yaml.ParseSetting(src, text)
 	if err != nil {
 		return nil, nil, err
 	}
-	steps, ok := strict.SplitPath(path)
+	steps, ok := yaml.SplitPath(path)
 	if !ok {
-		return nil, nil, strict.Place{Source: src}.Error(fmt.Errorf("%q is not a key; allowed: names joined by dots, items of lists as workload[0]", path))
+		return nil, nil, yaml.Place{Source: src}.Error(fmt.Errorf("%q is not a key; allowed: names joined by dots, items of lists as workload[0]", path))
 	}
 	return steps, node, nil
 }
 
 // clear sets a part of a scenario back to its default and forgets what was
 // written there: keys that are given in braces replace all of it.
-func (c *Config) clear(steps []strict.Step) {
-	path := strict.PathOf(steps)
+func (c *Config) clear(steps []yaml.Step) {
+	path := yaml.PathOf(steps)
 	part, usual := reflect.ValueOf(c).Elem(), reflect.ValueOf(Default()).Elem()
 	for i, s := range steps {
 		if o, ok := part.Addr().Interface().(*Override); ok {
@@ -77,11 +77,11 @@ func (c *Config) clear(steps []strict.Step) {
 		}
 		var ok, known bool
 		if usual.IsValid() {
-			usual, known = strict.PartOf(usual, steps[i:i+1])
+			usual, known = yaml.PartOf(usual, steps[i:i+1])
 		}
-		if below, inside := strict.PartOf(part, steps[i:i+1]); inside {
+		if below, inside := yaml.PartOf(part, steps[i:i+1]); inside {
 			part = below
-		} else if part, usual, ok = parameter(part, strict.PathOf(steps[:i]), s); !ok {
+		} else if part, usual, ok = parameter(part, yaml.PathOf(steps[:i]), s); !ok {
 			return
 		} else {
 			known = true
@@ -99,7 +99,7 @@ func (c *Config) clear(steps []strict.Step) {
 }
 
 // parameter returns a parameter of the scheme that v chooses, and its default.
-func parameter(v reflect.Value, path string, s strict.Step) (part, usual reflect.Value, ok bool) {
+func parameter(v reflect.Value, path string, s yaml.Step) (part, usual reflect.Value, ok bool) {
 	choice, ok := choiceIn(v)
 	if !ok || s.Index >= 0 {
 		return part, usual, false
@@ -154,7 +154,7 @@ func (s *Shorthand) Setting(value string) string { return "--" + s.Flag + " " + 
 
 // setShort applies `--flag name:parameter=value,parameter=value`.
 func (c *Config) setShort(text string) error {
-	src := strict.Setting(text)
+	src := yaml.Setting(text)
 	flag, value, _ := strings.Cut(text, " ")
 	key := ""
 	for _, s := range Shorthands {
@@ -167,7 +167,7 @@ func (c *Config) setShort(text string) error {
 	}
 	name, params, _ := strings.Cut(value, ":")
 	if strings.ContainsAny(name, "{}[]\",'#&*!|>% ") || name == "" {
-		return strict.Place{Source: src}.Error(strict.Atf(key+".name", "%q is not a name; allowed: NAME, or NAME:PARAMETER=VALUE,...", name))
+		return yaml.Place{Source: src}.Error(yaml.Atf(key+".name", "%q is not a name; allowed: NAME, or NAME:PARAMETER=VALUE,...", name))
 	}
 	rest := splitList(params)
 	// A preset fills in the other parameters.
@@ -177,7 +177,7 @@ func (c *Config) setShort(text string) error {
 	for _, s := range append([]string{"name=" + name}, rest...) {
 		path, value, ok := strings.Cut(s, "=")
 		if !ok {
-			return strict.Place{Source: src}.Error(strict.Atf(key, "%q is not a parameter; allowed: PARAMETER=VALUE,...", s))
+			return yaml.Place{Source: src}.Error(yaml.Atf(key, "%q is not a parameter; allowed: PARAMETER=VALUE,...", s))
 		}
 		steps, node, err := readSetting(src, key+"."+path, value)
 		if err != nil {

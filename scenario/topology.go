@@ -6,7 +6,7 @@ import (
 	"path/filepath"
 	"reflect"
 
-	"github.com/xoff-net/xoff/internal/strict"
+	"github.com/xoff-net/xoff/internal/yaml"
 	"github.com/xoff-net/xoff/topo"
 )
 
@@ -18,13 +18,13 @@ func (c *Config) readTopology() error {
 		return nil
 	}
 	if err := c.apart.check(p.Path); err != nil {
-		return c.Locate(strict.At("topology.path", err))
+		return c.Locate(yaml.At("topology.path", err))
 	}
 	plain := paramsOf(topo.Topologies, "custom").(*topo.CustomParams)
 	plain.Path = p.Path
-	for i, key := range strict.KeyNames(reflect.TypeOf(*p)) {
+	for i, key := range yaml.KeyNames(reflect.TypeOf(*p)) {
 		if !reflect.DeepEqual(reflect.ValueOf(p).Elem().Field(i).Interface(), reflect.ValueOf(plain).Elem().Field(i).Interface()) {
-			return c.Locate(strict.Atf("topology."+key, "the topology is in %s; allowed: path, or the other keys", p.Path))
+			return c.Locate(yaml.Atf("topology."+key, "the topology is in %s; allowed: path, or the other keys", p.Path))
 		}
 	}
 	name := filepath.FromSlash(p.Path)
@@ -33,7 +33,7 @@ func (c *Config) readTopology() error {
 	}
 	data, err := readSmall(name)
 	if err != nil {
-		return c.Locate(strict.Atf("topology.path", "%w; allowed: a file with hosts, switches and links", err))
+		return c.Locate(yaml.Atf("topology.path", "%w; allowed: a file with hosts, switches and links", err))
 	}
 	read, places, err := parseTopology(name, data)
 	if err != nil {
@@ -56,18 +56,18 @@ func readSmall(name string) ([]byte, error) {
 	} else if !s.Mode().IsRegular() {
 		return nil, fmt.Errorf("%s is not a regular file", name)
 	}
-	return strict.ReadLimited(f)
+	return yaml.ReadLimited(f)
 }
 
 // parseTopology reads a topology file: the keys of a custom topology. The places
 // of keys are those that they would have in a scenario.
-func parseTopology(name string, data []byte) (*topo.CustomParams, *strict.Places, error) {
-	src := strict.NewSource(name, data)
-	body, err := strict.Parse(src, data, "topology")
+func parseTopology(name string, data []byte) (*topo.CustomParams, *yaml.Places, error) {
+	src := yaml.NewSource(name, data)
+	body, err := yaml.Parse(src, data, "topology")
 	if err != nil {
 		return nil, nil, err
 	}
-	d := &strict.Decoder{Places: strict.NewPlaces(src), What: "scenario"}
+	d := &yaml.Decoder{Places: yaml.NewPlaces(src), What: "scenario"}
 	p := paramsOf(topo.Topologies, "custom").(*topo.CustomParams)
 	if err := d.Value(body, "topology", reflect.ValueOf(p).Elem()); err != nil {
 		return nil, nil, err

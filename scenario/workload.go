@@ -8,9 +8,9 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/goccy/go-yaml"
+	goccy "github.com/goccy/go-yaml"
 
-	"github.com/xoff-net/xoff/internal/strict"
+	"github.com/xoff-net/xoff/internal/yaml"
 	"github.com/xoff-net/xoff/workload"
 )
 
@@ -23,25 +23,25 @@ var sharedKeys = []string{"load", "pairs", "from", "to", "transport", "class", "
 // `{name: a, generator: poisson, sizes: 64KB, load: {...}}`.
 type workloadForm struct{ *Workload }
 
-// DecodeKeys implements strict.Keyed.
-func (w workloadForm) DecodeKeys(d *strict.Decoder, entries []strict.Entry, path string) error {
-	word := func(e strict.Entry, into *string) error {
-		at := strict.Join(path, e.Key)
+// DecodeKeys implements yaml.Keyed.
+func (w workloadForm) DecodeKeys(d *yaml.Decoder, entries []yaml.Entry, path string) error {
+	word := func(e yaml.Entry, into *string) error {
+		at := yaml.Join(path, e.Key)
 		d.Note(at, e)
 		return d.Value(e.Value, at, reflect.ValueOf(into).Elem())
 	}
-	rest, err := strict.Take(entries, "name", func(e strict.Entry) error { return word(e, &w.Name) })
+	rest, err := yaml.Take(entries, "name", func(e yaml.Entry) error { return word(e, &w.Name) })
 	if err != nil {
 		return err
 	}
 	before := w.Generator
-	rest, err = strict.Take(rest, "generator", func(e strict.Entry) error {
+	rest, err = yaml.Take(rest, "generator", func(e yaml.Entry) error {
 		if err := word(e, &w.Generator); err != nil {
 			return err
 		}
 		g, err := workload.Generators.Get(w.Generator)
 		if err != nil {
-			return d.Fail(e.Value.At, strict.Join(path, e.Key), "%w", err)
+			return d.Fail(e.Value.At, yaml.Join(path, e.Key), "%w", err)
 		}
 		if w.Generator != before || w.Params == nil { // that it has already changes nothing
 			w.Params = g.Params()
@@ -53,7 +53,7 @@ func (w workloadForm) DecodeKeys(d *strict.Decoder, entries []strict.Entry, path
 	}
 	v := reflect.ValueOf(w.Workload).Elem()
 	for _, name := range sharedKeys {
-		rest, err = strict.Take(rest, name, func(e strict.Entry) error { return d.Fields([]strict.Entry{e}, path, v, nil) })
+		rest, err = yaml.Take(rest, name, func(e yaml.Entry) error { return d.Fields([]yaml.Entry{e}, path, v, nil) })
 		if err != nil {
 			return err
 		}
@@ -68,18 +68,18 @@ func (w workloadForm) DecodeKeys(d *strict.Decoder, entries []strict.Entry, path
 	return d.Fields(rest, path, reflect.ValueOf(w.Params).Elem(), w.UsedKeys())
 }
 
-// Part implements strict.Keyed.
+// Part implements yaml.Keyed.
 func (w workloadForm) Part(key string) (reflect.Value, bool) {
 	if slices.Contains(sharedKeys, key) {
-		return strict.Field(reflect.ValueOf(w.Workload).Elem(), key)
+		return yaml.Field(reflect.ValueOf(w.Workload).Elem(), key)
 	}
 	if w.Params == nil {
 		return reflect.Value{}, false
 	}
-	return strict.Field(reflect.ValueOf(w.Params).Elem(), key)
+	return yaml.Field(reflect.ValueOf(w.Params).Elem(), key)
 }
 
-// Example implements strict.Exemplary.
+// Example implements yaml.Exemplary.
 func (workloadForm) Example(string, string) string {
 	return "{name: mine, generator: poisson, sizes: 64KB, load: {share: 0.5, of: host_links}}"
 }
@@ -120,7 +120,7 @@ func used(u workload.Uses, key string) bool {
 func (w *Workload) Stray(u workload.Uses) string {
 	v := reflect.ValueOf(w).Elem()
 	for _, k := range sharedKeys {
-		if f, ok := strict.Field(v, k); ok && !f.IsZero() && !used(u, k) {
+		if f, ok := yaml.Field(v, k); ok && !f.IsZero() && !used(u, k) {
 			return k
 		}
 	}
@@ -152,7 +152,7 @@ func (c *Config) locateFiles() error {
 			continue
 		}
 		if err := c.apart.check(*name); err != nil {
-			return c.Locate(strict.At(workloadPath(i), err))
+			return c.Locate(yaml.At(workloadPath(i), err))
 		}
 		path := filepath.FromSlash(*name)
 		if !filepath.IsAbs(path) {
@@ -160,7 +160,7 @@ func (c *Config) locateFiles() error {
 		}
 		absolute, err := filepath.Abs(path)
 		if err != nil {
-			return c.Locate(strict.Atf(workloadPath(i), "%w; allowed: a file that can be found", err))
+			return c.Locate(yaml.Atf(workloadPath(i), "%w; allowed: a file that can be found", err))
 		}
 		*name = absolute
 	}
@@ -170,9 +170,9 @@ func (c *Config) locateFiles() error {
 // selectionForm is how a Selection is written: `host3` or `[rack0, host7]`.
 type selectionForm struct{ *Selection }
 
-// Decode implements strict.Form.
-func (s selectionForm) Decode(d *strict.Decoder, n *strict.Node, path string) error {
-	if n.Shape == strict.Word && n.Text != "" {
+// Decode implements yaml.Form.
+func (s selectionForm) Decode(d *yaml.Decoder, n *yaml.Node, path string) error {
+	if n.Shape == yaml.Word && n.Text != "" {
 		*s.Selection = Selection{n.Text}
 		return nil
 	}
@@ -190,15 +190,15 @@ func (c *ClassChoice) isZero() bool { return c.Fixed == "" && c.Random == "" && 
 // `{shares: {1: 0.3, 2: 0.7}}`.
 type classForm struct{ *ClassChoice }
 
-// Decode implements strict.Form.
-func (c classForm) Decode(d *strict.Decoder, n *strict.Node, path string) error {
+// Decode implements yaml.Form.
+func (c classForm) Decode(d *yaml.Decoder, n *yaml.Node, path string) error {
 	const want = "an id such as 3, a group such as rdma, {random: rdma}, or {shares: {1: 0.3, 2: 0.7}}"
 	*c.ClassChoice = ClassChoice{}
-	if n.Shape == strict.Word && n.Text != "" {
+	if n.Shape == yaml.Word && n.Text != "" {
 		c.Fixed = n.Text
 		return nil
 	}
-	if n.Shape != strict.Mapping {
+	if n.Shape != yaml.Mapping {
 		return d.Mismatch(n, path, want)
 	}
 	entries, err := d.Entries(n, path)
@@ -209,7 +209,7 @@ func (c classForm) Decode(d *strict.Decoder, n *strict.Node, path string) error 
 		return d.Mismatch(n, path, want)
 	}
 	e := entries[0]
-	at := strict.Join(path, e.Key)
+	at := yaml.Join(path, e.Key)
 	d.Note(at, e)
 	if e.Key == "random" {
 		return d.Value(e.Value, at, reflect.ValueOf(&c.Random).Elem())
@@ -219,9 +219,9 @@ func (c classForm) Decode(d *strict.Decoder, n *strict.Node, path string) error 
 		return err
 	}
 	for _, s := range shares {
-		d.Note(strict.Join(at, s.Key), s)
+		d.Note(yaml.Join(at, s.Key), s)
 		share := 0.0
-		if err := d.Value(s.Value, strict.Join(at, s.Key), reflect.ValueOf(&share).Elem()); err != nil {
+		if err := d.Value(s.Value, yaml.Join(at, s.Key), reflect.ValueOf(&share).Elem()); err != nil {
 			return err
 		}
 		c.Shares = append(c.Shares, ClassShare{s.Key, share})
@@ -232,13 +232,13 @@ func (c classForm) Decode(d *strict.Decoder, n *strict.Node, path string) error 
 func (c ClassChoice) plain() any {
 	switch {
 	case c.Random != "":
-		return yaml.MapSlice{{Key: "random", Value: c.Random}}
+		return goccy.MapSlice{{Key: "random", Value: c.Random}}
 	case len(c.Shares) > 0:
-		shares := yaml.MapSlice{}
+		shares := goccy.MapSlice{}
 		for _, s := range c.Shares {
-			shares = append(shares, yaml.MapItem{Key: s.Class, Value: s.Share})
+			shares = append(shares, goccy.MapItem{Key: s.Class, Value: s.Share})
 		}
-		return yaml.MapSlice{{Key: "shares", Value: shares}}
+		return goccy.MapSlice{{Key: "shares", Value: shares}}
 	}
 	return c.Fixed
 }

@@ -5,7 +5,7 @@ package sim_test
 import (
 	"testing"
 
-	"github.com/xoff-net/xoff/internal/deep"
+	"github.com/xoff-net/xoff/internal/devtool/deep"
 )
 
 func TestDeepEnginesAgree(t *testing.T) { testAgree(t, deep.Cases(500), 6000) }

@@ -11,8 +11,8 @@ import (
 	"github.com/xoff-net/xoff/base/probe"
 	"github.com/xoff-net/xoff/base/units"
 	"github.com/xoff-net/xoff/dataplane"
-	"github.com/xoff-net/xoff/internal/deep"
-	"github.com/xoff-net/xoff/scenario/build"
+	"github.com/xoff-net/xoff/internal/devtool/deep"
+	"github.com/xoff-net/xoff/fabric"
 	"github.com/xoff-net/xoff/sim"
 	"github.com/xoff-net/xoff/topo"
 )
@@ -157,7 +157,7 @@ var fastEngines = []engine{
 
 // outcome is everything that a run left behind.
 type outcome struct {
-	built  *build.Built
+	built  *fabric.Built
 	nodes  []*recorder
 	end    units.Time
 	totals sim.Totals
@@ -166,7 +166,7 @@ type outcome struct {
 // run builds a case anew and runs it on an engine.
 func (c *randomCase) run(e engine) (*outcome, error) {
 	o := &outcome{}
-	built, err := build.New(c.cfg, build.Options{Invariants: true, Sink: func(node int) probe.Sink {
+	built, err := fabric.New(c.cfg, fabric.Options{Invariants: true, Sink: func(node int) probe.Sink {
 		for len(o.nodes) <= node {
 			o.nodes = append(o.nodes, &recorder{depths: newDepthTwin()})
 		}

@@ -9,7 +9,7 @@ import (
 	"github.com/xoff-net/xoff/base/probe"
 	"github.com/xoff-net/xoff/base/units"
 	"github.com/xoff-net/xoff/scenario"
-	"github.com/xoff-net/xoff/scenario/build"
+	"github.com/xoff-net/xoff/fabric"
 	"github.com/xoff-net/xoff/scheme/flowctl"
 	"github.com/xoff-net/xoff/sim"
 	"github.com/xoff-net/xoff/topo"
@@ -128,7 +128,7 @@ func TestUncontendedFCTOnOneLink(t *testing.T) {
 		{2500, 1_211_520, 2_216_640}, // 2 x 83,840 + 43,840 + 1 us; + 5,120 + 1 us
 	} {
 		for _, e := range []engine{reference, fastEngines[0]} {
-			b, err := build.New(flows(star(2, units.Microsecond), workload.FlowSpec{From: "host0", To: "host1", Size: c.size}), build.Options{})
+			b, err := fabric.New(flows(star(2, units.Microsecond), workload.FlowSpec{From: "host0", To: "host1", Size: c.size}), fabric.Options{})
 			if err != nil {
 				t.Fatal(err)
 			}

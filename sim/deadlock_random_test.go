@@ -8,9 +8,9 @@ import (
 	"testing"
 
 	"github.com/xoff-net/xoff/base/units"
-	"github.com/xoff-net/xoff/internal/deep"
+	"github.com/xoff-net/xoff/internal/devtool/deep"
 	"github.com/xoff-net/xoff/scenario"
-	"github.com/xoff-net/xoff/scenario/build"
+	"github.com/xoff-net/xoff/fabric"
 	"github.com/xoff-net/xoff/sim"
 )
 
@@ -131,7 +131,7 @@ func searchOften(t *testing.T, text string, want []sim.Deadlock, every int) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	built, err := build.New(cfg, build.Options{})
+	built, err := fabric.New(cfg, fabric.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}

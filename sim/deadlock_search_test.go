@@ -12,7 +12,7 @@ import (
 	"github.com/xoff-net/xoff/base/probe"
 	"github.com/xoff-net/xoff/base/units"
 	"github.com/xoff-net/xoff/scenario"
-	"github.com/xoff-net/xoff/scenario/build"
+	"github.com/xoff-net/xoff/fabric"
 	"github.com/xoff-net/xoff/sim"
 )
 
@@ -50,7 +50,7 @@ run:
 
 // truthRun is a run of which the deadlocks are known.
 type truthRun struct {
-	built  *build.Built
+	built  *fabric.Built
 	end    units.Time
 	fabric sim.Fabric
 	left   []map[[2]int]units.Time // by node, of egress port and class: the last departure
@@ -88,7 +88,7 @@ func truthOfConfig(t testing.TB, cfg *scenario.Config, o truthOptions) *truthRun
 	t.Helper()
 	r := &truthRun{}
 	var err error
-	r.built, err = build.New(cfg, build.Options{Invariants: true, Sink: func(node int) probe.Sink {
+	r.built, err = fabric.New(cfg, fabric.Options{Invariants: true, Sink: func(node int) probe.Sink {
 		for len(r.left) <= node {
 			r.left = append(r.left, nil)
 		}

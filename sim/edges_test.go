@@ -7,7 +7,7 @@ import (
 	"github.com/xoff-net/xoff/base/probe"
 	"github.com/xoff-net/xoff/base/units"
 	"github.com/xoff-net/xoff/scenario"
-	"github.com/xoff-net/xoff/scenario/build"
+	"github.com/xoff-net/xoff/fabric"
 	"github.com/xoff-net/xoff/scheme/cc"
 	"github.com/xoff-net/xoff/topo"
 	"github.com/xoff-net/xoff/workload"
@@ -180,7 +180,7 @@ func TestIdleTimeIsSkipped(t *testing.T) {
 		cfg.Run.Arrivals = late + us
 		cfg.Run.Stop = c.stop
 		for _, e := range append([]engine{reference}, fastEngines...) {
-			b, err := build.New(cfg, build.Options{})
+			b, err := fabric.New(cfg, fabric.Options{})
 			if err != nil {
 				t.Fatal(err)
 			}

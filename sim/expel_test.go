@@ -7,7 +7,7 @@ import (
 	"github.com/xoff-net/xoff/base/units"
 	"github.com/xoff-net/xoff/dataplane"
 	"github.com/xoff-net/xoff/scenario"
-	"github.com/xoff-net/xoff/scenario/build"
+	"github.com/xoff-net/xoff/fabric"
 	"github.com/xoff-net/xoff/scheme/buffer"
 )
 
@@ -102,7 +102,7 @@ func TestLateExpulsion(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			b, err := build.New(cfg, build.Options{Invariants: true})
+			b, err := fabric.New(cfg, fabric.Options{Invariants: true})
 			if err != nil {
 				t.Fatal(err)
 			}

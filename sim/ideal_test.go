@@ -7,9 +7,9 @@ import (
 
 	"github.com/xoff-net/xoff/base/link"
 	"github.com/xoff-net/xoff/base/units"
-	"github.com/xoff-net/xoff/internal/deep"
+	"github.com/xoff-net/xoff/internal/devtool/deep"
 	"github.com/xoff-net/xoff/scenario"
-	"github.com/xoff-net/xoff/scenario/build"
+	"github.com/xoff-net/xoff/fabric"
 	"github.com/xoff-net/xoff/scheme/buffer"
 	"github.com/xoff-net/xoff/scheme/cc"
 	"github.com/xoff-net/xoff/scheme/flowctl"
@@ -103,7 +103,7 @@ func testIdeal(t *testing.T, cases []int) {
 	exact, sprayed, bound := 0, 0, 0
 	for _, i := range cases {
 		cfg := loneFlow(i)
-		b, err := build.New(cfg, build.Options{Invariants: true})
+		b, err := fabric.New(cfg, fabric.Options{Invariants: true})
 		if err != nil {
 			t.Fatalf("case %d: %v", i, err)
 		}

@@ -6,9 +6,9 @@ import (
 
 	"github.com/xoff-net/xoff/base/link"
 	"github.com/xoff-net/xoff/base/units"
-	"github.com/xoff-net/xoff/internal/deep"
+	"github.com/xoff-net/xoff/internal/devtool/deep"
 	"github.com/xoff-net/xoff/scenario"
-	"github.com/xoff-net/xoff/scenario/build"
+	"github.com/xoff-net/xoff/fabric"
 	"github.com/xoff-net/xoff/topo"
 	"github.com/xoff-net/xoff/workload"
 )
@@ -28,7 +28,7 @@ func drawTies(index, packets int) *randomCase {
 	d := &drawer{Rand: rand.New(rand.NewPCG(20240915, uint64(index)))}
 	if d.chance(0.5) {
 		c.cfg.Compat.Tick = pick[units.Time](d, 1, 1, 10) * units.Nanosecond
-		if _, err := build.New(c.cfg, build.Options{}); err != nil {
+		if _, err := fabric.New(c.cfg, fabric.Options{}); err != nil {
 			c.cfg.Compat.Tick = 0 // the wires would be too fast for any headroom
 		} else if h, _ := headroomOf(c.cfg.Switch.FlowControl); h.Rule != link.RuleExact || c.cfg.Switch.FlowControl.Name != "pfc" {
 			c.loses, c.ends = "wires are faster than headroom expects", false

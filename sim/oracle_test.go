@@ -8,7 +8,7 @@ import (
 	"github.com/xoff-net/xoff/base/packet"
 	"github.com/xoff-net/xoff/base/units"
 	"github.com/xoff-net/xoff/scenario"
-	"github.com/xoff-net/xoff/scenario/build"
+	"github.com/xoff-net/xoff/fabric"
 	"github.com/xoff-net/xoff/sim"
 	"github.com/xoff-net/xoff/workload"
 )
@@ -45,7 +45,7 @@ func TestTieRules(t *testing.T) {
 func TestStopRule(t *testing.T) {
 	run := func(t *testing.T, cfg *scenario.Config, ctx context.Context, fastEngine bool) (units.Time, []units.Time, error) {
 		t.Helper()
-		b, err := build.New(cfg, build.Options{})
+		b, err := fabric.New(cfg, fabric.Options{})
 		if err != nil {
 			t.Fatal(err)
 		}

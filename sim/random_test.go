@@ -9,7 +9,7 @@ import (
 	"github.com/xoff-net/xoff/base/units"
 	"github.com/xoff-net/xoff/dataplane"
 	"github.com/xoff-net/xoff/scenario"
-	"github.com/xoff-net/xoff/scenario/build"
+	"github.com/xoff-net/xoff/fabric"
 	"github.com/xoff-net/xoff/scheme/buffer"
 	"github.com/xoff-net/xoff/scheme/cc"
 	"github.com/xoff-net/xoff/scheme/flowctl"
@@ -444,7 +444,7 @@ func (d *drawer) slowReceivers() {
 func (d *drawer) bufferSize() {
 	b := &d.cfg.Switch.Buffer
 	b.Size = units.GiB
-	built, err := build.New(d.cfg, build.Options{})
+	built, err := fabric.New(d.cfg, fabric.Options{})
 	if err != nil {
 		panic(fmt.Sprintf("%s: %v", d.cfg.Name, err))
 	}

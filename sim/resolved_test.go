@@ -6,7 +6,7 @@ import (
 	"testing"
 
 	"github.com/xoff-net/xoff/scenario"
-	"github.com/xoff-net/xoff/scenario/build"
+	"github.com/xoff-net/xoff/fabric"
 	"github.com/xoff-net/xoff/sim"
 )
 
@@ -49,7 +49,7 @@ func TestResolved(t *testing.T) {
 
 func summaryOf(t *testing.T, c *scenario.Config) []byte {
 	t.Helper()
-	built, err := build.New(c, build.Options{})
+	built, err := fabric.New(c, fabric.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -5,7 +5,7 @@ import (
 
 	"github.com/xoff-net/xoff/base/probe"
 	"github.com/xoff-net/xoff/base/units"
-	"github.com/xoff-net/xoff/scenario/build"
+	"github.com/xoff-net/xoff/fabric"
 	"github.com/xoff-net/xoff/sim"
 	"github.com/xoff-net/xoff/workload"
 )
@@ -25,7 +25,7 @@ func TestSamples(t *testing.T) {
 		for _, e := range engines {
 			cfg := flows(star(3, units.Microsecond),
 				workload.FlowSpec{From: "host0", To: "host2", Size: 1000}, workload.FlowSpec{From: "host1", To: "host2", Size: 1000})
-			built, err := build.New(cfg, build.Options{})
+			built, err := fabric.New(cfg, fabric.Options{})
 			if err != nil {
 				t.Fatal(err)
 			}

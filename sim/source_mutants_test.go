@@ -3,7 +3,7 @@ package sim_test
 import (
 	"testing"
 
-	"github.com/xoff-net/xoff/internal/mutant"
+	"github.com/xoff-net/xoff/internal/devtool/mutant"
 )
 
 // The fast engine with one mistake in its source: in the order of events at the
@@ -11,7 +11,7 @@ import (
 // find each of them. What both engines share of the order of insertion is compared with
 // the public simulator instead.
 func TestDeepMistakesInTheEngineAreCaught(t *testing.T) {
-	byKey, byInsertion, public := []string{"-run=^TestEnginesAgree$", "."}, []string{"-run=^(TestEnginesAgreeByInsertion|TestChangesArePlannedFirst|TestNodesStartInOrder)$", "."}, []string{"-run=^TestReferences$", "../internal/publicsim"}
+	byKey, byInsertion, public := []string{"-run=^TestEnginesAgree$", "."}, []string{"-run=^(TestEnginesAgreeByInsertion|TestChangesArePlannedFirst|TestNodesStartInOrder)$", "."}, []string{"-run=^TestReferences$", "../internal/interop/publicsim"}
 	for _, m := range []struct {
 		name, function, right, wrong string
 		test                         []string

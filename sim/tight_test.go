@@ -9,9 +9,9 @@ import (
 	"github.com/xoff-net/xoff/base/link"
 	"github.com/xoff-net/xoff/base/probe"
 	"github.com/xoff-net/xoff/base/units"
-	"github.com/xoff-net/xoff/internal/deep"
+	"github.com/xoff-net/xoff/internal/devtool/deep"
 	"github.com/xoff-net/xoff/scenario"
-	"github.com/xoff-net/xoff/scenario/build"
+	"github.com/xoff-net/xoff/fabric"
 	"github.com/xoff-net/xoff/scheme/buffer"
 	"github.com/xoff-net/xoff/scheme/flowctl"
 	"github.com/xoff-net/xoff/workload"
@@ -71,7 +71,7 @@ func testTight(t *testing.T, cases []int) {
 	pauses, refreshes := uint64(0), uint64(0)
 	for _, i := range cases {
 		cfg := tightPFC(i)
-		b, err := build.New(cfg, build.Options{Invariants: true})
+		b, err := fabric.New(cfg, fabric.Options{Invariants: true})
 		if err != nil {
 			t.Fatalf("case %d: %v", i, err)
 		}
@@ -118,6 +118,6 @@ func TestShortPauseIsRefused(t *testing.T) {
 }
 
 func validated(cfg *scenario.Config) error {
-	_, err := build.NewPlan(cfg)
+	_, err := fabric.NewPlan(cfg)
 	return err
 }

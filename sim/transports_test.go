@@ -10,7 +10,7 @@ import (
 	"github.com/xoff-net/xoff/base/probe"
 	"github.com/xoff-net/xoff/base/units"
 	"github.com/xoff-net/xoff/scenario"
-	"github.com/xoff-net/xoff/scenario/build"
+	"github.com/xoff-net/xoff/fabric"
 	"github.com/xoff-net/xoff/sim"
 )
 
@@ -30,7 +30,7 @@ func (p *peek) Drop(_ units.Time, _ int, f *packet.Packet, _ probe.Reason) {
 }
 
 // carried builds a star of so many senders to the last host, at 25 Gbps and 1 us.
-func carried(t *testing.T, senders int, hosts, more string, size units.Bytes) (*build.Built, []*peek) {
+func carried(t *testing.T, senders int, hosts, more string, size units.Bytes) (*fabric.Built, []*peek) {
 	t.Helper()
 	text := fmt.Sprintf("name: carried\ntopology: {name: one-switch, hosts: %d, host_link: {rate: 25Gbps, delay: 1us}}\nhosts: %s\n%srun: {arrivals: 1us, stop: {when: all_flows_done, at_most: 100ms}}\nworkload:\n  - name: a\n    generator: flows\n    flows:\n", senders+1, hosts, more)
 	for i := range senders {
@@ -41,7 +41,7 @@ func carried(t *testing.T, senders int, hosts, more string, size units.Bytes) (*
 		t.Fatal(err)
 	}
 	peeks := make([]*peek, senders+2)
-	b, err := build.New(cfg, build.Options{Invariants: true, Sink: func(node int) probe.Sink {
+	b, err := fabric.New(cfg, fabric.Options{Invariants: true, Sink: func(node int) probe.Sink {
 		peeks[node] = &peek{}
 		return peeks[node]
 	}})

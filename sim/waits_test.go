@@ -5,7 +5,7 @@ import (
 
 	"github.com/xoff-net/xoff/base/units"
 	"github.com/xoff-net/xoff/scenario"
-	"github.com/xoff-net/xoff/scenario/build"
+	"github.com/xoff-net/xoff/fabric"
 	"github.com/xoff-net/xoff/sim"
 	"github.com/xoff-net/xoff/workload"
 )
@@ -123,7 +123,7 @@ func TestLongLivedDoesNotHoldUp(t *testing.T) {
 		Name: "long", Generator: "long_lived", Params: &workload.LongLived{Streams: 1}, From: scenario.Selection{"host2"}, To: scenario.Selection{"host3"},
 		Class: scenario.ClassChoice{Fixed: "rdma"},
 	})
-	built, err := build.New(cfg, build.Options{})
+	built, err := fabric.New(cfg, fabric.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}

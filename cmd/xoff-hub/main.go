@@ -4,7 +4,7 @@ package main
 import (
 	"os"
 
-	"github.com/xoff-net/xoff/internal/hub"
+	"github.com/xoff-net/xoff/cmd/xoff-hub/hub"
 )
 
 func main() { os.Exit(hub.Main(os.Args[1:])) }

@@ -3,7 +3,7 @@ package buffer
 import (
 	"testing"
 
-	"github.com/xoff-net/xoff/internal/mutant"
+	"github.com/xoff-net/xoff/internal/devtool/mutant"
 )
 
 // Policies with one mistake: a release that is forgotten, an arriving frame that is not

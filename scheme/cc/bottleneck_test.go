@@ -9,7 +9,7 @@ import (
 	"github.com/xoff-net/xoff/base/probe"
 	"github.com/xoff-net/xoff/base/units"
 	"github.com/xoff-net/xoff/scenario"
-	"github.com/xoff-net/xoff/scenario/build"
+	"github.com/xoff-net/xoff/fabric"
 	"github.com/xoff-net/xoff/scheme/cc"
 	"github.com/xoff-net/xoff/sim"
 )
@@ -19,7 +19,7 @@ import (
 type bottleneck struct {
 	t *testing.T
 	setup
-	*build.Built
+	*fabric.Built
 	engine   *sim.Fast
 	node     probe.Node   // the switch
 	controls []cc.Control // by flow
@@ -100,7 +100,7 @@ workload:
 		t.Fatal(err)
 	}
 	b := &bottleneck{t: t, setup: s, controls: make([]cc.Control, s.flows)}
-	b.Built, err = build.New(cfg, build.Options{Invariants: true, Sink: func(node int) probe.Sink {
+	b.Built, err = fabric.New(cfg, fabric.Options{Invariants: true, Sink: func(node int) probe.Sink {
 		if node != s.flows+1 {
 			return nil
 		}

@@ -6,7 +6,7 @@ import (
 	"testing"
 
 	"github.com/xoff-net/xoff/base/units"
-	"github.com/xoff-net/xoff/internal/deep"
+	"github.com/xoff-net/xoff/internal/devtool/deep"
 )
 
 // These take long to converge. DCQCN with the parameters of the public simulators raises its

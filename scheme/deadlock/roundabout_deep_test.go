@@ -5,7 +5,7 @@ package deadlock_test
 import (
 	"testing"
 
-	"github.com/xoff-net/xoff/internal/deep"
+	"github.com/xoff-net/xoff/internal/devtool/deep"
 )
 
 func TestDeepRoundaboutRandomLoops(t *testing.T) { testRandomLoops(t, deep.Cases(1000)) }

@@ -3,7 +3,7 @@ package deadlock_test
 import (
 	"testing"
 
-	"github.com/xoff-net/xoff/internal/mutant"
+	"github.com/xoff-net/xoff/internal/devtool/mutant"
 )
 
 // Roundabout with one of the rules that were decided taken out of its source, those that

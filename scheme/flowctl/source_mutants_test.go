@@ -3,7 +3,7 @@ package flowctl
 import (
 	"testing"
 
-	"github.com/xoff-net/xoff/internal/mutant"
+	"github.com/xoff-net/xoff/internal/devtool/mutant"
 )
 
 // Books with one mistake: DSH and its twin hold other bytes of some class.

@@ -1,0 +1,48 @@
+package fabric_test
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/xoff-net/xoff/fabric"
+)
+
+// A scenario of another machine reads nothing of this one, by whichever key it asks.
+func TestApartReadsOnlyWhatCameAlong(t *testing.T) {
+	folder := t.TempDir()
+	secret := filepath.Join(t.TempDir(), "secret.txt")
+	for _, path := range []string{secret, filepath.Join(folder, "input-sizes.txt"), filepath.Join(folder, "other.txt")} {
+		if err := os.WriteFile(path, []byte("0 0\n1000 100\n"), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := os.Symlink(secret, filepath.Join(folder, "link.txt")); err != nil {
+		t.Fatal(err)
+	}
+	sizes := func(generator, file string) string {
+		return "workload: [{name: w, generator: " + generator + ", " + file + ", load: {share: 0.1, of: host_links}}]"
+	}
+	for _, c := range []struct{ text, want string }{
+		{sizes("poisson", "sizes: input-sizes.txt"), ""},
+		{sizes("poisson", "sizes: websearch"), ""},
+		{sizes("poisson", "sizes: other.txt"), `"other.txt" is a file of this machine`},
+		{sizes("poisson", "sizes: link.txt"), `"link.txt" is a file of this machine`},
+		{sizes("poisson", "sizes: ./input-sizes.txt"), `"./input-sizes.txt" is a file of this machine`},
+		{sizes("poisson", "sizes: "+secret), "is a file of this machine, and the scenario is not; allowed: files that came with it (input-sizes.txt)"},
+		{sizes("incast", "senders: 2, sizes: "+secret), "is a file of this machine"},
+		{"workload: [{name: w, generator: sequential, sizes: " + secret + "}]", "is a file of this machine"},
+		{"workload: [{name: w, generator: trace, path: " + secret + "}]", "is a file of this machine"},
+		{"topology: {name: custom, path: " + secret + "}", "is a file of this machine"},
+		{"topology: {name: custom, path: input-sizes.txt}", "hosts"}, // read, and no topology
+	} {
+		_, err := fabric.ParseApart(filepath.Join(folder, "scenario.yaml"), []byte(c.text), []string{"input-sizes.txt"})
+		switch {
+		case c.want == "" && err != nil:
+			t.Errorf("%s: %v", c.text, err)
+		case c.want != "" && (err == nil || !strings.Contains(err.Error(), c.want)):
+			t.Errorf("%s: %v, want %q", c.text, err, c.want)
+		}
+	}
+}

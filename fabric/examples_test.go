@@ -1,0 +1,201 @@
+package fabric
+
+import (
+	"path/filepath"
+	"reflect"
+	"testing"
+
+	"github.com/xoff-net/xoff/base/units"
+	"github.com/xoff-net/xoff/scenario"
+	"github.com/xoff-net/xoff/workload"
+)
+
+// exampleFiles returns all example scenarios.
+func exampleFiles(t testing.TB) []string {
+	files, err := filepath.Glob("../examples/*.yaml")
+	if err != nil || len(files) < 12 {
+		t.Fatalf("found %v, %v", files, err)
+	}
+	return files
+}
+
+// short says how an example is made short enough for a test.
+type short struct {
+	arrivals units.Time  // 0: as it is
+	flow     units.Bytes // of listed flows; 0: as it is
+	flows    int         // how many there are at least
+}
+
+// shortened has every example. Loops of pinned routes deadlock under plain PFC when
+// they fill up, which is what their papers are about: their flows stay small here.
+var shortened = map[string]short{
+	"bifrost-drain":      {flow: 5 * units.MB, flows: 1},
+	"bifrost-linear":     {flow: 5 * units.MB, flows: 1},
+	"bifrost-testbed":    {arrivals: units.Millisecond, flows: 20},
+	"bifrost-testbed-b":  {arrivals: units.Millisecond, flows: 20},
+	"bifrost-testbed-c":  {arrivals: units.Millisecond, flows: 20},
+	"bifrostx-two-dc":    {arrivals: 300 * units.Microsecond, flows: 10},
+	"bifrost-two-dc":     {arrivals: 500 * units.Microsecond, flows: 10},
+	"deadlock":           {flow: 10 * units.KB, flows: 3},
+	"dsh-fig14":          {flows: 26},
+	"dsh-fig15":          {arrivals: 500 * units.Microsecond, flows: 100},
+	"dsh-fig16":          {arrivals: 20 * units.Microsecond, flows: 32},
+	"dsh-fig22":          {flows: 1024},
+	"dsh-fig23":          {arrivals: 20 * units.Microsecond, flows: 100},
+	"dsh-fig25":          {arrivals: 20 * units.Microsecond, flows: 20},
+	"dsh-leaf-spine":     {arrivals: 20 * units.Microsecond, flows: 100},
+	"dsh-motivation":     {arrivals: 20 * units.Microsecond, flows: 20},
+	"dsh-ring":           {flow: 2 * units.KB, flows: 64},
+	"fanin":              {arrivals: 100 * units.Microsecond, flows: 50},
+	"hybrid":             {arrivals: 500 * units.Microsecond, flows: 50},
+	"incast":             {flows: 100},
+	"l2bm-requests":      {arrivals: 500 * units.Microsecond, flows: 100},
+	"l2bm-clos":          {arrivals: 500 * units.Microsecond, flows: 20},
+	"live-bifrost":       {arrivals: 50 * units.Millisecond, flows: 32},
+	"live-incast":        {arrivals: 100 * units.Millisecond, flows: 50},
+	"live-real":          {arrivals: 100 * units.Millisecond, flows: 1},
+	"live-ring":          {flow: 10 * units.KB, flows: 8},
+	"long-haul":          {arrivals: units.Millisecond, flows: 5},
+	"reverie-authors":    {arrivals: 500 * units.Microsecond, flows: 20},
+	"sharing":            {flows: 8},
+	"reverie-leaf-spine": {arrivals: 500 * units.Microsecond, flows: 20},
+	"roundabout-mesh":    {flow: 100 * units.KB, flows: 480},
+	"roundabout-ring":    {flow: 10 * units.KB, flows: 8},
+	"roundabout-torus":   {arrivals: 50 * units.Microsecond, flows: 100},
+	"websearch":          {flows: 10},
+}
+
+func (s *short) apply(t *testing.T, c *scenario.Config) {
+	t.Helper()
+	if s.arrivals > 0 {
+		c.Run.Arrivals, c.Run.Measure = s.arrivals, scenario.Measure{To: s.arrivals}
+	}
+	for i := range c.Workload {
+		switch p := c.Workload[i].Params.(type) {
+		case *workload.List:
+			for k := range p.Flows {
+				if s.flow > 0 {
+					p.Flows[k].Size = s.flow
+				}
+			}
+		case *workload.RingAllReduce:
+			p.Size = 16 * s.flow
+		case *workload.Request:
+			p.Count = 20
+		case *workload.Incast:
+			if s.flow > 0 {
+				p.Size = s.flow
+			}
+		}
+	}
+	c.Run.Stop.When = "all_flows_done"
+}
+
+// Every example, shortened, loses nothing of a lossless class, keeps all
+// invariants, finishes its flows, and reruns alike from its resolved file.
+func TestExamples(t *testing.T) {
+	for _, name := range exampleFiles(t) {
+		c, err := ReadFile(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Run(c.Name, func(t *testing.T) {
+			s, ok := shortened[c.Name]
+			if !ok || filepath.Base(name) != c.Name+".yaml" {
+				t.Fatalf("%s is %s, which nothing is said about", name, c.Name)
+			}
+			s.apply(t, c)
+			text, err := c.Marshal()
+			if err != nil {
+				t.Fatal(err)
+			}
+			done := runOf(t, c)
+			open := 0
+			for _, at := range done {
+				if at == 0 {
+					open++
+				}
+			}
+			if open > 0 || len(done) < s.flows {
+				t.Errorf("%d of %d flows did not finish; at least %d were expected", open, len(done), s.flows)
+			}
+			if !reflect.DeepEqual(runOf(t, parse(t, string(text))), done) {
+				t.Error("the resolved scenario runs differently")
+			}
+		})
+	}
+}
+
+// The examples of loops are what they say: with plain PFC (one of them: DSH) and no
+// handler of deadlocks everything stands still from the first milliseconds on.
+func TestLoopsDeadlock(t *testing.T) {
+	for _, e := range []struct {
+		name  string
+		stuck int // flows, at least
+	}{{"deadlock", 3}, {"dsh-fig16", 8}, {"dsh-ring", 64}, {"roundabout-ring", 8}, {"roundabout-mesh", 8}} {
+		name := e.name
+		c, err := ReadFile("../examples/" + name + ".yaml")
+		if err != nil {
+			t.Fatal(err)
+		}
+		c.Run.Arrivals = min(c.Run.Arrivals, 2*units.Millisecond)
+		c.Run.Measure = scenario.Measure{}
+		c.Run.Stop.AtMost = 5 * units.Millisecond
+		open := 0
+		for i, at := range runOf(t, c) {
+			if at == 0 {
+				open++
+			}
+			if at > 2*units.Millisecond {
+				t.Errorf("%s: flow %d ended at %s", name, i, at)
+			}
+		}
+		if open < e.stuck {
+			t.Errorf("%s: only %d flows are stuck", name, open)
+		}
+	}
+}
+
+// The fabrics of the papers' set-ups, counted by hand.
+func TestExampleFabrics(t *testing.T) {
+	for _, c := range []struct {
+		name                   string
+		hosts, switches, links int
+		fast                   string // a link
+		rate                   units.Rate
+		delay                  units.Time
+	}{
+		{"dsh-leaf-spine", 256, 32, 256 + 256, "leaf15-spine15", 100 * units.Gbps, 2 * units.Microsecond},
+		{"dsh-fig14", 28, 2, 29, "switch0-switch1", 100 * units.Gbps, 2 * units.Microsecond},
+		{"dsh-fig15", 16, 1, 16, "host15-switch0", 100 * units.Gbps, 2 * units.Microsecond},
+		{"dsh-fig16", 64, 6, 64 + 8 - 2, "leaf3-spine1", 400 * units.Gbps, 2 * units.Microsecond},
+		{"bifrost-linear", 2, 2, 3, "host1-switch1", 100 * units.Gbps, units.Microsecond},
+		{"bifrost-testbed", 3, 2, 5, "switch0-switch1#1", 100 * units.Gbps, 400 * units.Microsecond},
+		{"bifrost-two-dc", 32, 42, 105, "dci0-dci1", 400 * units.Gbps, 3 * units.Millisecond},
+		{"bifrost-drain", 2, 2, 3, "switch0-switch1", 100 * units.Gbps, 400 * units.Microsecond},
+		{"bifrost-testbed-b", 4, 2, 6, "switch0-switch1#1", 100 * units.Gbps, 400 * units.Microsecond},
+		{"bifrost-testbed-c", 6, 2, 9, "switch0-switch1#2", 100 * units.Gbps, 400 * units.Microsecond},
+		{"bifrostx-two-dc", 32, 42, 105, "dci0-dci1", 400 * units.Gbps, 3 * units.Millisecond},
+		{"l2bm-clos", 128, 10, 152, "agg0-core1", 100 * units.Gbps, 5 * units.Microsecond},
+		{"reverie-leaf-spine", 256, 20, 256 + 64, "leaf0-spine3", 25 * units.Gbps, 2 * units.Microsecond},
+		{"roundabout-ring", 8, 4, 12, "switch3-switch0", 10 * units.Gbps, units.Microsecond},
+		{"roundabout-mesh", 64, 16, 64 + 120, "switch0-switch15", 100 * units.Gbps, units.Microsecond},
+		{"roundabout-torus", 64, 16, 64 + 32, "switch0_0-switch3_0", 100 * units.Gbps, units.Microsecond},
+	} {
+		cfg, err := ReadFile("../examples/" + c.name + ".yaml")
+		if err != nil {
+			t.Fatal(err)
+		}
+		g := graphOf(t, cfg)
+		if g.Hosts != c.hosts || g.Nodes()-g.Hosts != c.switches || len(g.Links) != c.links {
+			t.Errorf("%s: %d hosts, %d switches, %d links", c.name, g.Hosts, g.Nodes()-g.Hosts, len(g.Links))
+		}
+		i, err := g.LinkNamed(c.fast)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if l := g.Links[i]; l.Rate != c.rate || l.Delay != c.delay {
+			t.Errorf("%s: %s has %s and %s", c.name, c.fast, l.Rate, l.Delay)
+		}
+	}
+}

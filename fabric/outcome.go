@@ -1,0 +1,107 @@
+package fabric
+
+import (
+	"io"
+	"slices"
+
+	"github.com/xoff-net/xoff/base/units"
+	"github.com/xoff-net/xoff/metrics"
+	"github.com/xoff-net/xoff/scenario"
+	"github.com/xoff-net/xoff/sim"
+	"github.com/xoff-net/xoff/workload"
+)
+
+// Outcome describes a run of the scenario that ended at that time; partial says
+// that it was interrupted.
+func (b *Built) Outcome(end units.Time, totals sim.Totals, fabric sim.Fabric, partial bool) *metrics.Outcome {
+	return &metrics.Outcome{
+		Scenario: b.Config.Name, Seed: b.Config.Seed, End: end, Partial: partial, Totals: totals, Fabric: fabric,
+		Flows: b.Flows, Ideal: b.Ideal, Origin: b.Origin, Groups: b.Groups, Waits: b.Waits, Payloads: b.payloads(), Workloads: b.Workloads,
+		Measured: func(i int) bool { return b.measured(i, end) },
+		Nodes:    b.Graph.Names, Hosts: b.Graph.Names[:b.Graph.Hosts], Checks: b.Checks,
+		Watched: b.Spec.WatchDeadlocks || b.Spec.StopAtDeadlock, Trees: b.Spec.LogPauses,
+		Grouping: metrics.Grouping{By: b.Config.Output.GroupBy, Sizes: b.Config.Output.SizeBuckets},
+	}
+}
+
+// payloads returns the payload of full packets, by transport.
+func (b *Built) payloads() []units.Bytes {
+	var list []units.Bytes
+	for _, h := range b.Plan.Transports() {
+		list = append(list, h.Payload)
+	}
+	return list
+}
+
+// measured reports whether a flow counts in summaries of a run that ended then: it
+// started, and it or the first that it waited for did so in the measurement window.
+func (b *Built) measured(i int, end units.Time) bool {
+	counts, _ := b.counts(i)
+	began, ok := b.Flows.Began(i)
+	return counts && ok && began <= end
+}
+
+// FlowControls returns the names of the schemes that ports run.
+func (b *Built) FlowControls() []string {
+	var names []string
+	for _, s := range slices.Concat(b.Plan.OfSwitches, b.Plan.OfPorts) {
+		if !slices.Contains(names, s.FlowControl.Name) {
+			names = append(names, s.FlowControl.Name)
+		}
+	}
+	return names
+}
+
+// TraceFile is the name of a trace beside the scenario that replays it.
+const TraceFile = "flows.trace.csv"
+
+// WriteTrace writes the flows of a run as they were planned, so that the trace
+// generator makes the same of them.
+func (b *Built) WriteTrace(w io.Writer) error {
+	t, err := workload.NewTraceWriter(w)
+	if err != nil {
+		return err
+	}
+	waits := b.Waits
+	for i := range b.Flows.Flow {
+		f := &b.Flows.Flow[i]
+		var wait *workload.Wait
+		if len(waits) > 0 && int(waits[0].Flow) == i {
+			wait = &workload.Wait{Delay: waits[0].Delay, Until: waits[0].Until}
+			for _, on := range waits[0].On {
+				wait.On = append(wait.On, int32(on))
+			}
+			waits = waits[1:]
+		}
+		flow := workload.Flow{Start: f.Start, Size: f.Size, Class: f.Class, Hash: f.Hash, Group: int32(b.Groups[i])}
+		if err := t.Write(&flow, b.Graph.Names[f.Src], b.Graph.Names[f.Dst], b.Workloads[b.Origin[i]], wait); err != nil {
+			return err
+		}
+	}
+	return t.Close()
+}
+
+// carried returns the transports of workloads, by the names in a trace.
+func (b *Built) carried() map[string]string {
+	var by map[string]string
+	for i := range b.Flows.Flow {
+		if name := b.Plan.Transports()[b.Flows.Flow[i].Transport].Name; name != "" {
+			if by == nil {
+				by = make(map[string]string)
+			}
+			by[b.Workloads[b.Origin[i]]] = name
+		}
+	}
+	return by
+}
+
+// Replay returns the scenario with the trace of this run, TraceFile beside it, in
+// place of its workloads. It gives the same results.
+func (b *Built) Replay() ([]byte, error) {
+	c := *b.Config
+	c.Workload = []scenario.Workload{{
+		Name: "replay", Generator: "trace",
+		Params: &workload.Trace{Path: TraceFile, Format: "csv", Workloads: b.Workloads, Transports: b.carried(), Endless: b.endless},
+	}}
+	return c.Marshal()
+}

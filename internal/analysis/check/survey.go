@@ -1,0 +1,253 @@
+package check
+
+import (
+	"maps"
+	"math/bits"
+	"slices"
+
+	"github.com/xoff-net/xoff/base/link"
+	"github.com/xoff-net/xoff/base/mmu"
+	"github.com/xoff-net/xoff/base/registry"
+	"github.com/xoff-net/xoff/base/units"
+	"github.com/xoff-net/xoff/dataplane"
+	"github.com/xoff-net/xoff/internal/model/layout"
+	"github.com/xoff-net/xoff/internal/model/validate"
+	"github.com/xoff-net/xoff/scenario"
+	"github.com/xoff-net/xoff/scheme/cc"
+	"github.com/xoff-net/xoff/scheme/flowctl"
+	"github.com/xoff-net/xoff/scheme/route"
+	"github.com/xoff-net/xoff/topo"
+	"github.com/xoff-net/xoff/workload"
+)
+
+// Survey is the fabric of a scenario as it would be built, for questions that need
+// no run. Unlike Build, it also describes one whose buffers are promised twice.
+type Survey struct {
+	Config   *scenario.Config
+	Graph    *topo.Graph
+	Kinds    [mmu.Classes]mmu.Kind
+	Switches []surveyedSwitch
+	Slow     []surveyedPort // of hosts that pause
+	Pins     []surveyedPin
+	Uses     []use
+	Outages  []outage
+	First    bool // every switch takes the first of equally good ports
+
+	l       *layout.Layout
+	traffic *layout.Traffic
+}
+
+// surveyedSwitch is a switch.
+type surveyedSwitch struct {
+	Node     int
+	Buffer   scenario.Buffer
+	Chip     int         // ports of the chip; 0: those that are cabled
+	Spare    units.Bytes // set aside for ports that are not cabled
+	Deadlock string      // name of the handler
+	Ports    []surveyedPort
+}
+
+// surveyedPort is a port.
+type surveyedPort struct {
+	Node, Port  int
+	Peer        int // node at the other end
+	PeerPort    int
+	Spec        link.Port
+	FlowControl string
+	Scheme      flowctl.Scheme
+	Promises    registry.Promise // of the flow control
+	Holds       bool             // it makes its upstream wait
+	Joins       bool             // it can pause all lossless classes together
+	ECN         uint8            // mask of classes that are marked
+	MTU         units.Bytes      // as configured; 0: what hosts send
+}
+
+// surveyedPin is a route of its own.
+type surveyedPin struct {
+	scenario.Pin
+	Src, Dst []int // hosts
+	Hops     []workload.Hop
+}
+
+// surveyedWay is a route that a list of flows gives to one of them, or to what
+// comes back for it.
+type surveyedWay struct {
+	Flow int
+	Back bool
+	Hops []workload.Hop
+}
+
+// use is what a workload asks of the fabric.
+type use struct {
+	Workload    string
+	Classes     uint8    // mask
+	Ack         uint8    // mask: of what comes back
+	Reliability []string // of the hosts' transports that can carry it
+	CC          []string
+	NeedMarks   []string // of the congestion controls, those that need marks
+	Routed      bool     // some of its flows have routes of their own; see Ways
+}
+
+// outage is a state of the links that faults bring about.
+type outage struct {
+	At    units.Time
+	Links []int // that are down
+}
+
+// NewSurvey checks a scenario and describes its fabric.
+func NewSurvey(cfg *scenario.Config) (*Survey, error) {
+	l, err := validate.Fabric(cfg)
+	if err != nil {
+		return nil, err
+	}
+	s := &Survey{Config: cfg, Graph: l.Graph, Kinds: l.Kinds, l: l}
+	for node := l.Graph.Hosts; node < l.Graph.Nodes(); node++ {
+		set := l.SwitchAt(node)
+		sw := surveyedSwitch{Node: node, Buffer: set.Buffer, Chip: set.Ports, Deadlock: set.Deadlock.Name}
+		var schemes []flowctl.Scheme
+		for i := range l.PortEnds()[node] {
+			p := s.port(node, i)
+			sw.Ports = append(sw.Ports, p)
+			schemes = append(schemes, p.Scheme)
+		}
+		if set.Buffer.ReserveFor == "chip" {
+			sw.Spare, _ = l.Spare(&set.Buffer, set.Ports, schemes, l.PortSpecs(node))
+		}
+		s.Switches = append(s.Switches, sw)
+	}
+	s.First = true
+	for node := l.Graph.Hosts; node < l.Graph.Nodes(); node++ {
+		s.First = s.First && layout.Traits(route.Routers, l.RoutingAt(node).Name)&registry.FirstPath != 0
+	}
+	for host := range l.Graph.Hosts {
+		if r := l.Receive(host); r.Rate > 0 {
+			s.Slow = append(s.Slow, s.port(host, 0))
+		}
+	}
+	for _, p := range cfg.Routing.Pinned {
+		src, _, _ := l.Graph.HostsLike([]string{p.From}) // validate has seen it
+		dst, _, _ := l.Graph.HostsLike([]string{p.To})
+		hops, _, _ := l.SwitchesOf(p.Via)
+		s.Pins = append(s.Pins, surveyedPin{p, src, dst, hops})
+	}
+	s.Outages = outages(l)
+	return s, s.uses()
+}
+
+// Fits reports buffers whose segments exceed their size: such a scenario does not run.
+func (s *Survey) Fits() error { return validate.Fits(s.l) }
+
+// port describes a port; that of a host does as the switch at its other end.
+func (s *Survey) port(node, port int) surveyedPort {
+	l := s.l
+	e := &l.PortEnds()[node][port]
+	at, of := node, port
+	if node < l.Graph.Hosts {
+		at, of = e.To, e.Port
+	}
+	set := l.PortAt(at, of)
+	scheme, err := set.Flow()
+	if err != nil {
+		panic(err) // validate has looked
+	}
+	traits := layout.Traits(flowctl.Schemes, set.FlowControl.Name)
+	p := surveyedPort{
+		Node: node, Port: port, Peer: e.To, PeerPort: e.Port, Spec: l.PortSpec(node, port), FlowControl: set.FlowControl.Name, Scheme: scheme,
+		Promises: set.Promises(), Holds: traits&registry.NeverHolds == 0, Joins: traits&registry.PausesPorts != 0, MTU: set.MTU,
+	}
+	p.ECN = l.CanMark(&set.ECN)
+	return p
+}
+
+// uses finds the classes of workloads.
+func (s *Survey) uses() error {
+	for i := range s.Config.Workload {
+		w := &s.Config.Workload[i]
+		g, e, err := s.l.Generator(i)
+		if err != nil {
+			return s.Config.Locate(err)
+		}
+		u := use{Workload: w.Name}
+		for _, c := range e.Classes.IDs {
+			u.Classes |= 1 << c
+		}
+		// Flows of lists and of traces may name a class each.
+		switch g.(type) {
+		case *workload.List, *workload.Trace:
+			plan, err := g.Generate(e)
+			if err != nil {
+				return s.Config.Locate(layout.WorkloadError(layout.WorkloadPath(i), err))
+			}
+			u.Classes, u.Routed = 0, len(plan.Ways) > 0
+			for _, f := range plan.Flows {
+				u.Classes |= 1 << f.Class
+			}
+		}
+		for _, h := range s.l.OfHosts {
+			v := h.Variant(w.Transport)
+			u.Ack |= 1 << bits.TrailingZeros8(s.l.Masks[v.Ack.Class])
+			u.Reliability = append(u.Reliability, v.Reliability.Name)
+			u.CC = append(u.CC, v.CC.Name)
+			if layout.Traits(cc.Algorithms, v.CC.Name)&registry.NeedsMarks != 0 {
+				u.NeedMarks = append(u.NeedMarks, v.CC.Name)
+			}
+		}
+		slices.Sort(u.Reliability)
+		slices.Sort(u.CC)
+		slices.Sort(u.NeedMarks)
+		u.Reliability, u.CC = slices.Compact(u.Reliability), slices.Compact(u.CC)
+		s.Uses = append(s.Uses, u)
+	}
+	return nil
+}
+
+// Flows generates the flows of the scenario.
+func (s *Survey) Flows() ([]dataplane.Flow, error) {
+	if s.traffic == nil {
+		t, err := s.l.Traffic()
+		if err != nil {
+			return nil, s.Config.Locate(err)
+		}
+		s.traffic = t
+	}
+	return s.traffic.Flows.Flow, nil
+}
+
+// Ways returns the routes that lists of flows give to single ones, after Flows.
+func (s *Survey) Ways() []surveyedWay {
+	list := make([]surveyedWay, len(s.traffic.Ways))
+	for i, w := range s.traffic.Ways {
+		list[i] = surveyedWay{int(w.Flow), w.Back, w.Via}
+	}
+	return list
+}
+
+// outages returns the different states of the links that faults bring about, in
+// order of time.
+func outages(l *layout.Layout) []outage {
+	times := map[units.Time]bool{}
+	for _, f := range l.Config.Faults {
+		for k := range max(1, f.Times) {
+			if from := f.At + units.Time(k)*f.Every; f.DownFor > 0 {
+				times[from], times[from+f.DownFor] = true, true
+			}
+		}
+	}
+	var list []outage
+	for _, t := range slices.Sorted(maps.Keys(times)) {
+		o := outage{At: t}
+		for _, f := range l.Config.Faults {
+			for k := range max(1, f.Times) {
+				from := f.At + units.Time(k)*f.Every
+				if f.DownFor > 0 && from <= t && t < from+f.DownFor {
+					o.Links = append(o.Links, l.Link(f.Link))
+				}
+			}
+		}
+		slices.Sort(o.Links)
+		if o.Links != nil && !slices.ContainsFunc(list, func(x outage) bool { return slices.Equal(x.Links, o.Links) }) {
+			list = append(list, o)
+		}
+	}
+	return list
+}

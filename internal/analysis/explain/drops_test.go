@@ -1,0 +1,35 @@
+package explain_test
+
+import (
+	"testing"
+
+	"github.com/xoff-net/xoff/internal/analysis/explain"
+)
+
+// What is full is the queue of the port to the one host to which eight send, not those by
+// which frames come.
+func TestDropsOfLossyClasses(t *testing.T) {
+	r, _ := recorded(t, `
+name: lossy
+topology: {name: leaf-spine, leaves: 1, spines: 1, hosts_per_leaf: 9, host_link: {rate: 100Gbps, delay: 1us}}
+classes: {control: {ids: [0], kind: control}, tcp: {ids: [1], kind: lossy}}
+switch: {buffer: {size: 1MB, private_per_queue: 0B}, policy: {name: static, limit: 200KB}}
+hosts: {cc: {name: none}}
+workload:
+  - {name: in, generator: incast, senders: 8, size: 1MB, to: host0, class: tcp}
+run: {arrivals: 50us, stop: {when: time, at_most: 100us}}
+`)
+	e, err := r.Explain(explain.Options{At: -1})
+	if err != nil || len(e.Drops) == 0 {
+		t.Fatalf("%v, %d drops", err, len(e.Drops))
+	}
+	// A frame of 1,048 B did not fit: between 200,000 - 1,048 and 200,000 B are there.
+	d := e.Drops[0]
+	if !d.Egress || d.Queue != "leaf0.to-host0 class 1" || d.Threshold != 200_000 || d.Held <= 200_000-1048 || d.Held > 200_000 {
+		t.Errorf("got %+v, want the queue of leaf0.to-host0", d)
+	}
+	only, err := r.Explain(explain.Options{At: -1, Ports: "leaf0.to-host0"})
+	if err != nil || len(only.Drops) != len(e.Drops) {
+		t.Errorf("%v, of that port %d of %d lines", err, len(only.Drops), len(e.Drops))
+	}
+}

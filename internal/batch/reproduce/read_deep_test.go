@@ -1,0 +1,23 @@
+//go:build deep
+
+package reproduce
+
+import (
+	"testing"
+
+	"github.com/xoff-net/xoff/internal/devtool/deep"
+)
+
+func TestDeepBuiltScenarios(t *testing.T) {
+	deep.Turn(t)
+	testBuilt(t, Full)
+}
+
+func TestDeepBuilt(t *testing.T) {
+	deep.Turn(t)
+	all, err := Built()
+	if err != nil {
+		t.Fatal(err)
+	}
+	validScale(t, all, Full, 3)
+}

@@ -1,0 +1,97 @@
+package sweep
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/xoff-net/xoff/run"
+	"github.com/xoff-net/xoff/fabric"
+)
+
+// Simulate makes a runner run its points with these options.
+func (r *Runner) Simulate(o run.Options) {
+	r.Build = func(plan fabric.Plan) (*fabric.Built, error) {
+		try, err := start(plan, o) // with an engine, which finds other mistakes
+		if err != nil {
+			return nil, err
+		}
+		return try.Built, nil
+	}
+	r.Run = func(ctx context.Context, job *Job) (run.Verdict, error) { return Simulate(ctx, job, o) }
+}
+
+// start makes a plan ready to run.
+func start(plan fabric.Plan, o run.Options) (*run.Run, error) {
+	built, err := plan.Build(o.BuildOptions())
+	if err != nil {
+		return nil, err
+	}
+	return run.Prepare(built, o)
+}
+
+// Settings are the options of a run that another machine must know.
+type Settings struct {
+	Engine     string `json:"engine"`
+	Invariants string `json:"invariants"`
+	CSV        bool   `json:"csv"`
+	FlowTrace  bool   `json:"flow_trace"`
+}
+
+// SettingsOf are those of some options.
+func SettingsOf(o *run.Options) Settings {
+	return Settings{Engine: string(o.Engine), Invariants: string(o.Invariants), CSV: o.CSV, FlowTrace: o.FlowTrace}
+}
+
+// Options are those that the settings stand for.
+func (s *Settings) Options() run.Options {
+	return run.Options{Engine: run.Engine(s.Engine), Invariants: run.Invariants(s.Invariants), CSV: s.CSV, FlowTrace: s.FlowTrace, WindowDivisor: 1}
+}
+
+// Shown are the options that show in results.
+func Shown(o *run.Options) string {
+	return fmt.Sprintf("csv=%t flow_trace=%t invariants=%s engine=%s", o.CSV, o.FlowTrace, o.Invariants, o.Engine)
+}
+
+// reportEvery is how often a point reports.
+const reportEvery = 100 * time.Millisecond
+
+// Simulate runs one point and writes its results.
+func Simulate(ctx context.Context, job *Job, o run.Options) (run.Verdict, error) {
+	o.Folder, o.Workers = job.Folder, job.Workers
+	var last time.Time
+	o.Progress = func(p run.Progress) {
+		if t := time.Now(); t.Sub(last) >= reportEvery {
+			last = t
+			job.Report(p.Share(), p.Hops())
+		}
+	}
+	plan, err := job.Point.lay()
+	if err != nil {
+		return run.Verdict{}, err
+	}
+	job.Point.plan = nil
+	r, err := start(plan, o)
+	if err != nil {
+		return run.Verdict{}, err
+	}
+	if job.Check {
+		hash, err := hashScenario(r.Built)
+		if err != nil {
+			return run.Verdict{}, err
+		}
+		if hash != job.Point.Key.Scenario {
+			return run.Verdict{}, fmt.Errorf("it has the hash %s here, and %s where it was planned", hash, job.Point.Key.Scenario)
+		}
+	}
+	done, err := r.Start(ctx)
+	if err != nil || ctx.Err() != nil {
+		return run.Verdict{}, errors.Join(err, ctx.Err())
+	}
+	job.Report(1, done.Summary.Network.Hops)
+	if done.Unwritten != nil {
+		return run.Verdict{}, &run.WriteError{Err: done.Unwritten}
+	}
+	return done.Found(), nil
+}

@@ -1,0 +1,316 @@
+package sweep
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/xoff-net/xoff/internal/sys/disk"
+	"github.com/xoff-net/xoff/metrics"
+	"github.com/xoff-net/xoff/run"
+)
+
+// SchemaVersion numbers the layout of manifest.json, point.json and sweep.json.
+const SchemaVersion = 1
+
+// Names in the folder of a sweep and of a point.
+const (
+	manifestFile = run.SweepFile
+	pointFile    = "point.json"
+	summaryFile  = "summary.json"
+	pointsFolder = "points"
+)
+
+// Store is the folder of a sweep. A point is in it completely or not at all.
+type Store struct {
+	Folder string
+	lock   io.Closer // while it is open
+	shared bool      // with other processes, on other machines, too: nothing is locked
+}
+
+// ErrExists means that the folder holds a sweep already.
+var ErrExists = errors.New("holds a sweep already")
+
+// Manifest says what a sweep consists of. It holds nothing about the machine or
+// the time, so that a sweep that was interrupted leaves the same bytes.
+type Manifest struct {
+	Schema     int             `json:"schema"`
+	Scenario   string          `json:"scenario"`
+	Base       string          `json:"base_sha256"` // of the scenario without the varied values; "" in older ones
+	Axes       []Axis          `json:"axes"`
+	Seeds      []uint64        `json:"seeds"`
+	Executable string          `json:"executable_sha256"`
+	Options    string          `json:"options"`
+	Points     []ManifestPoint `json:"points"`
+}
+
+// ManifestPoint is a point of a manifest.
+type ManifestPoint struct {
+	Values   []string `json:"values"` // of the axes
+	Seed     uint64   `json:"seed"`
+	Folder   string   `json:"folder"`
+	Scenario string   `json:"scenario_sha256"`
+}
+
+// pointRecord is point.json: why the results of a point can be used again, and
+// what the run found.
+type pointRecord struct {
+	Schema int `json:"schema"`
+	Key
+	Verdict run.Verdict `json:"verdict"`
+	Seconds float64     `json:"core_seconds,omitempty"` // see Runner.Timed
+}
+
+// Row is what became of a point. Its numbers stay in its folder: those of many points
+// take memory.
+type Row struct {
+	Point   *Point
+	Results bool // there are some
+	Verdict run.Verdict
+	Seconds float64 // that one core took, 0 when nobody knows; see Runner.Timed
+}
+
+// Opening says what may be done about what a folder holds.
+type Opening struct {
+	Resume bool // go on with a sweep of the same scenario
+	Force  bool // overwrite whatever there is
+}
+
+// Open makes the folder ready for the points of a grid, and keeps other processes
+// from it until Close. A folder that holds results of another scenario is left alone
+// unless forced: the store moves to NAME-2, NAME-3 and so on. One that holds a sweep
+// of the same scenario is opened only to resume it; finished points of it that still
+// fit are used, whatever the grid was.
+func (s *Store) Open(g *Grid, points []*Point, o Opening) error {
+	m, err := newManifest(g, points)
+	if err != nil {
+		return err
+	}
+	if err := s.move(m, o); err != nil {
+		return err
+	}
+	return s.json(manifestFile, m)
+}
+
+func newManifest(g *Grid, points []*Point) (*Manifest, error) {
+	m := &Manifest{Schema: SchemaVersion, Axes: append([]Axis{}, g.Axes...), Seeds: append([]uint64{}, g.Seeds...)}
+	base, err := g.hash()
+	if err != nil {
+		return nil, err
+	}
+	m.Base = base
+	for _, p := range points {
+		m.Scenario, m.Executable, m.Options = p.Config.Name, p.Key.Executable, p.Key.Options
+		m.Points = append(m.Points, ManifestPoint{Values: append([]string{}, p.Values...), Seed: p.Seed, Folder: p.Folder,
+			Scenario: p.Key.Scenario})
+	}
+	return m, nil
+}
+
+// move locks the folder, or the first one of the same name and a number that holds
+// nothing of other scenarios.
+func (s *Store) move(m *Manifest, o Opening) error {
+	name := s.Folder
+	for n := 1; ; n++ {
+		s.Folder = disk.Numbered(name, n)
+		there, others := s.held(m)
+		switch {
+		case others && !o.Force:
+			continue
+		case there && !o.Resume && !o.Force:
+			return fmt.Errorf("%s %w; allowed: --resume to continue it, --force to overwrite it, or another folder with -o", s.Folder, ErrExists)
+		}
+		if err := s.Lock(); err != nil {
+			return err
+		}
+		// Once more, now that nobody else can write there.
+		if now, others := s.held(m); o.Force || now == there && !others {
+			return nil
+		}
+		s.Close()
+		n--
+	}
+}
+
+// held reports whether there is a sweep in the folder, and whether what is there
+// belongs to another scenario.
+func (s *Store) held(m *Manifest) (there, others bool) {
+	if _, err := os.Stat(filepath.Join(s.Folder, summaryFile)); err == nil {
+		return false, true
+	}
+	if _, err := os.Stat(filepath.Join(s.Folder, manifestFile)); err != nil {
+		return false, false
+	}
+	var old Manifest
+	if err := readJSON(filepath.Join(s.Folder, manifestFile), &old); err != nil {
+		return true, true
+	}
+	if old.Base != "" {
+		return true, old.Base != m.Base
+	}
+	for _, p := range old.Points {
+		if slices.ContainsFunc(m.Points, func(q ManifestPoint) bool { return q.Scenario == p.Scenario }) {
+			return true, false
+		}
+	}
+	return true, true
+}
+
+// Lock makes the folder ready for points, and keeps other processes from it until
+// Close. A store without a manifest holds points of several grids.
+func (s *Store) Lock() error {
+	below := filepath.Join(s.Folder, pointsFolder)
+	if err := disk.Prepare(below); err != nil {
+		return err
+	}
+	lock, err := disk.Lock(s.Folder)
+	if err != nil {
+		return err
+	}
+	s.lock = lock
+	return s.removeTemps(func(name string) bool { return !disk.IsAside(name) })
+}
+
+// Close gives the folder free for other processes.
+func (s *Store) Close() {
+	if s.lock != nil {
+		_ = s.lock.Close()
+		s.lock = nil
+	}
+}
+
+// removeTemps removes what processes that were killed left behind: of the names of
+// such, those that are chosen.
+func (s *Store) removeTemps(chosen func(name string) bool) error {
+	for _, folder := range []string{s.Folder, filepath.Join(s.Folder, pointsFolder)} {
+		entries, err := os.ReadDir(folder)
+		if err != nil {
+			return err
+		}
+		for _, e := range entries {
+			if strings.HasPrefix(e.Name(), disk.TempPrefix) && chosen(e.Name()) {
+				if err := os.RemoveAll(filepath.Join(folder, e.Name())); err != nil {
+					return err
+				}
+			}
+		}
+	}
+	return nil
+}
+
+func (s *Store) json(name string, v any) error {
+	return s.file(name, func(w io.Writer) error { return encode(w, v) })
+}
+
+func (s *Store) file(name string, write func(io.Writer) error) error {
+	return disk.WriteFile(filepath.Join(s.Folder, name), write)
+}
+
+func encode(w io.Writer, v any) error {
+	e := json.NewEncoder(w)
+	e.SetIndent("", "  ")
+	e.SetEscapeHTML(false)
+	return e.Encode(v)
+}
+
+// Path is the folder of a point's results.
+func (s *Store) Path(p *Point) string { return filepath.Join(s.Folder, pointsFolder, p.Folder) }
+
+// begin creates the folder that a point is written to.
+func (s *Store) begin(p *Point) (string, error) {
+	if s.shared {
+		temp := disk.Aside(s.Path(p))
+		return temp, os.Mkdir(temp, 0o755)
+	}
+	temp := filepath.Join(s.Folder, pointsFolder, disk.TempPrefix+p.Folder)
+	return temp, errors.Join(os.RemoveAll(temp), os.Mkdir(temp, 0o755))
+}
+
+func (s *Store) abandon(temp string) { _ = os.RemoveAll(temp) }
+
+// commit gives the folder of a finished point its name.
+func (s *Store) commit(p *Point, temp string, v run.Verdict, seconds float64) (Row, error) {
+	record := pointRecord{Schema: SchemaVersion, Key: p.Key, Verdict: v, Seconds: seconds}
+	err := disk.WriteFile(filepath.Join(temp, pointFile), func(w io.Writer) error { return encode(w, &record) })
+	if err == nil {
+		err = s.place(p, temp)
+	}
+	if err != nil {
+		s.abandon(temp)
+		return Row{}, &run.WriteError{Err: err}
+	}
+	disk.Sync(filepath.Dir(s.Path(p)))
+	// Read back, so that a row is the same whether it was just computed or found.
+	row, ok := s.load(p)
+	if !ok {
+		return Row{}, &run.WriteError{Err: fmt.Errorf("%s: the results cannot be read back", s.Path(p))}
+	}
+	return row, nil
+}
+
+// place renames the folder of a finished point, in place of results that no longer fit.
+// Those of a process that was faster, and computed the same, stay.
+func (s *Store) place(p *Point, temp string) error {
+	path := s.Path(p)
+	for {
+		err := os.Rename(temp, path)
+		if err == nil {
+			return nil
+		}
+		if _, there := os.Lstat(path); there != nil {
+			return err
+		}
+		if row, fits := s.load(p); fits && !row.Verdict.Aborted {
+			return os.RemoveAll(temp)
+		}
+		old := disk.Aside(path)
+		if err := os.Rename(path, old); err != nil && !errors.Is(err, os.ErrNotExist) {
+			return err
+		}
+		if err := os.RemoveAll(old); err != nil {
+			return err
+		}
+	}
+}
+
+// load returns the row of a point whose results are there and fit.
+func (s *Store) load(p *Point) (Row, bool) {
+	var record pointRecord
+	if s.record(p.Folder, &record) != nil || record.Key != p.Key {
+		return Row{}, false
+	}
+	summary, err := metrics.ReadSummary(s.Path(p))
+	if err != nil {
+		return Row{}, false
+	}
+	verdict := record.Verdict.Expecting(run.Judge(p.expect, summary))
+	return Row{Point: p, Results: true, Verdict: verdict, Seconds: record.Seconds}, true
+}
+
+// record reads what is known of the results in a folder of a point.
+func (s *Store) record(folder string, r *pointRecord) error {
+	path := filepath.Join(s.Folder, pointsFolder, folder, pointFile)
+	if err := readJSON(path, r); err != nil {
+		return err
+	}
+	if r.Schema != SchemaVersion {
+		return fmt.Errorf("%s: schema %d", path, r.Schema)
+	}
+	return nil
+}
+
+func readJSON(path string, v any) error {
+	data, err := os.ReadFile(path)
+	if err != nil {
+		return err
+	}
+	if err := json.Unmarshal(data, v); err != nil {
+		return fmt.Errorf("%s: %w", path, err)
+	}
+	return nil
+}

@@ -1,0 +1,225 @@
+package sweep
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"runtime/debug"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/xoff-net/xoff/internal/sys/disk"
+)
+
+// TaskRecord is what a task tells those who ask how far a sweep is. Nothing is decided
+// by it but what a merge says of points that have no results.
+type TaskRecord struct {
+	Schema  int       `json:"schema"`
+	Task    int       `json:"task"`
+	Of      int       `json:"of"`
+	State   string    `json:"state"`
+	Host    string    `json:"host"`
+	PID     int       `json:"pid"`
+	Job     string    `json:"job,omitempty"` // as the scheduler calls it
+	Began   time.Time `json:"began"`
+	Updated time.Time `json:"updated"`
+	Points  int       `json:"points"`
+	Done    int       `json:"done"`
+	Reused  int       `json:"reused"` // of those done
+	Share   float64   `json:"share"`  // of the work, without what is reused
+	Work    float64   `json:"work"`   // cost of the points, without those that are reused
+	Peak    int64     `json:"peak_bytes,omitempty"`
+	// Failed are points that have no results.
+	Failed []FailedPoint `json:"failed,omitempty"`
+}
+
+// FailedPoint is a point that did not come out as it should.
+type FailedPoint struct {
+	Point   string `json:"point"`
+	Folder  string `json:"folder"`
+	Code    int    `json:"code"`
+	Message string `json:"message"`
+}
+
+// States of a task. One that was killed stays in the last that it wrote.
+const (
+	Running     = "running"
+	Ended       = "ended"
+	Interrupted = "interrupted"
+	Stopped     = "stopped" // by an error, such as a full device
+)
+
+// taskPrefix begins the names of records.
+const taskPrefix = "task-"
+
+// recordEvery is how often a task says how far it is; silentAfter is when one that says
+// nothing is taken for gone.
+const (
+	recordEvery = 10 * time.Second
+	silentAfter = 2 * time.Minute
+)
+
+// Task is a shard that is being computed.
+type Task struct {
+	TaskRecord
+	path string
+	next time.Time
+}
+
+// Begin tells that a task computes its points.
+func (s *Store) Begin(shard Shard, points []*Point, getenv func(string) string) (*Task, error) {
+	host, err := os.Hostname()
+	if err != nil {
+		host = "unknown"
+	}
+	now := time.Now().UTC()
+	t := &Task{path: filepath.Join(s.Folder, tasksFolder, fmt.Sprintf("%s%d-of-%d.json", taskPrefix, shard.Index, shard.Of))}
+	t.TaskRecord = TaskRecord{
+		Schema: SchemaVersion, Task: shard.Index, Of: shard.Of, State: Running, Host: host, PID: os.Getpid(), Job: jobName(getenv),
+		Began: now, Points: len(points),
+	}
+	for _, p := range points {
+		if row, ok := s.load(p); !ok || row.Verdict.Aborted {
+			t.Work += p.cost()
+		}
+	}
+	return t, t.write(now)
+}
+
+// jobName is what a scheduler calls this task.
+func jobName(getenv func(string) string) string {
+	if id := getenv("SLURM_ARRAY_JOB_ID"); id != "" {
+		return "slurm " + id + "_" + getenv(slurmIndex)
+	}
+	return ""
+}
+
+func (t *Task) write(now time.Time) error {
+	t.Updated, t.Peak = now, PeakMemory()
+	t.next = now.Add(recordEvery)
+	return disk.WriteShared(t.path, func(w io.Writer) error { return encode(w, &t.TaskRecord) })
+}
+
+// Tell takes the progress of a task; now and then others hear of it.
+func (t *Task) Tell(p Progress) {
+	if p.Preparing {
+		return
+	}
+	t.Done, t.Reused, t.Share = p.Done, p.Reused, p.Share
+	if now := time.Now().UTC(); !now.Before(t.next) {
+		_ = t.write(now) // a device that is full shows where results are written
+	}
+}
+
+// End tells what became of a task.
+func (t *Task) End(ctx context.Context, rows []Row, err error) error {
+	t.State = Ended
+	switch {
+	case ctx.Err() != nil:
+		t.State = Interrupted
+	case err != nil:
+		t.State = Stopped
+	}
+	for _, r := range rows {
+		if r.Point != nil && !r.Results {
+			t.Failed = append(t.Failed, FailedPoint{r.Point.Label, r.Point.Folder, r.Verdict.Code, r.Verdict.Message})
+		}
+	}
+	return t.write(time.Now().UTC())
+}
+
+// Task computes points among other tasks that write to the same folder. Rows are nil if it
+// failed before the first point, or after the last.
+func (r *Runner) Task(ctx context.Context, plan *Plan, shard Shard, points []*Point, force bool, getenv func(string) string) (*Task, []Row, error) {
+	if err := r.Store.Share(plan, force); err != nil {
+		return nil, nil, err
+	}
+	task, err := r.Store.Begin(shard, points, getenv)
+	if err != nil {
+		return nil, nil, err
+	}
+	show := r.Progress
+	r.Progress = func(p Progress) {
+		task.Tell(p)
+		show(p)
+	}
+	rows, err := r.Sweep(ctx, points)
+	told := task.End(ctx, rows, err)
+	switch {
+	case err != nil:
+		return task, rows, err
+	case told != nil:
+		return task, nil, told
+	}
+	return task, rows, nil
+}
+
+// FailedPoints lists the points of rows that failed, and the worst of their codes.
+func FailedPoints(rows []Row) (failed []FailedPoint, code int) {
+	failed = []FailedPoint{}
+	for _, r := range rows {
+		if r.Verdict.Code != 0 {
+			code = max(code, r.Verdict.Code)
+			failed = append(failed, FailedPoint{Point: r.Point.Label, Folder: r.Point.Folder, Code: r.Verdict.Code, Message: r.Verdict.Message})
+		}
+	}
+	return failed, code
+}
+
+// Seconds is how long a task has been at work.
+func (t *TaskRecord) Seconds() float64 { return t.Updated.Sub(t.Began).Seconds() }
+
+// PeakMemory is the most memory that this process had, 0 where nobody says.
+func PeakMemory() int64 {
+	data, err := os.ReadFile("/proc/self/status")
+	if err != nil {
+		return 0
+	}
+	for line := range strings.Lines(string(data)) {
+		if rest, ok := strings.CutPrefix(line, "VmHWM:"); ok {
+			kib, err := strconv.ParseInt(strings.TrimSuffix(strings.TrimSpace(rest), " kB"), 10, 64)
+			if err == nil {
+				return kib << 10
+			}
+		}
+	}
+	return 0
+}
+
+// muchMemory is from which peak on memory is given back before the next point.
+const muchMemory = 256 << 20
+
+// ForgetPeak has PeakMemory begin anew, where that is possible: what a point of another
+// sweep took is not what the next one takes.
+func ForgetPeak() {
+	if PeakMemory() > muchMemory {
+		debug.FreeOSMemory()
+	}
+	_ = os.WriteFile("/proc/self/clear_refs", []byte("5"), 0) // see proc(5); elsewhere it is not there
+}
+
+// ReadTasks reads what the tasks of a folder tell.
+func ReadTasks(folder string) ([]TaskRecord, error) {
+	entries, err := os.ReadDir(filepath.Join(folder, tasksFolder))
+	if err != nil && !os.IsNotExist(err) {
+		return nil, err
+	}
+	var list []TaskRecord
+	for _, e := range entries {
+		if !strings.HasPrefix(e.Name(), taskPrefix) {
+			continue
+		}
+		var t TaskRecord
+		if err := readJSON(filepath.Join(folder, tasksFolder, e.Name()), &t); err != nil {
+			return nil, err
+		}
+		if t.Of < 1 || t.Of > maxPoints || t.Task < 0 || t.Task >= t.Of {
+			continue // nothing that a task wrote
+		}
+		list = append(list, t)
+	}
+	return list, nil
+}

@@ -1,0 +1,177 @@
+// Package archtest holds the rules about which package may import which.
+package archtest
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os/exec"
+	"strings"
+	"testing"
+)
+
+const module = "github.com/xoff-net/xoff/"
+
+// floors is the floor plan of docs/architecture.md, from the ground up. A package
+// imports only packages of lower floors, so that a line of code knows its room.
+var floors = [][]string{
+	{"base/units", "internal/sys/prefetch"},
+	{"base/packet", "base/registry"},
+	{"base/mmu", "base/telemetry"},
+	{"base/link", "base/probe", "base/frame"},
+	{"scheme/buffer", "scheme/cc", "scheme/deadlock", "scheme/flowctl", "scheme/mark", "scheme/route", "scheme/sched"},
+	{"dataplane", "internal/analysis/chips"},
+	{"metrics", "sim", "topo", "workload", "internal/devtool/deep", "internal/sys/disk", "internal/sys/hugepage", "internal/live/netns", "internal/batch/peer", "internal/render/plot", "internal/yaml"},
+	{"scenario", "internal/devtool/mutant", "internal/record/capture", "internal/batch/cluster", "internal/analysis/headroom", "cmd/xoff-hub/hub", "internal/record/openmetrics", "internal/record/perfetto", "internal/render/report", "internal/interop/sonic", "internal/record/trace"},
+	{"examples", "experiments", "internal/render/colours", "internal/analysis/explain", "internal/model/layout", "internal/interop/sonic/rules"},
+	{"internal/model/ideal", "internal/render/runreport", "internal/interop/sonic/convert", "internal/model/validate"},
+	{"fabric"},
+	{"internal/analysis/check", "internal/interop/hardware", "internal/live/engine"},
+	{"run", "conformance", "internal/devtool/bench"},
+	{"internal/interop/publicsim", "internal/batch/sweep"},
+	{"internal/batch/remote", "internal/batch/reproduce", "internal/batch/sweepreport"},
+	{"cli"},
+	{"cmd/xoff", "cmd/xoff-hub", "internal/devtool/archtest", "internal/devtool/docfig", "internal/devtool/pgo", "internal/devtool/release"},
+}
+
+// layers is the floor of each package.
+var layers = func() map[string]int {
+	of := make(map[string]int)
+	for i, floor := range floors {
+		for _, p := range floor {
+			of[p] = i
+		}
+	}
+	return of
+}()
+
+// pure is the last layer that touches neither clock nor world: a live switch
+// will drive the same code with the real clock.
+const pure = 5
+
+// impure are the packages that code of the pure layers may not use.
+var impure = []string{"time", "os", "net", "sync", "log", "runtime", "syscall"}
+
+// siblings are the imports within a layer that are meant.
+var siblings = map[string]string{
+	"scheme/flowctl -> scheme/buffer": "a receiver asks the buffer policy for its threshold",
+	"metrics -> sim":                  "summaries are made of the totals of an engine",
+}
+
+// verdict says why an import is not allowed; empty when it is.
+func verdict(from, to string) string {
+	here, known := layers[from]
+	if !known {
+		return fmt.Sprintf("package %s is in no layer: add it to the table of internal/devtool/archtest and of docs/architecture.md", from)
+	}
+	name, inside := strings.CutPrefix(to, module)
+	if !inside {
+		for _, bad := range impure {
+			if here <= pure && (to == bad || strings.HasPrefix(to, bad+"/")) {
+				return fmt.Sprintf("%s (layer %d) imports %s: layers 0 to %d are pure, time and frames come in as arguments and nothing else does", from, here, to, pure)
+			}
+		}
+		return ""
+	}
+	there, known := layers[name]
+	switch {
+	case !known:
+		return "" // reported once, for the package itself
+	case there < here:
+		return ""
+	case there > here:
+		return fmt.Sprintf("%s (layer %d) imports %s (layer %d): imports go downward only, pass the value in or move the code", from, here, name, there)
+	}
+	if siblings[from+" -> "+name] != "" {
+		return ""
+	}
+	return fmt.Sprintf("%s imports its sibling %s (layer %d): schemes of one layer do not know each other, declare a small interface in the layer below", from, name, here)
+}
+
+func TestImportDirection(t *testing.T) {
+	cmd := exec.Command("go", "list", "-json=ImportPath,Imports", module+"...")
+	out, err := cmd.Output()
+	if err != nil {
+		t.Fatalf("go list: %v", err)
+	}
+	seen := 0
+	for d := json.NewDecoder(strings.NewReader(string(out))); ; {
+		var p struct {
+			ImportPath string
+			Imports    []string
+		}
+		if err := d.Decode(&p); errors.Is(err, io.EOF) {
+			break
+		} else if err != nil {
+			t.Fatal(err)
+		}
+		seen++
+		from := strings.TrimPrefix(p.ImportPath, module)
+		if why := verdict(from, ""); why != "" {
+			t.Error(why)
+			continue
+		}
+		for _, to := range p.Imports {
+			if why := verdict(from, to); why != "" {
+				t.Error(why)
+			}
+		}
+	}
+	if seen < len(layers)/2 {
+		t.Errorf("go list shows %d packages: this test looks at the wrong place", seen)
+	}
+}
+
+// The NATS server is larger than the simulator: it is in xoff-hub only.
+func TestNoServerInXoff(t *testing.T) {
+	out, err := exec.Command("go", "list", "-deps", module+"cmd/xoff").Output()
+	if err != nil {
+		t.Fatalf("go list: %v", err)
+	}
+	if !strings.Contains(string(out), module+"cli\n") || strings.Contains(string(out), "nats-server") {
+		t.Error("cmd/xoff depends on nats-server, or go list shows the wrong packages")
+	}
+}
+
+// A program that runs scenarios gets neither plots nor reports nor explanations: who wants
+// them sets run.Options.Report.
+func TestRunIsLean(t *testing.T) {
+	out, err := exec.Command("go", "list", "-deps", module+"run").Output()
+	if err != nil {
+		t.Fatalf("go list: %v", err)
+	}
+	if !strings.Contains(string(out), module+"run\n") {
+		t.Errorf("go list does not show run: this test looks at the wrong place")
+	}
+	for _, p := range strings.Fields(string(out)) {
+		name, inside := strings.CutPrefix(p, module)
+		for _, word := range []string{"plot", "report", "explain"} {
+			if inside && strings.Contains(name, word) {
+				t.Errorf("run depends on %s", name)
+			}
+		}
+	}
+}
+
+func TestVerdict(t *testing.T) {
+	for _, c := range []struct{ from, to, want string }{
+		{"dataplane", module + "base/mmu", ""},
+		{"scheme/flowctl", module + "scheme/buffer", ""},
+		{"base/units", "math/big", ""},
+		{"sim", "sync", ""},
+		{"scheme/buffer", module + "scheme/flowctl", "sibling"},
+		{"scheme/cc", module + "scheme/mark", "sibling"},
+		{"base/mmu", module + "dataplane", "downward only"},
+		{"sim", module + "scenario", "downward only"},
+		{"dataplane", "time", "pure"},
+		{"base/mmu", "sync/atomic", "pure"},
+		{"base/units", "os", "pure"},
+		{"novelty", "fmt", "in no layer"},
+	} {
+		got := verdict(c.from, c.to)
+		if c.want == "" && got != "" || !strings.Contains(got, c.want) {
+			t.Errorf("%s -> %s: got %q, want %q", c.from, c.to, got, c.want)
+		}
+	}
+}

@@ -1,0 +1,97 @@
+package main
+
+import (
+	"fmt"
+
+	"github.com/xoff-net/xoff/internal/render/plot"
+)
+
+// steps is one deadlock of examples/roundabout-ring.yaml: how it forms, is found and
+// resolved, and the whole run beside one without a handler.
+func steps(s *studio) (*plot.Figure, error) {
+	probes := `probes=[{name: events}, {name: occupancy, where: "switch*", by: [class], every: 1us, zeros: true}]`
+	until := "run.stop={when: all_flows_done, at_most: 30ms}"
+	with, err := s.example("roundabout-ring", "switch.pfc.coalesce=false", "switch.deadlock={name: roundabout}", until, probes)
+	if err != nil {
+		return nil, err
+	}
+	without, err := s.example("roundabout-ring", "switch.pfc.coalesce=false", until, probes)
+	if err != nil {
+		return nil, err
+	}
+	forms, err := switches(with, "it forms", 0, 140e-6)
+	if err != nil {
+		return nil, err
+	}
+	found, err := switches(with, "it is found and resolved", 130e-6, 1000e-6)
+	if err != nil {
+		return nil, err
+	}
+	// Marks on a line of their own below the queues: who reports what, when.
+	for i, event := range []string{"detected", "confirmed", "round begun", "round ended"} {
+		x, y, err := samples(with, "events", "number", nil, map[string]string{"event": event})
+		if err != nil {
+			return nil, err
+		}
+		for k := range y {
+			y[k] = -8e3 * float64(i+1)
+		}
+		x, y = between(x, y, 130e-6, 1000e-6)
+		found.Series = append(found.Series, plot.Series{Name: event, X: x, Y: y, Style: plot.Style{Points: true}})
+	}
+	whole := plot.Panel{Title: "with and without Roundabout", Kind: plot.Lines, X: plot.Axis{Label: "time", Unit: plot.Seconds}, Y: plot.Axis{Label: "stored in the ring", Unit: plot.Bytes}}
+	for _, c := range []struct{ name, folder string }{{"Roundabout", with}, {"none", without}} {
+		x, y, err := all(c.folder)
+		if err != nil {
+			return nil, err
+		}
+		whole.Series = append(whole.Series, plot.Series{Name: c.name, X: x, Y: y, Style: plot.Style{Plain: true}})
+	}
+	return &plot.Figure{Title: "A deadlock in a ring of four switches", Panels: []plot.Panel{forms, found, whole}}, nil
+}
+
+// switches draws what each switch of the ring stores from one time to another.
+func switches(folder, title string, from, to float64) (plot.Panel, error) {
+	p := plot.Panel{Title: title, Kind: plot.Lines, X: plot.Axis{Label: "time", Unit: plot.Seconds}, Y: plot.Axis{Label: "stored", Unit: plot.Bytes}}
+	for i := range 4 {
+		name := fmt.Sprintf("switch%d", i)
+		x, y, err := samples(folder, "occupancy", "bytes", map[string]float64{"class": 1}, map[string]string{"node": name})
+		if err != nil {
+			return p, err
+		}
+		x, y = between(x, y, from, to)
+		p.Series = append(p.Series, plot.Series{Name: name, X: x, Y: y, Style: plot.Style{Plain: true}})
+	}
+	return p, nil
+}
+
+// between keeps what lies between two times.
+func between(x, y []float64, from, to float64) (tx, ty []float64) {
+	for i, t := range x {
+		if from <= t && t <= to {
+			tx, ty = append(tx, t), append(ty, y[i])
+		}
+	}
+	return tx, ty
+}
+
+// all adds up what the switches store, every 50 us.
+func all(folder string) (x, y []float64, err error) {
+	for i := range 4 {
+		name := fmt.Sprintf("switch%d", i)
+		t, bytes, err := samples(folder, "occupancy", "bytes", map[string]float64{"class": 1}, map[string]string{"node": name})
+		if err != nil {
+			return nil, nil, err
+		}
+		if i == 0 {
+			y = make([]float64, (len(t)+49)/50)
+			for k := range y {
+				x = append(x, t[50*k])
+			}
+		}
+		for k := range y {
+			y[k] += bytes[50*k]
+		}
+	}
+	return x, y, nil
+}

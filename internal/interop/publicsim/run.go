@@ -1,0 +1,124 @@
+package publicsim
+
+import (
+	"slices"
+
+	"github.com/xoff-net/xoff/base/probe"
+	"github.com/xoff-net/xoff/base/units"
+	"github.com/xoff-net/xoff/run"
+	"github.com/xoff-net/xoff/scenario"
+	"github.com/xoff-net/xoff/fabric"
+)
+
+// Run is a run of the files of the public simulator. It watches the pauses of the run.
+type Run struct {
+	*fabric.Built
+	in      *Input
+	numbers []int // of nodes in the files, by node of the graph
+	spies   []*spy
+}
+
+// Build builds the scenario that the files became, for run.Prepare with the same options:
+// it adds itself to their watchers.
+func (in *Input) Build(c *scenario.Config, o *run.Options) (*Run, error) {
+	r := &Run{in: in, numbers: in.numbers()}
+	o.Watchers = append(o.Watchers, r)
+	var err error
+	r.Built, err = fabric.New(c, o.BuildOptions())
+	return r, in.locate(err)
+}
+
+// numbers returns the number of each node in the files, in the order of the graph: hosts
+// come first.
+func (in *Input) numbers() []int {
+	numbers := make([]int, 0, in.Fabric.Nodes)
+	for _, sw := range []bool{false, true} {
+		for n, is := range in.Fabric.Switch {
+			if is == sw {
+				numbers = append(numbers, n)
+			}
+		}
+	}
+	return numbers
+}
+
+// Done returns the completed flows in the order of their completion.
+func (r *Run) Done() []Done {
+	var list []Done
+	for i, f := range r.in.Flows {
+		if r.Flows.Done(i) {
+			list = append(list, Done{f.Src, f.Dst, f.SrcPort, f.DstPort, f.Size, f.Start, r.Flows.Send[i].Acked - f.Start, r.in.alone(&f)})
+		}
+	}
+	slices.SortStableFunc(list, func(a, b Done) int { return compare(a.Start+a.FCT, b.Start+b.FCT) })
+	return list
+}
+
+func compare(a, b units.Time) int {
+	switch {
+	case a < b:
+		return -1
+	case a > b:
+		return 1
+	}
+	return 0
+}
+
+// alone is the completion time by the formula of the public simulator: the base
+// round trip, and the whole flow with headers on the slowest link.
+func (in *Input) alone(f *Flow) units.Time {
+	t := in.paths().trips[[2]int{f.Src, f.Dst}]
+	packets := (f.Size + in.Settings.Payload - 1) / in.Settings.Payload
+	return whole(t.rtt + t.rate.TxTime(f.Size+packets*header))
+}
+
+// spy notes the pauses of a node.
+type spy struct {
+	probe.Ignore
+	node int
+	host bool
+	seen []Pause
+}
+
+// Paused implements probe.Sink.
+func (s *spy) Paused(now units.Time, port int, from, to uint8) {
+	s.note(now, port, from, to, PauseSent, ResumeSent)
+}
+
+// Blocked implements probe.Sink.
+func (s *spy) Blocked(now units.Time, port int, from, to uint8) {
+	s.note(now, port, from, to, PauseReceived, ResumeReceived)
+}
+
+// Sink implements run.Watcher.
+func (r *Run) Sink(node int) probe.Sink {
+	n := r.numbers[node]
+	s := &spy{node: n, host: !r.in.Fabric.Switch[n]}
+	r.spies = append(r.spies, s)
+	return s
+}
+
+// Bind implements run.Watcher.
+func (r *Run) Bind(*fabric.Built) error { return nil }
+
+// Flush implements run.Watcher.
+func (r *Run) Flush() error { return nil }
+
+// Pauses returns what happened to pauses, by time.
+func (r *Run) Pauses() []Pause {
+	var all []Pause
+	for _, s := range r.spies {
+		all = append(all, s.seen...)
+	}
+	slices.SortStableFunc(all, func(a, b Pause) int { return compare(a.At, b.At) })
+	return all
+}
+
+func (s *spy) note(now units.Time, port int, from, to uint8, on, off PauseKind) {
+	if to&^from != 0 {
+		s.seen = append(s.seen, Pause{now, s.node, s.host, port + 1, on})
+	}
+	if from&^to != 0 {
+		s.seen = append(s.seen, Pause{now, s.node, s.host, port + 1, off})
+	}
+}

@@ -1,0 +1,107 @@
+package engine
+
+import (
+	"errors"
+
+	"github.com/xoff-net/xoff/base/frame"
+	"github.com/xoff-net/xoff/base/packet"
+	"github.com/xoff-net/xoff/base/units"
+	"github.com/xoff-net/xoff/dataplane"
+	"github.com/xoff-net/xoff/internal/record/capture"
+	"github.com/xoff-net/xoff/sim"
+)
+
+// Why frames are not taken, beside the errors of package frame.
+var (
+	errPorts    = errors.New("live: from or to the address of another port")
+	errFlow     = errors.New("live: of a flow that does not exist, or goes elsewhere")
+	errMismatch = errors.New("live: not what its flow sends")
+)
+
+// codec turns packets into frames and back. Both ends know the scenario, so a frame need
+// not say what the flow does: who is pinned, and all of the hash. What it says is held
+// against that.
+type codec struct {
+	flows *dataplane.Flows
+	hosts []*dataplane.NICSpec
+	f     frame.Frame // the last that was decoded
+	m     frame.Message
+}
+
+func macOf(e sim.End) frame.MAC { return frame.PortMAC(uint16(e.Node), uint16(e.Port)) }
+
+// encode appends the frame of a packet on its way between two ports; false: there is none,
+// because it belongs to no flow.
+func (c *codec) encode(b []byte, from, to sim.End, p *packet.Packet, ext packet.Ext, due uint64) ([]byte, bool) {
+	m := &c.m
+	if !p.OfFlow() {
+		m = nil
+	} else if !capture.MessageOf(c.flows, c.hosts, p.Flow, m) {
+		return b, false
+	}
+	return frame.AppendTrailer(frame.Append(b, macOf(from), macOf(to), p, ext, m), p, ext, m, due), true
+}
+
+// decode reads a frame that came by a wire between two ports. The packet is in c.f then.
+func (c *codec) decode(b []byte, from, to sim.End) error {
+	f := &c.f
+	if err := f.Decode(b); err != nil {
+		return err
+	}
+	p := &f.Packet
+	if p.Kind() == packet.Foreign {
+		return nil // its addresses are those of real hosts
+	}
+	if f.From != macOf(from) || (!f.Hello && !p.Control() && f.To != macOf(to)) {
+		return errPorts
+	}
+	if f.Hello || !p.OfFlow() {
+		return nil
+	}
+	return c.complete()
+}
+
+// complete adds what the flow of a packet knows, and checks what the frame says of it.
+func (c *codec) complete() error {
+	f, m := &c.f, &c.m
+	p := &f.Packet
+	if !capture.MessageOf(c.flows, c.hosts, p.Flow, m) {
+		return errFlow
+	}
+	flow := &c.flows.Flow[p.Flow]
+	src, dst, hash := m.Src, m.Dst, flow.Hash
+	if p.Kind() != packet.Data {
+		src, dst, hash = dst, src, dataplane.ReplyHash(hash)
+	}
+	tcp := m.TCP && (p.Kind() == packet.Data || p.Kind() == packet.Ack)
+	if f.Src != src || f.Dst != dst || (f.TCP != nil) != tcp {
+		return errFlow
+	}
+	if tcp && !f.Trailed {
+		if err := f.Number(m.Payload); err != nil {
+			return err
+		}
+	}
+	const said = 1<<14 - 1 // of the hash, in the source port of RoCE
+	if !tcp && (p.Hash^hash)&said != 0 {
+		return errMismatch
+	}
+	packets := uint32((m.Size + m.Payload - 1) / m.Payload)
+	size, most := c.hosts[flow.Src].Transports[flow.Transport].AckSize, packets
+	if p.Kind() == packet.Data {
+		payload := min(m.Payload, m.Size-units.Bytes(p.Seq)*m.Payload)
+		size, most = payload+m.Header, packets-1
+		if units.Bytes(f.Payload) != payload {
+			return errMismatch
+		}
+	}
+	if p.Seq > most || f.Trailed && units.Bytes(p.Size) != size {
+		return errMismatch
+	}
+	p.Size, p.Hash = uint16(size), hash
+	p.Flags &^= packet.Pinned
+	if flow.Pinned {
+		p.Flags |= packet.Pinned
+	}
+	return nil
+}

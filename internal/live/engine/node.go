@@ -1,0 +1,154 @@
+package engine
+
+import (
+	"github.com/xoff-net/xoff/base/packet"
+	"github.com/xoff-net/xoff/base/units"
+	"github.com/xoff-net/xoff/dataplane"
+	"github.com/xoff-net/xoff/sim"
+)
+
+// node is the driver of one data plane.
+type node struct {
+	e     *Engine
+	data  sim.Node
+	nic   *dataplane.NIC // nil: a switch
+	index int
+	first int // of its slots
+	here  bool
+	wires []wire  // by port
+	in    []inbox // by port
+}
+
+// wire is where a port leads to.
+type wire struct {
+	to    sim.End
+	delay units.Time
+}
+
+// arm plans one of the timers of a node. A time that has passed means now.
+func (n *node) arm(slot int, at units.Time) { n.plan(&n.e.slots[n.first+slot], n.first+slot, at) }
+
+func (n *node) plan(s *slot, at int, when units.Time) {
+	if when > units.MaxTime || !n.here {
+		when = units.Never
+	}
+	n.e.agenda.set(at, max(when, n.e.now), s.order())
+}
+
+// ofPort returns the places of a port's two slots.
+func (n *node) ofPort(port int) (txDone, arrival int) {
+	at := n.first + ownSlots + 2*port
+	return at, at + 1
+}
+
+// ArmTx implements dataplane.Driver.
+func (n *node) ArmTx(port int, at units.Time) {
+	i, _ := n.ofPort(port)
+	n.plan(&n.e.slots[i], i, at)
+}
+
+// ArmWake implements dataplane.Driver.
+func (n *node) ArmWake(at units.Time) { n.arm(slotWake, at) }
+
+// ArmPace implements dataplane.NICDriver.
+func (n *node) ArmPace(at units.Time) { n.arm(slotPace, at) }
+
+// ArmStart implements dataplane.NICDriver.
+func (n *node) ArmStart(at units.Time, _ uint32) { n.arm(slotStart, at) }
+
+// Transmit implements dataplane.Driver.
+func (n *node) Transmit(port int, p *packet.Packet, ext packet.Ext, done units.Time) {
+	w := &n.wires[port]
+	if p.Flags&packet.Extended == 0 {
+		ext = nil
+	}
+	if wires := n.e.opts.Wires; wires != nil {
+		wires.Send(sim.End{Node: n.index, Port: port}, p, ext, done+w.delay)
+		return
+	}
+	n.e.nodes[w.to.Node].deliver(w.to.Port, p, ext, done+w.delay)
+}
+
+// deliver puts a frame on the wire that leads to a port. Frames of a wire arrive in the
+// order in which they were sent.
+func (n *node) deliver(port int, p *packet.Packet, ext packet.Ext, at units.Time) {
+	b := &n.in[port]
+	at = max(at, b.last)
+	b.last = at
+	f := b.push()
+	f.p = *p
+	f.p.At, f.p.Port, f.p.Link = at, uint16(port), 0
+	f.p.Flags &^= packet.Extended
+	f.ext = append(f.ext[:0], ext...)
+	if len(ext) > 0 {
+		f.p.Flags |= packet.Extended
+	}
+	if b.n == 1 {
+		n.expect(port)
+	}
+}
+
+// expect plans the arrival of the first frame on the wire to a port.
+func (n *node) expect(port int) {
+	_, i := n.ofPort(port)
+	s, p := &n.e.slots[i], &n.in[port].front().p
+	s.kind = kindArrival
+	if p.Control() {
+		s.kind = kindControl
+	}
+	n.plan(s, i, p.At)
+}
+
+// arrive hands the first frame on the wire to the node. Nothing joins the wire meanwhile:
+// its other end is another node.
+func (n *node) arrive(port int) {
+	b := &n.in[port]
+	f := b.front()
+	// Whoever sent what came by a wire is not to be trusted.
+	switch foreign := f.p.Kind() == packet.Foreign; {
+	case foreign && n.e.bridge != nil:
+		n.e.bridge.arrive(n.e.now, n, port, f)
+	case !foreign && (n.e.opts.Wires == nil || n.nic == nil || !f.p.OfFlow() || n.nic.Possible(n.e.now, &f.p, f.ext)):
+		n.e.net.Arrive(n.e.now, n.index, port, &f.p, f.ext)
+	default:
+		n.e.never++
+	}
+	b.pop()
+	if b.n > 0 {
+		n.expect(port)
+	}
+}
+
+// inbox is the frames on the wire to a port, in order.
+type inbox struct {
+	frames []carried // a ring
+	head   int
+	n      int
+	last   units.Time // when the last of them arrives
+}
+
+// carried is a frame on a wire.
+type carried struct {
+	p   packet.Packet
+	ext packet.Ext
+}
+
+func (b *inbox) push() *carried {
+	if b.n == len(b.frames) {
+		bigger := make([]carried, max(4, 2*b.n))
+		for i := range b.frames {
+			bigger[i] = b.frames[(b.head+i)%b.n]
+		}
+		b.frames, b.head = bigger, 0
+	}
+	f := &b.frames[(b.head+b.n)%len(b.frames)]
+	b.n++
+	return f
+}
+
+func (b *inbox) front() *carried { return &b.frames[b.head] }
+
+func (b *inbox) pop() {
+	b.head = (b.head + 1) % len(b.frames)
+	b.n--
+}

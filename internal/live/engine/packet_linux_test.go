@@ -1,0 +1,154 @@
+package engine
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"os/exec"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/xoff-net/xoff/internal/live/netns"
+	"github.com/xoff-net/xoff/sim"
+)
+
+// veths makes a veth pair for every cable of a run, in a namespace of their own, and opens
+// the rings of all ends.
+func veths(t testing.TB, spec *sim.Spec) map[sim.End]*Ring {
+	t.Helper()
+	return vethsOf(t, ringFrame, spec.Cables)
+}
+
+// ringFrame is the longest frame of rings in tests.
+const ringFrame = 1800
+
+func vethsOf(t testing.TB, mtu int, cables []sim.Cable) map[sim.End]*Ring {
+	t.Helper()
+	if os.Geteuid() != 0 {
+		t.Skip("packet sockets need root")
+	}
+	if _, err := exec.LookPath("ip"); err != nil {
+		t.Skip("there is no ip(8) to make interfaces with")
+	}
+	name := func(e sim.End) string { return fmt.Sprintf("node%d-%d", e.Node, e.Port) }
+	plan := &netns.Plan{Prefix: "xofftest"}
+	for i := range cables {
+		c := &cables[i]
+		plan.Pairs = append(plan.Pairs, netns.Pair{
+			A: netns.End{Space: "all", Name: name(c.A), MTU: mtu}, B: netns.End{Space: "all", Name: name(c.B), MTU: mtu},
+		})
+	}
+	made, err := netns.Make(context.Background(), plan)
+	if err != nil {
+		t.Skipf("no namespaces here: %v", err)
+	}
+	t.Cleanup(func() {
+		if err := made.Remove(); err != nil {
+			t.Error(err)
+		}
+	})
+	rings := make(map[sim.End]*Ring)
+	if err := made.In("all", func() error {
+		for i := range cables {
+			for _, e := range []sim.End{cables[i].A, cables[i].B} {
+				f, err := OpenRing(name(e), ringFrame)
+				if err != nil {
+					return err
+				}
+				if rings[e], err = NewRing(f, ringFrame); err != nil {
+					return err
+				}
+			}
+		}
+		return nil
+	}); err != nil {
+		t.Fatal(err)
+	}
+	return rings
+}
+
+// A whole run by packet sockets: everything is delivered, and nothing is strange.
+func TestPacket(t *testing.T) {
+	b := built(t, incast, "switch.flow_control.headroom=100KB", "switch.buffer.size=8MB",
+		"topology.host_link.rate=20Mbps", "topology.fabric_link.rate=20Mbps")
+	w, err := NewPacket(b.Spec, veths(t, b.Spec), nil, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	delivers(t, b, w)
+}
+
+// Two processes find each other by their interfaces, whichever comes first, and a flow
+// gets from one to the other.
+func TestPacketProcesses(t *testing.T) {
+	set := []string{"run.stop.at_most=500ms", "topology.host_link.rate=10Mbps"}
+	where := veths(t, built(t, fmt.Sprintf(line, 1000), set...).Spec)
+	ctx, cancel := context.WithTimeout(context.Background(), 20*time.Second)
+	defer cancel()
+	var all sync.WaitGroup
+	totals := make([]sim.Totals, 2)
+	for k := range totals {
+		b := built(t, fmt.Sprintf(line, 1000), set...)
+		here := make([]bool, b.Graph.Nodes())
+		for i := range here {
+			here[i] = (i == 0) == (k == 0) // host0, and all others
+		}
+		all.Go(func() {
+			time.Sleep(time.Duration(k) * 30 * time.Millisecond)
+			w, err := NewPacket(b.Spec, where, here, nil)
+			if err != nil {
+				t.Error(err)
+				return
+			}
+			e, err := New(b.Spec, Options{Wires: w, Here: here})
+			if err != nil {
+				t.Error(err)
+				return
+			}
+			if end, err := e.Run(ctx); err != nil {
+				t.Errorf("process %d ended at %s: %v", k, end, err)
+			}
+			totals[k] = e.Totals()
+		})
+	}
+	all.Wait()
+	if totals[0].Hops == 0 || totals[1].Hops == 0 {
+		t.Errorf("hops: %d in one process, %d in the other", totals[0].Hops, totals[1].Hops)
+	}
+}
+
+// A super-frame that is longer than a slot of a ring comes as one that is too long, not as
+// one that there was no room for: whoever sent it is to hear of offloads.
+func TestPacketTooLong(t *testing.T) {
+	const mtu = 4000
+	here, peer := sim.End{Node: 0}, sim.End{Node: 1}
+	rings := vethsOf(t, mtu, []sim.Cable{{A: here, B: peer}})
+	b := make([]byte, 3000)
+	copy(b, []byte{2, 0, 0, 0, 0, 1, 2, 0, 0, 0, 0, 2, 0x88, 0xb5})
+	if err := rings[here].Send(b); err != nil {
+		t.Fatal(err)
+	}
+	longest := 0
+	for deadline := time.Now().Add(5 * time.Second); longest == 0 && time.Now().Before(deadline); time.Sleep(time.Millisecond) {
+		rings[peer].Poll(func(b []byte, _ int64, _ bool) { longest = max(longest, len(b)) })
+	}
+	if longest <= ringFrame || rings[peer].Lost() != 0 {
+		t.Errorf("%d bytes came, want more than %d; %d frames were lost", longest, ringFrame, rings[peer].Lost())
+	}
+}
+
+// BenchmarkPacket is what a hop by packet sockets costs both ends: encoded, sent through a
+// veth pair, received, decoded.
+func BenchmarkPacket(b *testing.B) {
+	for _, size := range []int{64, 1500} {
+		b.Run(fmt.Sprintf("%d B", size), func(b *testing.B) {
+			x := built(b, fmt.Sprintf(line, size-46))
+			w, err := NewPacket(x.Spec, veths(b, x.Spec), nil, nil)
+			if err != nil {
+				b.Fatal(err)
+			}
+			benchmarkSockets(b, x, w, size)
+		})
+	}
+}

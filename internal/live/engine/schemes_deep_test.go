@@ -1,0 +1,40 @@
+//go:build deep
+
+package engine
+
+import (
+	"context"
+	"testing"
+
+	"github.com/xoff-net/xoff/internal/devtool/deep"
+)
+
+// Every scheme runs for 2 s with the clock of the machine, and all invariants hold. Only a
+// lossless frame that was dropped while the machine was late by more than there is headroom
+// for is nobody's fault.
+func TestDeepSchemesRealClock(t *testing.T) {
+	for _, s := range everyScheme() {
+		t.Run(s.name, func(t *testing.T) {
+			deep.Turn(t)
+			set := append([]string{"run.stop.when=time", "run.stop.at_most=2s", "workload.a.size=5MB", "workload.b.size=5MB", "workload.c.size=2MB"}, s.set...)
+			b := built(t, schemes, set...)
+			e, err := New(b.Spec, Options{})
+			if err != nil {
+				t.Fatal(err)
+			}
+			if _, err := e.Run(context.Background()); err != nil {
+				t.Fatal(err)
+			}
+			r, total := e.Report(), e.Totals()
+			t.Logf("p50 %s, p99 %s, worst %s late; %d pauses", r.P50, r.P99, r.Worst, total.Pauses)
+			if total.Hops < 10_000 {
+				t.Errorf("%d hops: the test says little", total.Hops)
+			}
+			for _, c := range b.Checks {
+				if c.Broken > 0 && (total.Broken == 0 || r.Costs <= r.Spare) {
+					t.Error(c.First)
+				}
+			}
+		})
+	}
+}

@@ -1,0 +1,51 @@
+// Package ideal computes how long a flow would take alone in an empty network: the
+// completion time that slowdowns are measured against.
+package ideal
+
+import (
+	"cmp"
+	"slices"
+
+	"github.com/xoff-net/xoff/base/units"
+	"github.com/xoff-net/xoff/internal/model/layout"
+)
+
+// FCTs returns the completion time of each flow alone in an empty network:
+// the model itself, packet by packet, on the routes that the flow takes. Queues
+// of the fabric are as long as needed, nothing is marked, and sprayed packets
+// wait for each other where they meet, so that none comes out of order. Flows
+// whose ways are alike share one computation, the short ones on the way to the
+// long.
+func FCTs(l *layout.Layout, t *layout.Traffic) []units.Time {
+	flows := t.Flows.Flow
+	w := newWalker(l, t)
+	var paths []*flowPath
+	known := make(map[string]uint32)
+	which, order := make([]uint32, len(flows)), make([]uint32, len(flows))
+	for i := range flows {
+		name := w.walk(uint32(i), &flows[i])
+		c, ok := known[string(name)]
+		if !ok {
+			c = uint32(len(paths))
+			known[string(name)] = c
+			paths = append(paths, w.path(int(flows[i].Src), int(flows[i].Dst), flows[i].Transport))
+		}
+		which[i], order[i] = c, uint32(i)
+	}
+	slices.SortFunc(order, func(x, y uint32) int {
+		return cmp.Or(cmp.Compare(which[x], which[y]), cmp.Compare(flows[x].Size, flows[y].Size))
+	})
+	ideal := make([]units.Time, len(flows))
+	var p *pipeline
+	for k, i := range order {
+		switch {
+		case k == 0 || which[i] != which[order[k-1]]:
+			p = newPipeline(paths[which[i]])
+		case flows[i].Size == flows[order[k-1]].Size:
+			ideal[i] = ideal[order[k-1]]
+			continue
+		}
+		ideal[i] = p.fct(flows[i].Size)
+	}
+	return ideal
+}

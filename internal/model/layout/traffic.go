@@ -1,0 +1,171 @@
+package layout
+
+import (
+	"cmp"
+	"slices"
+	"sort"
+	"strconv"
+
+	"github.com/xoff-net/xoff/base/units"
+	"github.com/xoff-net/xoff/dataplane"
+	"github.com/xoff-net/xoff/internal/yaml"
+	"github.com/xoff-net/xoff/scenario"
+	"github.com/xoff-net/xoff/workload"
+)
+
+// Traffic is what the workloads of a scenario make: flows in order of their start.
+type Traffic struct {
+	Flows     *dataplane.Flows
+	Waits     []dataplane.Wait // what flows wait for, by flow
+	Workloads []string         // names that results are divided by
+	Origin    []int32          // of each flow: index of its workload
+	Groups    []int32          // of each flow: burst of an incast, -1 otherwise
+	Ways      []Way            // routes of single flows
+	Endless   []string         // workloads whose flows are meant to outlast the run
+}
+
+// Traffic generates the flows of every workload and puts them in order of their
+// start; those of the same time stay in the order of generation.
+func (l *Layout) Traffic() (*Traffic, error) {
+	t := &Traffic{}
+	var plans []*workload.Plan
+	total := 0
+	for i := range l.Config.Workload {
+		g, e, err := l.Generator(i)
+		if err != nil {
+			return nil, err
+		}
+		p, err := g.Generate(e)
+		if err != nil {
+			return nil, WorkloadError(WorkloadPath(i), err)
+		}
+		if total += len(p.Flows); total > MaxFlows {
+			return nil, yaml.Atf(WorkloadPath(i), "there are %d flows up to here; allowed: at most %d in a run", total, MaxFlows)
+		}
+		plans = append(plans, p)
+	}
+	// Where each plan begins among all flows, and the names of its workloads.
+	begin := make([]int, len(plans))
+	origins := make([][]int, len(plans))
+	for i, p := range plans {
+		if i > 0 {
+			begin[i] = begin[i-1] + len(plans[i-1].Flows)
+		}
+		names := p.Names
+		if names == nil {
+			names = []string{l.Config.Workload[i].Name}
+		}
+		for _, n := range names {
+			origins[i] = append(origins[i], t.named(n))
+		}
+		for _, n := range p.Endless {
+			t.Endless = append(t.Endless, cmp.Or(n, l.Config.Workload[i].Name))
+		}
+	}
+	order := flowOrder(plans, begin, total)
+	out := make([]dataplane.Flow, total)
+	t.Origin, t.Groups = make([]int32, total), make([]int32, total)
+	for at, o := range order {
+		f := &plans[o.plan].Flows[o.flow]
+		name := l.Config.Workload[o.plan].Transport
+		if way, ok := plans[o.plan].Transports[t.Workloads[origins[o.plan][f.Origin]]]; ok {
+			name = way
+		}
+		out[at] = dataplane.Flow{
+			Start: f.Start, Size: f.Size, Src: uint16(f.Src), Dst: uint16(f.Dst), Class: f.Class, Hash: f.Hash,
+			Transport: uint8(l.HostAt(int(f.Src)).Variant(name).Way),
+		}
+		t.Origin[at], t.Groups[at] = int32(origins[o.plan][f.Origin]), int32(f.Group)
+	}
+	t.Flows = dataplane.NewFlows(out)
+	id := make([]uint32, total) // by position among all plans
+	for at, o := range order {
+		id[begin[o.plan]+int(o.flow)] = uint32(at)
+	}
+	t.depend(plans, begin, id)
+	for i, p := range plans {
+		for _, w := range p.Ways {
+			t.Ways = append(t.Ways, Way{id[begin[i]+int(w.Flow)], w.Back, w.Via})
+		}
+	}
+	return t, nil
+}
+
+// named returns the index of a name among those of results.
+func (t *Traffic) named(name string) int {
+	i := slices.Index(t.Workloads, name)
+	if i < 0 {
+		i = len(t.Workloads)
+		t.Workloads = append(t.Workloads, name)
+	}
+	return i
+}
+
+// planned is a flow of a plan.
+type planned struct{ plan, flow int32 }
+
+// flowOrder returns the flows of all plans by start.
+func flowOrder(plans []*workload.Plan, begin []int, total int) []planned {
+	order := make([]planned, 0, total)
+	for i, p := range plans {
+		for k := range p.Flows {
+			order = append(order, planned{int32(i), int32(k)})
+		}
+	}
+	start := func(o planned) units.Time { return plans[o.plan].Flows[o.flow].Start }
+	slices.SortFunc(order, func(x, y planned) int {
+		if a, b := start(x), start(y); a != b {
+			if a < b {
+				return -1
+			}
+			return 1
+		}
+		return begin[x.plan] + int(x.flow) - begin[y.plan] - int(y.flow)
+	})
+	return order
+}
+
+// depend hands the dependencies of all plans to the flow table.
+func (t *Traffic) depend(plans []*workload.Plan, begin []int, id []uint32) {
+	if !slices.ContainsFunc(plans, func(p *workload.Plan) bool { return len(p.Waits) > 0 }) {
+		return
+	}
+	for i, p := range plans {
+		for _, w := range p.Waits {
+			on := make([]uint32, len(w.On))
+			for k, f := range w.On {
+				on[k] = id[begin[i]+int(f)]
+			}
+			t.Waits = append(t.Waits, dataplane.Wait{Flow: id[begin[i]+int(w.Flow)], On: on, Delay: w.Delay, Until: w.Until})
+		}
+	}
+	sort.Slice(t.Waits, func(i, j int) bool { return t.Waits[i].Flow < t.Waits[j].Flow })
+	t.Flows.Depend(t.Waits)
+}
+
+// classesOf returns the classes among which a flow's is drawn, with their shares.
+func (l *Layout) classesOf(c scenario.ClassChoice) ([]uint8, []float64) {
+	switch {
+	case c.Random != "":
+		return IDs(l.Masks[c.Random]), nil
+	case c.Fixed != "":
+		return []uint8{l.classNamed(c.Fixed)}, nil
+	case len(c.Shares) > 0:
+		var list []uint8
+		var shares []float64
+		for _, s := range c.Shares {
+			list, shares = append(list, l.classNamed(s.Class)), append(shares, s.Share)
+		}
+		return list, shares
+	}
+	id, _ := l.Config.FirstDataClass()
+	return []uint8{uint8(id)}, nil
+}
+
+// classNamed returns the class of an id or of a group, its first.
+func (l *Layout) classNamed(name string) uint8 {
+	if id, err := strconv.Atoi(name); err == nil {
+		return uint8(id)
+	}
+	return IDs(l.Masks[name])[0]
+}

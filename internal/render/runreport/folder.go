@@ -1,0 +1,327 @@
+// Package runreport makes the report of a run. It reads a folder of results and knows
+// nothing about how they came to be.
+package runreport
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"math"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/goccy/go-yaml"
+	"github.com/parquet-go/parquet-go"
+
+	"github.com/xoff-net/xoff/base/units"
+	"github.com/xoff-net/xoff/internal/analysis/explain"
+	"github.com/xoff-net/xoff/metrics"
+)
+
+// maxRows is the number of rows up to which Page draws a probe: it may take some tenths
+// of a second. `xoff report` has no limit.
+const maxRows = 50_000
+
+// Page returns the report of a run as HTML. Folder holds the tables of its results.
+func Page(folder string, s *metrics.Summary) ([]byte, error) {
+	d, err := (&Run{Folder: folder, Summary: s, MaxRows: maxRows}).Document()
+	if err != nil {
+		return nil, err
+	}
+	var page bytes.Buffer
+	err = d.HTML(&page)
+	return page.Bytes(), err
+}
+
+// Run is a folder of results.
+type Run struct {
+	Folder  string
+	Summary *metrics.Summary
+	// MaxRows is from how many rows on a probe is not drawn, which takes time and
+	// memory; 0: no limit.
+	MaxRows int64
+
+	recorded *explain.Run         // nil: nothing was, or it is too much
+	why      *explain.Explanation // of it
+	unread   int64                // frames that were recorded, if they are too many
+	names    map[portKey]portName
+}
+
+// portKey is a port, portName what it is called, and the port at the other end of its cable.
+type portKey struct {
+	node string
+	port int64
+}
+
+type portName struct{ name, back string }
+
+// Open returns the results in a folder.
+func Open(folder string) (*Run, error) {
+	s, err := metrics.ReadSummary(folder)
+	if err != nil {
+		return nil, err
+	}
+	return &Run{Folder: folder, Summary: s}, nil
+}
+
+// Slowdowns are those of the measured flows of a workload, +Inf for flows that
+// did not finish.
+type Slowdowns struct {
+	Workload string
+	Values   []float64
+}
+
+// ReadSlowdowns reads them from the results in a folder, workloads in order of
+// their first flow.
+func ReadSlowdowns(folder string) ([]Slowdowns, error) {
+	path := filepath.Join(folder, "flows.parquet")
+	f, err := openTable(path)
+	if err != nil {
+		return nil, err
+	}
+	defer f.close()
+	// By column: there may be a great many flows, and rows take ten times as long.
+	n := f.NumRows()
+	values := make([]float64, 0, n)
+	counts := make([]bool, 0, n)
+	err = errors.Join(
+		f.column("measured", func(v parquet.Value) { counts = append(counts, v.Boolean()) }),
+		f.column("slowdown", func(v parquet.Value) {
+			if v.IsNull() {
+				values = append(values, math.Inf(1))
+				return
+			}
+			values = append(values, v.Double())
+		}),
+	)
+	var list []Slowdowns
+	at := make(map[string]int)
+	row := 0
+	err = errors.Join(err, f.column("workload", func(v parquet.Value) {
+		i := row
+		if row++; i >= len(values) || i >= len(counts) || !counts[i] {
+			return
+		}
+		k, ok := at[string(v.ByteArray())]
+		if !ok {
+			k = len(list)
+			list = append(list, Slowdowns{Workload: string(v.ByteArray())})
+			at[list[k].Workload] = k
+		}
+		list[k].Values = append(list[k].Values, values[i])
+	}))
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", path, err)
+	}
+	return list, nil
+}
+
+// tableFile is a parquet file that is open.
+type tableFile struct {
+	*parquet.File
+	close func()
+}
+
+func openTable(path string) (*tableFile, error) {
+	f, err := os.Open(path)
+	if err != nil {
+		return nil, err
+	}
+	info, err := f.Stat()
+	if err == nil {
+		var t *parquet.File
+		if t, err = parquet.OpenFile(f, info.Size()); err == nil {
+			return &tableFile{t, func() { _ = f.Close() }}, nil
+		}
+	}
+	_ = f.Close()
+	return nil, fmt.Errorf("%s: %w", path, err)
+}
+
+// column calls use with every value of a column, in order.
+func (t *tableFile) column(name string, use func(parquet.Value)) error {
+	leaf, ok := t.Schema().Lookup(name)
+	if !ok {
+		return fmt.Errorf("there is no column %s", name)
+	}
+	var buf [1024]parquet.Value
+	for _, group := range t.RowGroups() {
+		pages := group.ColumnChunks()[leaf.ColumnIndex].Pages()
+		for {
+			page, err := pages.ReadPage()
+			if err == io.EOF {
+				break
+			}
+			if err != nil {
+				return errors.Join(err, pages.Close())
+			}
+			for values := page.Values(); ; {
+				n, err := values.ReadValues(buf[:])
+				for _, v := range buf[:n] {
+					use(v)
+				}
+				if err == io.EOF {
+					break
+				}
+				if err != nil {
+					return errors.Join(err, pages.Close())
+				}
+			}
+			parquet.Release(page)
+		}
+		if err := pages.Close(); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// port is a row of ports.parquet: a class of a port.
+type port struct {
+	Node        string  `parquet:"node"`
+	Port        int64   `parquet:"port"`
+	Peer        string  `parquet:"peer,optional"`
+	Class       int64   `parquet:"class"`
+	Pauses      int64   `parquet:"pauses_sent"`
+	Blocked     int64   `parquet:"blocked_ps"`
+	Marks       int64   `parquet:"marks"`
+	NoRoute     int64   `parquet:"drops_no_route"`
+	Overflow    int64   `parquet:"drops_overflow"`
+	Lossless    int64   `parquet:"drops_lossless"`
+	Handler     int64   `parquet:"drops_deadlock_handler"`
+	Link        int64   `parquet:"drops_link"`
+	Expelled    int64   `parquet:"drops_expelled"` // no such column where there are none
+	PeakEgress  int64   `parquet:"peak_egress_bytes,optional"`
+	PeakHeadrom int64   `parquet:"peak_headroom_bytes,optional"`
+	Headroom    int64   `parquet:"headroom_bytes"`
+	Sent        int64   `parquet:"sent_bytes"`
+	Utilisation float64 `parquet:"utilisation"`
+}
+
+// name is how people find a port.
+func (p *port) name() string { return p.Node + " → " + p.Peer }
+
+func (p *port) drops() int64 {
+	return p.NoRoute + p.Overflow + p.Lossless + p.Handler + p.Link + p.Expelled
+}
+
+// pool is a row of pools.parquet.
+type pool struct {
+	Node string `parquet:"node"`
+	Pool string `parquet:"pool"`
+	Size int64  `parquet:"size_bytes"`
+	Peak int64  `parquet:"peak_bytes"`
+	End  int64  `parquet:"end_bytes"`
+}
+
+// rows reads the columns of a table that a struct names.
+func rows[T any](folder, name string) ([]T, error) {
+	path := filepath.Join(folder, name)
+	list, err := parquet.ReadFile[T](path)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", path, err)
+	}
+	return list, nil
+}
+
+// schemes is what a report says about a scenario in one line.
+type schemes struct {
+	Topology struct {
+		Name    string
+		Columns int // of a torus
+	}
+	Faults []fault
+	Switch struct {
+		Policy      struct{ Name string }
+		FlowControl struct{ Name string } `yaml:"flow_control"`
+		ECN         struct{ Name string }
+	}
+	Hosts struct{ CC struct{ Name string } }
+}
+
+// scenario returns the resolved scenario and its schemes.
+func (r *Run) scenario() (string, *schemes, error) {
+	path := filepath.Join(r.Folder, "scenario.resolved.yaml")
+	data, err := os.ReadFile(path)
+	if err != nil {
+		return "", nil, err
+	}
+	s := new(schemes)
+	if err := yaml.Unmarshal(data, s); err != nil {
+		return "", nil, fmt.Errorf("%s: %w", path, err)
+	}
+	return string(data), s, nil
+}
+
+// probes lists the files of probes, in order of their names.
+func (r *Run) probes() ([]string, error) {
+	entries, err := os.ReadDir(r.Folder) // sorted
+	if err != nil {
+		return nil, err
+	}
+	var names []string
+	for _, e := range entries {
+		if strings.HasPrefix(e.Name(), "probe-") && strings.HasSuffix(e.Name(), ".parquet") {
+			names = append(names, e.Name())
+		}
+	}
+	return names, nil
+}
+
+// sample is a row of any probe; columns that a file does not have are zero.
+type sample struct {
+	Time     int64  `parquet:"time_ps"`
+	Node     string `parquet:"node"`
+	Port     int64  `parquet:"port,optional"`
+	Class    int64  `parquet:"class,optional"`
+	Pool     string `parquet:"pool,optional"`
+	Flow     int64  `parquet:"flow,optional"`
+	Event    string `parquet:"event,optional"`
+	Way      string `parquet:"way,optional"`
+	Bytes    int64  `parquet:"bytes,optional"`
+	Rate     int64  `parquet:"bps,optional"`
+	FlowRate int64  `parquet:"rate_bps,optional"`
+	Xoff     int64  `parquet:"xoff_bytes,optional"`
+	Start    int64  `parquet:"start_ps,optional"`
+}
+
+// table is a probe's file.
+type table struct {
+	name    string // without probe- and the ending
+	columns map[string]bool
+	ports   map[portKey]portName
+	end     units.Time // of the run
+	count   int64
+	rows    []sample // nil when there are too many
+}
+
+// readProbe reads the file of a probe.
+func (r *Run) readProbe(file string) (*table, error) {
+	path := filepath.Join(r.Folder, file)
+	from, err := openTable(path)
+	if err != nil {
+		return nil, err
+	}
+	defer from.close()
+	t := &table{name: strings.TrimSuffix(strings.TrimPrefix(file, "probe-"), ".parquet"), columns: make(map[string]bool),
+		count: from.NumRows(), ports: r.names, end: r.Summary.End}
+	for _, c := range from.Schema().Columns() {
+		t.columns[c[0]] = true
+	}
+	if r.MaxRows > 0 && t.count > r.MaxRows {
+		return t, nil
+	}
+	reader := parquet.NewGenericReader[sample](from.File)
+	defer func() { _ = reader.Close() }()
+	t.rows = make([]sample, t.count)
+	for done := 0; done < len(t.rows); {
+		n, err := reader.Read(t.rows[done:])
+		done += n
+		if err != nil && err != io.EOF || n == 0 && done < len(t.rows) {
+			return nil, fmt.Errorf("%s: %w", path, err)
+		}
+	}
+	return t, nil
+}

@@ -1,0 +1,276 @@
+package runreport
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/xoff-net/xoff/base/units"
+	"github.com/xoff-net/xoff/internal/analysis/explain"
+	"github.com/xoff-net/xoff/internal/render/plot"
+	"github.com/xoff-net/xoff/internal/render/report"
+)
+
+// way is one direction of a link: what a port sends, over all classes.
+type way struct {
+	node, peer  string
+	port        int64
+	name        string // as `xoff explain` names it
+	blocked     units.Time
+	utilisation float64
+	drops       int64 // of what it sent, when it arrived
+	marks       int64
+	back        int // the other direction; -1: none
+}
+
+func (w *way) text() string {
+	return fmt.Sprintf("could not send for %s; utilisation %s; %s dropped; %s marked", w.blocked.Human(), percent(w.utilisation),
+		units.Thousands(uint64(w.drops)), units.Thousands(uint64(w.marks)))
+}
+
+// ways joins the classes of ports, and the ports of cables: of several between the same nodes
+// the first of one is that of the other, and so on.
+func ways(ports []port) []way {
+	type key struct {
+		node string
+		port int64
+	}
+	type pair struct{ from, to string }
+	at := make(map[key]int)
+	between := make(map[pair][]int)
+	var list []way
+	lost := make(map[int]int64)
+	for i := range ports {
+		p := &ports[i]
+		if p.Peer == "" {
+			continue
+		}
+		k, known := at[key{p.Node, p.Port}]
+		if !known {
+			k = len(list)
+			at[key{p.Node, p.Port}] = k
+			between[pair{p.Node, p.Peer}] = append(between[pair{p.Node, p.Peer}], k)
+			list = append(list, way{node: p.Node, peer: p.Peer, port: p.Port, back: -1})
+		}
+		w := &list[k]
+		w.blocked = max(w.blocked, units.Time(p.Blocked))
+		w.utilisation += p.Utilisation
+		w.marks += p.Marks
+		lost[k] += p.drops()
+	}
+	for i := range list {
+		w := &list[i]
+		side := between[pair{w.node, w.peer}]
+		w.name = w.node + ".to-" + w.peer
+		if len(side) > 1 {
+			w.name = fmt.Sprintf("%s.port%d", w.node, w.port)
+		}
+		if other := between[pair{w.peer, w.node}]; slices.Index(side, i) < len(other) {
+			w.back = other[slices.Index(side, i)]
+			w.drops = lost[w.back]
+		}
+	}
+	return list
+}
+
+// fabricShape is how the switches of a topology are drawn.
+func (u *schemes) fabricShape() (plot.Shape, int) {
+	switch u.Topology.Name {
+	case "ring", "full-mesh":
+		return plot.Circle, 0
+	case "torus":
+		return plot.Grid, u.Topology.Columns
+	}
+	return plot.Layers, 0
+}
+
+// network is the picture of the fabric.
+func (r *Run) network(list []way, pools []pool, use *schemes, e *explain.Explanation) *plot.Network {
+	n := &plot.Network{Title: "Where traffic was held"}
+	held := slices.ContainsFunc(list, func(w way) bool { return w.blocked > 0 })
+	n.Shape, n.Columns = use.fabricShape()
+	n.Measures = []plot.Measure{
+		{Name: "could not send for", Unit: plot.Seconds}, {Name: "utilisation", Unit: plot.Share, Max: 1},
+		{Name: "dropped", Unit: plot.Plain}, {Name: "marked", Unit: plot.Plain},
+	}
+	if !held {
+		n.Title = "The fabric"
+	}
+	switches := make(map[string]string)
+	for _, p := range pools {
+		if p.Pool == "all" {
+			switches[p.Node] = fmt.Sprintf("at most %s of %s stored", units.Bytes(p.Peak).Human(), units.Bytes(p.Size).Human())
+		}
+	}
+	at := make(map[string]int)
+	node := func(name string) int {
+		i, known := at[name]
+		if !known {
+			i = len(n.Nodes)
+			at[name] = i
+			text, sw := switches[name]
+			n.Nodes = append(n.Nodes, plot.Node{Name: name, Host: !sw, Text: text})
+		}
+		return i
+	}
+	for i := range list {
+		w := &list[i]
+		a, b := node(w.node), node(w.peer)
+		if w.back >= 0 && w.back < i {
+			continue
+		}
+		l := plot.Link{A: a, B: b, AB: w.drawn()}
+		if w.back >= 0 {
+			l.BA = list[w.back].drawn()
+		}
+		if n.Nodes[b].Host && !n.Nodes[a].Host {
+			l.A, l.B, l.AB, l.BA = l.B, l.A, l.BA, l.AB
+		}
+		n.Links = append(n.Links, l)
+	}
+	if n.Shape == plot.Layers && use.Topology.Name == "custom" && circular(n) {
+		n.Shape = plot.Circle
+	}
+	r.mark(n, list, use, e)
+	if !held { // nothing to see: how busy links were comes first
+		swap(n)
+	}
+	return n
+}
+
+// swap shows utilisation before the time that ports were held.
+func swap(n *plot.Network) {
+	n.Measures[0], n.Measures[1] = n.Measures[1], n.Measures[0]
+	for i := range n.Links {
+		for _, w := range []*plot.Way{&n.Links[i].AB, &n.Links[i].BA} {
+			if len(w.Values) > 1 {
+				w.Values[0], w.Values[1] = w.Values[1], w.Values[0]
+			}
+		}
+	}
+}
+
+func (w *way) drawn() plot.Way {
+	return plot.Way{Name: w.name, Text: w.text(), Values: []float64{w.blocked.Seconds(), w.utilisation, float64(w.drops), float64(w.marks)}}
+}
+
+// circular says that the switches of a network are a ring: each has hosts and two neighbours.
+func circular(n *plot.Network) bool {
+	degree := make([]int, len(n.Nodes))
+	hosts := make([]int, len(n.Nodes))
+	for _, l := range n.Links {
+		if n.Nodes[l.A].Host {
+			hosts[l.B]++
+			continue
+		}
+		degree[l.A]++
+		degree[l.B]++
+	}
+	count := 0
+	for i := range n.Nodes {
+		if n.Nodes[i].Host {
+			continue
+		}
+		if count++; degree[i] != 2 || hosts[i] == 0 {
+			return false
+		}
+	}
+	return count > 2
+}
+
+// mark shows faults, the loop of a deadlock, and where the explanation begins.
+func (r *Run) mark(n *plot.Network, list []way, use *schemes, e *explain.Explanation) {
+	loop := make(map[string]bool)
+	for _, q := range r.Summary.Deadlock.Loop {
+		var node string
+		var at int64
+		if before, after, ok := strings.Cut(q, " port "); ok {
+			node = before
+			_, _ = fmt.Sscan(after, &at)
+		}
+		for i := range list {
+			if list[i].node == node && list[i].port == at {
+				loop[list[i].name] = true
+			}
+		}
+	}
+	where := ""
+	if e != nil && len(e.Causes) > 0 && len(loop) == 0 {
+		where = e.Causes[0].Where
+	}
+	for i := range n.Links {
+		l := &n.Links[i]
+		for _, w := range []*plot.Way{&l.AB, &l.BA} {
+			w.Mark = w.Name != "" && w.Name == where
+			w.Loop = loop[w.Name]
+		}
+	}
+	for i := range n.Nodes {
+		n.Nodes[i].Mark = n.Nodes[i].Name == where
+	}
+	for _, f := range use.Faults {
+		text := f.text(r.Summary.End)
+		for i := range n.Nodes {
+			if f.Host == n.Nodes[i].Name {
+				n.Nodes[i].Fault = joined(n.Nodes[i].Fault, text)
+			}
+		}
+		link, _, _ := strings.Cut(f.Link, "#")
+		for i := range n.Links {
+			l := &n.Links[i]
+			a, b := n.Nodes[l.A].Name, n.Nodes[l.B].Name
+			if link != "" && (link == a+"-"+b || link == b+"-"+a) {
+				l.Fault = joined(l.Fault, text)
+			}
+		}
+	}
+}
+
+func joined(a, b string) string {
+	if a == "" {
+		return b
+	}
+	return a + "; " + b
+}
+
+// linkTable is what the picture shows, in numbers.
+func linkTable(list []way) *report.Table {
+	sorted := slices.Clone(list)
+	slices.SortStableFunc(sorted, func(a, b way) int {
+		return cmp.Or(cmp.Compare(b.blocked, a.blocked), cmp.Compare(b.drops, a.drops), cmp.Compare(b.utilisation, a.utilisation))
+	})
+	shown := sorted[:min(topRows, len(sorted))]
+	t := &report.Table{Caption: fmt.Sprintf("The picture in numbers: ports that stood still longest (%d of %d)", len(shown), len(list)),
+		Columns: report.Heads("port", "could not send for|", "utilisation|", "dropped|", "marked|")}
+	for i := range shown {
+		w := &shown[i]
+		t.Row(w.name, w.blocked.Human(), percent(w.utilisation), units.Thousands(uint64(w.drops)), units.Thousands(uint64(w.marks)))
+	}
+	return t
+}
+
+// lead is what matters most of a run that was not recorded for an explanation.
+func (r *Run) lead(list []way) string {
+	s := r.Summary
+	held, _ := top(list, 1, func(w *way) int64 { return int64(w.blocked) })
+	switch {
+	case s.Deadlock.Found > 0:
+		state := "; it stands at the end of the run"
+		if s.Deadlock.Standing == 0 {
+			state = "; it ended"
+		}
+		return fmt.Sprintf("deadlock: %d queues wait for each other since %s%s", len(s.Deadlock.Loop), s.Deadlock.Onset.Human(), state)
+	case s.Drops.Lossless > 0:
+		return fmt.Sprintf("%s frames were dropped that must not be lost", units.Thousands(s.Drops.Lossless))
+	case s.Pauses.Pauses > 0 && len(held) > 0:
+		share := ""
+		if s.End > 0 {
+			share = fmt.Sprintf(", %s of the run", percent(float64(held[0].blocked)/float64(s.End)))
+		}
+		return fmt.Sprintf("%s pauses; %s stood still longest: %s%s", units.Thousands(s.Pauses.Pauses), held[0].name, held[0].blocked.Human(), share)
+	case s.Drops.Overflow > 0:
+		return fmt.Sprintf("no pauses; %s frames of lossy classes were dropped", units.Thousands(s.Drops.Overflow))
+	}
+	return "no pauses and no drops"
+}

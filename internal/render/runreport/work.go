@@ -1,0 +1,110 @@
+package runreport
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/xoff-net/xoff/base/units"
+	"github.com/xoff-net/xoff/internal/render/report"
+	"github.com/xoff-net/xoff/metrics"
+)
+
+// operation is a row of operations.parquet.
+type operation struct {
+	Workload   string `parquet:"workload"`
+	Operation  int64  `parquet:"operation"`
+	Flows      int64  `parquet:"flows"`
+	Size       int64  `parquet:"size_bytes"`
+	Completion int64  `parquet:"completion_ps,optional"`
+	Steps      int64  `parquet:"steps,optional"`
+	Step       int64  `parquet:"slowest_step,optional"`
+	StepTime   int64  `parquet:"slowest_took_ps,optional"`
+	StepIdeal  int64  `parquet:"slowest_ideal_ps,optional"`
+	Straggler  string `parquet:"straggler,optional"`
+	To         string `parquet:"straggler_to,optional"`
+	Measured   bool   `parquet:"measured"`
+}
+
+// operations is the section about collectives, requests and bursts, if there are any.
+func (r *Run) operations() ([]report.Section, error) {
+	if r.Summary.Operations == nil || r.Summary.Operations.Measured == 0 {
+		return nil, nil
+	}
+	sec := report.Section{Heading: "Operations"}
+	sec.Add(report.Paragraph("A collective, a request with its answers or a burst, from the start of its first flow to the delivery of the last byte of the last one."))
+	t := &report.Table{Columns: report.Heads("workload", "measured|", "unfinished|", "mean|", "p50|", "p95|", "p99|", "max|")}
+	for _, w := range r.Summary.Workloads {
+		o := w.Operations
+		if o == nil || o.Measured == 0 {
+			continue
+		}
+		cells := []string{w.Name, units.Thousands(uint64(o.Measured)), units.Thousands(uint64(o.Unfinished)), "-", "-", "-", "-", "-"}
+		if o.Time != nil {
+			cells = append(cells[:3], o.Time.Mean.Human(), o.Time.P50.Human(), o.Time.P95.Human(), o.Time.P99.Human(), o.Time.Max.Human())
+		}
+		t.Row(cells...)
+	}
+	sec.Add(t)
+	list, err := rows[operation](r.Folder, "operations.parquet")
+	if err != nil {
+		return nil, err
+	}
+	slow, count := top(list, topRows, func(o *operation) int64 {
+		if !o.Measured {
+			return 0
+		}
+		return o.Completion
+	})
+	if len(slow) == 0 {
+		return []report.Section{sec}, nil
+	}
+	t = &report.Table{
+		Caption: fmt.Sprintf("The slowest ones (%d of %d), and the step of each that lost most time against an empty network", len(slow), count),
+		Columns: report.Heads("workload", "number|", "flows|", "took|", "slowest step|", "from the straggler", "to", "step took|", "alone|"),
+	}
+	for _, o := range slow {
+		t.Row(o.Workload, fmt.Sprint(o.Operation), units.Thousands(uint64(o.Flows)), units.Time(o.Completion).Human(),
+			fmt.Sprintf("%d of %d", o.Step, o.Steps), o.Straggler, o.To, units.Time(o.StepTime).Human(), units.Time(o.StepIdeal).Human())
+	}
+	sec.Add(t)
+	return []report.Section{sec}, nil
+}
+
+// throughput is the section about what flows delivered and links carried.
+func (r *Run) throughput(ports []port) report.Section {
+	sec := report.Section{Heading: "Throughput"}
+	sec.Add(report.Paragraph("Goodput is payload that reached its destination in order, of flows that did not finish too. Utilisation is the share of the run for which a wire was taken, headers, ACKs and retransmissions included."))
+	t := &report.Table{Columns: report.Heads("flows", "delivered|", "goodput, all together|", "of a flow: median|", "slowest 1 %|", "slowest|", "fastest|")}
+	add := func(name string, v *metrics.Throughput) {
+		if v.Flows == nil {
+			t.Row(name, v.Delivered.Human(), "-", "-", "-", "-", "-")
+			return
+		}
+		t.Row(name, v.Delivered.Human(), rate(v.Rate), rate(v.Flows.P50), rate(v.Flows.P1), rate(v.Flows.Min), rate(v.Flows.Max))
+	}
+	add("all", &r.Summary.Throughput)
+	for _, g := range groupsOf(r.Summary) {
+		add(g.Name, &g.Throughput)
+	}
+	sec.Add(t)
+	t = &report.Table{Columns: report.Heads("links", "ports|", "sent|", "utilisation, mean|", "at most|", "busiest")}
+	for _, l := range r.Summary.Links {
+		if l.Ports > 0 {
+			t.Row(strings.ReplaceAll(l.Name, "_", " "), fmt.Sprint(l.Ports), l.Sent.Human(), percent(l.Utilisation.Mean), percent(l.Utilisation.Max), l.Busiest)
+		}
+	}
+	sec.Add(t)
+	busy, count := top(ports, topRows, func(p *port) int64 { return int64(p.Utilisation * 1e9) })
+	if len(busy) > 0 {
+		t = &report.Table{Caption: fmt.Sprintf("Busiest ports and classes (%d of %d)", len(busy), count), Columns: report.Heads("port", "class|", "sent|", "utilisation|")}
+		for _, p := range busy {
+			t.Row(p.name(), fmt.Sprint(p.Class), units.Bytes(p.Sent).Human(), percent(p.Utilisation))
+		}
+		sec.Add(t)
+	}
+	return sec
+}
+
+func percent(v float64) string { return fmt.Sprintf("%.1f %%", 100*v) }
+
+func rate(bps float64) string { return units.Human(bps, "bps", "Kbps", "Mbps", "Gbps", "Tbps") }
