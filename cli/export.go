@@ -11,12 +11,12 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/xoff-net/xoff/internal/sys/disk"
-	"github.com/xoff-net/xoff/internal/record/perfetto"
+	"github.com/xoff-net/xoff/fabric"
 	"github.com/xoff-net/xoff/internal/interop/sonic/convert"
+	"github.com/xoff-net/xoff/internal/record/perfetto"
+	"github.com/xoff-net/xoff/internal/sys/disk"
 	"github.com/xoff-net/xoff/run"
 	"github.com/xoff-net/xoff/scenario"
-	"github.com/xoff-net/xoff/fabric"
 )
 
 func (a *app) exportCommand() *cobra.Command {

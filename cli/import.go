@@ -8,10 +8,10 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/xoff-net/xoff/base/registry"
+	"github.com/xoff-net/xoff/fabric"
 	"github.com/xoff-net/xoff/internal/interop/sonic"
 	"github.com/xoff-net/xoff/internal/interop/sonic/convert"
 	"github.com/xoff-net/xoff/scenario"
-	"github.com/xoff-net/xoff/fabric"
 )
 
 // sonicFlags say what the configuration of a switch does not.

@@ -17,12 +17,12 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/xoff-net/xoff/base/units"
+	"github.com/xoff-net/xoff/fabric"
 	"github.com/xoff-net/xoff/internal/live/engine"
 	"github.com/xoff-net/xoff/internal/live/netns"
 	"github.com/xoff-net/xoff/metrics"
 	"github.com/xoff-net/xoff/run"
 	"github.com/xoff-net/xoff/scenario"
-	"github.com/xoff-net/xoff/fabric"
 )
 
 // latenessFile is a file of the results of live runs.
@@ -276,10 +276,10 @@ func (a *app) besides(cmd *cobra.Command, cfg *scenario.Config, done *run.Result
 	switch {
 	case a.json:
 		return wrap(exitFailure, a.printJSON(struct {
-			Live      *metrics.Summary `json:"live"`
-			Lateness  *engine.Report     `json:"lateness"`
-			Simulated *metrics.Summary `json:"simulated"`
-			Compared  []engine.Compared  `json:"compared"`
+			Live      *metrics.Summary  `json:"live"`
+			Lateness  *engine.Report    `json:"lateness"`
+			Simulated *metrics.Summary  `json:"simulated"`
+			Compared  []engine.Compared `json:"compared"`
 		}{done.Summary, late, simulated.Summary, list}))
 	case a.quiet:
 		return nil

@@ -10,16 +10,16 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/xoff-net/xoff/base/units"
-	"github.com/xoff-net/xoff/internal/record/capture"
-	"github.com/xoff-net/xoff/internal/sys/disk"
+	"github.com/xoff-net/xoff/fabric"
 	"github.com/xoff-net/xoff/internal/analysis/explain"
+	"github.com/xoff-net/xoff/internal/batch/sweep"
+	"github.com/xoff-net/xoff/internal/record/capture"
 	"github.com/xoff-net/xoff/internal/record/openmetrics"
 	"github.com/xoff-net/xoff/internal/record/perfetto"
-	"github.com/xoff-net/xoff/internal/batch/sweep"
 	"github.com/xoff-net/xoff/internal/record/trace"
+	"github.com/xoff-net/xoff/internal/sys/disk"
 	"github.com/xoff-net/xoff/metrics"
 	"github.com/xoff-net/xoff/run"
-	"github.com/xoff-net/xoff/fabric"
 )
 
 // traceFlags say what of a run is printed packet by packet.

@@ -9,9 +9,9 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/xoff-net/xoff/internal/batch/sweepreport"
 	"github.com/xoff-net/xoff/internal/render/report"
 	"github.com/xoff-net/xoff/internal/render/runreport"
-	"github.com/xoff-net/xoff/internal/batch/sweepreport"
 	"github.com/xoff-net/xoff/metrics"
 	"github.com/xoff-net/xoff/run"
 )

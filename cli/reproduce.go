@@ -12,9 +12,9 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/xoff-net/xoff/base/registry"
-	"github.com/xoff-net/xoff/internal/render/report"
 	"github.com/xoff-net/xoff/internal/batch/reproduce"
 	"github.com/xoff-net/xoff/internal/batch/sweep"
+	"github.com/xoff-net/xoff/internal/render/report"
 	"github.com/xoff-net/xoff/run"
 )
 

@@ -8,13 +8,13 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/xoff-net/xoff/fabric"
 	"github.com/xoff-net/xoff/internal/analysis/check"
 	"github.com/xoff-net/xoff/internal/analysis/explain"
 	"github.com/xoff-net/xoff/internal/sys/hugepage"
 	"github.com/xoff-net/xoff/metrics"
 	"github.com/xoff-net/xoff/run"
 	"github.com/xoff-net/xoff/scenario"
-	"github.com/xoff-net/xoff/fabric"
 )
 
 // options are those of a run by the flags.

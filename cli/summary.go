@@ -11,10 +11,10 @@ import (
 	"github.com/fatih/color"
 
 	"github.com/xoff-net/xoff/base/units"
+	"github.com/xoff-net/xoff/fabric"
 	"github.com/xoff-net/xoff/internal/live/engine"
 	"github.com/xoff-net/xoff/metrics"
 	"github.com/xoff-net/xoff/run"
-	"github.com/xoff-net/xoff/fabric"
 	"github.com/xoff-net/xoff/topo"
 )
 
@@ -34,7 +34,7 @@ func (a *app) printRun(done *run.Result, bySize bool, late *engine.Report) error
 		return a.printJSON(struct {
 			*metrics.Summary
 			Expected []run.Expected `json:"expected,omitempty"`
-			Lateness *engine.Report   `json:"lateness,omitempty"`
+			Lateness *engine.Report `json:"lateness,omitempty"`
 		}{s, done.Expected, late})
 	}
 	if a.quiet {

@@ -11,8 +11,8 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/xoff-net/xoff/internal/batch/cluster"
-	"github.com/xoff-net/xoff/internal/sys/disk"
 	"github.com/xoff-net/xoff/internal/batch/sweep"
+	"github.com/xoff-net/xoff/internal/sys/disk"
 )
 
 // planFlags are the flags of `xoff sweep plan`.

@@ -9,9 +9,9 @@ import (
 
 	"github.com/xoff-net/xoff/base/units"
 	"github.com/xoff-net/xoff/dataplane"
+	"github.com/xoff-net/xoff/fabric"
 	"github.com/xoff-net/xoff/metrics"
 	"github.com/xoff-net/xoff/scenario"
-	"github.com/xoff-net/xoff/fabric"
 	"github.com/xoff-net/xoff/sim"
 	"github.com/xoff-net/xoff/topo"
 	"github.com/xoff-net/xoff/workload"

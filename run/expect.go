@@ -4,8 +4,8 @@ import (
 	"strings"
 
 	"github.com/xoff-net/xoff/base/units"
-	"github.com/xoff-net/xoff/metrics"
 	"github.com/xoff-net/xoff/fabric"
+	"github.com/xoff-net/xoff/metrics"
 )
 
 // Expected is an expectation of a scenario and what came of it.

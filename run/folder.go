@@ -8,10 +8,10 @@ import (
 	"path/filepath"
 	"slices"
 
+	"github.com/xoff-net/xoff/fabric"
 	"github.com/xoff-net/xoff/internal/sys/disk"
 	"github.com/xoff-net/xoff/metrics"
 	"github.com/xoff-net/xoff/scenario"
-	"github.com/xoff-net/xoff/fabric"
 )
 
 // Names of files in a folder of results.

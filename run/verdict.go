@@ -5,8 +5,8 @@ import (
 	"fmt"
 	"strings"
 
-	"github.com/xoff-net/xoff/metrics"
 	"github.com/xoff-net/xoff/fabric"
+	"github.com/xoff-net/xoff/metrics"
 )
 
 // Exit codes of the command, and codes of verdicts.

@@ -27,7 +27,7 @@ type Config struct {
 	Expect   []Expectation    `yaml:"expect,omitempty" doc:"what the run must show, or its exit code is 1: conditions such as drops.lossless == 0"`
 
 	places *yaml.Places // where the keys were written; nil when no file was read
-	apart  *apart         // nil: it may read any file of this machine
+	apart  *apart       // nil: it may read any file of this machine
 }
 
 // Topology names a generator with its parameters, and says what is different on

@@ -8,9 +8,9 @@ import (
 	"testing"
 
 	"github.com/xoff-net/xoff/base/units"
+	"github.com/xoff-net/xoff/fabric"
 	"github.com/xoff-net/xoff/internal/devtool/deep"
 	"github.com/xoff-net/xoff/scenario"
-	"github.com/xoff-net/xoff/fabric"
 	"github.com/xoff-net/xoff/sim"
 )
 

@@ -4,8 +4,8 @@ import (
 	"testing"
 
 	"github.com/xoff-net/xoff/base/units"
-	"github.com/xoff-net/xoff/scenario"
 	"github.com/xoff-net/xoff/fabric"
+	"github.com/xoff-net/xoff/scenario"
 	"github.com/xoff-net/xoff/sim"
 	"github.com/xoff-net/xoff/workload"
 )

@@ -8,8 +8,8 @@ import (
 
 	"github.com/xoff-net/xoff/base/probe"
 	"github.com/xoff-net/xoff/base/units"
-	"github.com/xoff-net/xoff/scenario"
 	"github.com/xoff-net/xoff/fabric"
+	"github.com/xoff-net/xoff/scenario"
 	"github.com/xoff-net/xoff/scheme/cc"
 	"github.com/xoff-net/xoff/sim"
 )

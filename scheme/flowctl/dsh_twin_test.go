@@ -4,8 +4,9 @@ import (
 	"math"
 	"testing"
 
-	"github.com/xoff-net/xoff/base/link"
 	"pgregory.net/rapid"
+
+	"github.com/xoff-net/xoff/base/link"
 
 	"github.com/xoff-net/xoff/base/mmu"
 	"github.com/xoff-net/xoff/base/units"

@@ -17,8 +17,8 @@ import (
 	"github.com/mattn/go-isatty"
 	"github.com/spf13/cobra"
 
-	"github.com/xoff-net/xoff/internal/sys/disk"
 	"github.com/xoff-net/xoff/internal/batch/peer"
+	"github.com/xoff-net/xoff/internal/sys/disk"
 )
 
 // release is the version of a released program, set by the linker.

@@ -6,10 +6,10 @@ import (
 
 	"github.com/xoff-net/xoff/base/registry"
 	"github.com/xoff-net/xoff/base/units"
+	"github.com/xoff-net/xoff/fabric"
 	"github.com/xoff-net/xoff/internal/model/layout"
 	"github.com/xoff-net/xoff/internal/yaml"
 	"github.com/xoff-net/xoff/scenario"
-	"github.com/xoff-net/xoff/fabric"
 	"github.com/xoff-net/xoff/scheme/flowctl"
 )
 

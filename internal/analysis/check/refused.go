@@ -5,8 +5,8 @@ import (
 	"fmt"
 	"slices"
 
-	"github.com/xoff-net/xoff/internal/yaml"
 	"github.com/xoff-net/xoff/fabric"
+	"github.com/xoff-net/xoff/internal/yaml"
 )
 
 // refused reports what `xoff run` would not run. Buffers that are promised twice are a

@@ -7,10 +7,10 @@ import (
 	"path/filepath"
 	"testing"
 
+	"github.com/xoff-net/xoff/fabric"
 	"github.com/xoff-net/xoff/internal/analysis/explain"
 	"github.com/xoff-net/xoff/run"
 	"github.com/xoff-net/xoff/scenario"
-	"github.com/xoff-net/xoff/fabric"
 )
 
 // watcher records a run as --explain does.

@@ -8,8 +8,8 @@ import (
 	"testing"
 
 	"github.com/xoff-net/xoff/base/units"
-	"github.com/xoff-net/xoff/internal/devtool/deep"
 	"github.com/xoff-net/xoff/internal/analysis/explain"
+	"github.com/xoff-net/xoff/internal/devtool/deep"
 	"github.com/xoff-net/xoff/internal/render/runreport"
 	"github.com/xoff-net/xoff/metrics"
 	"github.com/xoff-net/xoff/run"

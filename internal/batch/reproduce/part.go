@@ -5,8 +5,8 @@ import (
 	"path/filepath"
 	"strings"
 
-	"github.com/xoff-net/xoff/internal/sys/disk"
 	"github.com/xoff-net/xoff/internal/batch/sweep"
+	"github.com/xoff-net/xoff/internal/sys/disk"
 )
 
 // A part is what documents need of the points that an interrupted run had finished:

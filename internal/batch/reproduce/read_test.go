@@ -10,8 +10,8 @@ import (
 	"testing"
 	"testing/fstest"
 
-	"github.com/xoff-net/xoff/internal/batch/sweep"
 	"github.com/xoff-net/xoff/fabric"
+	"github.com/xoff-net/xoff/internal/batch/sweep"
 )
 
 // The experiments that are part of xoff are sound, and each point of the quick scale is

@@ -10,8 +10,8 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/xoff-net/xoff/internal/sys/disk"
 	"github.com/xoff-net/xoff/internal/batch/sweep"
+	"github.com/xoff-net/xoff/internal/sys/disk"
 )
 
 // SchemaVersion numbers the layout of stored results.

@@ -10,8 +10,8 @@ import (
 	"fmt"
 	"strings"
 
-	"github.com/xoff-net/xoff/scenario"
 	"github.com/xoff-net/xoff/fabric"
+	"github.com/xoff-net/xoff/scenario"
 )
 
 // Grid describes the points of a sweep: a base scenario, the values that keys of

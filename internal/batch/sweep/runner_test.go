@@ -12,10 +12,10 @@ import (
 	"testing"
 	"time"
 
+	"github.com/xoff-net/xoff/fabric"
 	"github.com/xoff-net/xoff/internal/sys/disk"
 	"github.com/xoff-net/xoff/metrics"
 	"github.com/xoff-net/xoff/run"
-	"github.com/xoff-net/xoff/fabric"
 )
 
 const tiny = `name: tiny

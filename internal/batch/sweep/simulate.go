@@ -6,8 +6,8 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/xoff-net/xoff/run"
 	"github.com/xoff-net/xoff/fabric"
+	"github.com/xoff-net/xoff/run"
 )
 
 // Simulate makes a runner run its points with these options.

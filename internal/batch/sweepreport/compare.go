@@ -10,11 +10,11 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/xoff-net/xoff/internal/batch/sweep"
 	"github.com/xoff-net/xoff/internal/render/colours"
 	"github.com/xoff-net/xoff/internal/render/plot"
 	"github.com/xoff-net/xoff/internal/render/report"
 	"github.com/xoff-net/xoff/internal/render/runreport"
-	"github.com/xoff-net/xoff/internal/batch/sweep"
 	"github.com/xoff-net/xoff/metrics"
 )
 

@@ -6,8 +6,8 @@ import (
 	"testing"
 
 	"github.com/xoff-net/xoff/base/units"
-	"github.com/xoff-net/xoff/scenario"
 	"github.com/xoff-net/xoff/fabric"
+	"github.com/xoff-net/xoff/scenario"
 	"github.com/xoff-net/xoff/sim"
 )
 

@@ -12,8 +12,8 @@ import (
 	"time"
 
 	"github.com/xoff-net/xoff/base/units"
-	"github.com/xoff-net/xoff/internal/sys/hugepage"
 	"github.com/xoff-net/xoff/fabric"
+	"github.com/xoff-net/xoff/internal/sys/hugepage"
 	"github.com/xoff-net/xoff/sim"
 )
 

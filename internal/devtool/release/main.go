@@ -19,8 +19,8 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/xoff-net/xoff/cli"
-	"github.com/xoff-net/xoff/internal/sys/disk"
 	"github.com/xoff-net/xoff/cmd/xoff-hub/hub"
+	"github.com/xoff-net/xoff/internal/sys/disk"
 )
 
 const allFor = "linux/amd64,linux/arm64,darwin/amd64,darwin/arm64"

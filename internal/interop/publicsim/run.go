@@ -5,9 +5,9 @@ import (
 
 	"github.com/xoff-net/xoff/base/probe"
 	"github.com/xoff-net/xoff/base/units"
+	"github.com/xoff-net/xoff/fabric"
 	"github.com/xoff-net/xoff/run"
 	"github.com/xoff-net/xoff/scenario"
-	"github.com/xoff-net/xoff/fabric"
 )
 
 // Run is a run of the files of the public simulator. It watches the pauses of the run.

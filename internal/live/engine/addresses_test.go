@@ -5,8 +5,8 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/xoff-net/xoff/scenario"
 	"github.com/xoff-net/xoff/fabric"
+	"github.com/xoff-net/xoff/scenario"
 	"github.com/xoff-net/xoff/sim"
 )
 

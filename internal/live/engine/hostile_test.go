@@ -9,8 +9,8 @@ import (
 	"github.com/xoff-net/xoff/base/packet"
 	"github.com/xoff-net/xoff/base/units"
 	"github.com/xoff-net/xoff/dataplane"
-	"github.com/xoff-net/xoff/scenario"
 	"github.com/xoff-net/xoff/fabric"
+	"github.com/xoff-net/xoff/scenario"
 	"github.com/xoff-net/xoff/sim"
 )
 

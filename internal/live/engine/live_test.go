@@ -9,8 +9,8 @@ import (
 
 	"github.com/xoff-net/xoff/base/packet"
 	"github.com/xoff-net/xoff/base/units"
-	"github.com/xoff-net/xoff/scenario"
 	"github.com/xoff-net/xoff/fabric"
+	"github.com/xoff-net/xoff/scenario"
 )
 
 // Below 8 ps every time has its own bucket; from there on a power of two has eight.

@@ -13,10 +13,10 @@ import (
 	"github.com/xoff-net/xoff/base/probe"
 	"github.com/xoff-net/xoff/base/units"
 	"github.com/xoff-net/xoff/dataplane"
+	"github.com/xoff-net/xoff/fabric"
 	"github.com/xoff-net/xoff/internal/record/capture"
 	"github.com/xoff-net/xoff/run"
 	"github.com/xoff-net/xoff/scenario"
-	"github.com/xoff-net/xoff/fabric"
 )
 
 // busy is a run with every frame of hosts: RDMA that pauses, is marked and loses frames on

@@ -10,10 +10,10 @@ import (
 	"testing"
 
 	"github.com/xoff-net/xoff/base/units"
+	"github.com/xoff-net/xoff/fabric"
 	"github.com/xoff-net/xoff/internal/record/openmetrics"
 	"github.com/xoff-net/xoff/run"
 	"github.com/xoff-net/xoff/scenario"
-	"github.com/xoff-net/xoff/fabric"
 )
 
 // family is what the parser finds.

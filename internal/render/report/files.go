@@ -8,8 +8,8 @@ import (
 	"strings"
 
 	"github.com/xoff-net/xoff/base/registry"
-	"github.com/xoff-net/xoff/internal/sys/disk"
 	"github.com/xoff-net/xoff/internal/render/plot"
+	"github.com/xoff-net/xoff/internal/sys/disk"
 )
 
 // drawings are how a figure is written, by the ending of its file.

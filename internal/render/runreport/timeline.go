@@ -9,8 +9,8 @@ import (
 	"strings"
 
 	"github.com/xoff-net/xoff/base/units"
-	"github.com/xoff-net/xoff/internal/render/colours"
 	"github.com/xoff-net/xoff/internal/analysis/explain"
+	"github.com/xoff-net/xoff/internal/render/colours"
 	"github.com/xoff-net/xoff/internal/render/plot"
 	"github.com/xoff-net/xoff/internal/render/report"
 )
