@@ -221,7 +221,7 @@ func (a *app) live(cmd *cobra.Command, cfg *scenario.Config, f *runFlags, l *liv
 	if len(l.nodes) > 0 && !a.quiet {
 		fmt.Fprintln(a.err, "xoff: waiting for the nodes that run elsewhere")
 	}
-	s.options.Drive = func(b *fabric.Built, progress func(units.Time)) (run.Driver, error) {
+	s.options.Drive = func(b *fabric.Fabric, progress func(units.Time)) (run.Driver, error) {
 		var err error
 		driver.Engine, err = l.drive.Engine(b.Graph, b.Spec, progress)
 		return driver, err

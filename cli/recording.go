@@ -79,7 +79,7 @@ func (a *app) newTracer(f *traceFlags) (*tracing, error) {
 }
 
 // Bind implements run.Watcher.
-func (t *tracing) Bind(b *fabric.Built) error {
+func (t *tracing) Bind(b *fabric.Fabric) error {
 	if err := t.Tracer.Bind(t.what, b.Graph, len(b.Flows.Flow)); err != nil {
 		return failf(exitInput, "--trace: %w", err)
 	}
@@ -157,7 +157,7 @@ func (a *app) newCapture(cmd *cobra.Command, f *pcapFlags) (*capturing, error) {
 }
 
 // Bind implements run.Watcher.
-func (c *capturing) Bind(b *fabric.Built) error {
+func (c *capturing) Bind(b *fabric.Fabric) error {
 	if err := c.Capture.Bind(b.Graph, b.Flows, b.Spec.Hosts); err != nil {
 		return failf(exitInput, "--pcap: %w", err)
 	}
@@ -217,7 +217,7 @@ func newTimeline(file string) (*timeline, error) {
 }
 
 // Bind implements run.Watcher.
-func (t *timeline) Bind(b *fabric.Built) error {
+func (t *timeline) Bind(b *fabric.Fabric) error {
 	t.Timeline.Bind(b.Graph, b.Spec)
 	t.Timeline.Open(t.out)
 	return nil
@@ -236,7 +236,7 @@ func (t *timeline) Flush() error {
 
 // Close implements run.Recording.
 func (t *timeline) Close(o *metrics.Outcome) error {
-	err := t.Timeline.Close(o.End, o.Fabric.Deadlocks)
+	err := t.Timeline.Close(o.End, o.Counters.Deadlocks)
 	if t.file != nil && err == nil {
 		err = t.file.Sync()
 	}
@@ -257,7 +257,7 @@ func (t *timeline) close() {
 type explaining struct{ *explain.Recorder }
 
 // Bind implements run.Watcher.
-func (e explaining) Bind(b *fabric.Built) error {
+func (e explaining) Bind(b *fabric.Fabric) error {
 	e.Recorder.Bind(b.Graph, b.Spec)
 	return nil
 }
@@ -321,25 +321,25 @@ func (a *app) tellCounting(c *counting) {
 }
 
 // counters are those of a run that has not begun.
-func counters(b *fabric.Built) *openmetrics.Run {
+func counters(b *fabric.Fabric) *openmetrics.Run {
 	return &openmetrics.Run{Scenario: b.Config.Name, Seed: b.Config.Seed, Flows: len(b.Flows.Flow), Nodes: b.Graph.Names}
 }
 
 // progress writes how far a run is, from time to time.
-func (c *counting) progress(b *fabric.Built, p run.Progress) {
+func (c *counting) progress(b *fabric.Fabric, p run.Progress) {
 	if !c.due() {
 		return
 	}
 	at := counters(b)
 	at.Now = p.Now
-	at.Totals, at.Fabric = p.Counters()
+	at.Totals, at.Counters = p.Counters()
 	c.write(at.Write)
 }
 
 // end writes what a run left behind.
 func (c *counting) end(done *run.Result) {
-	at := counters(done.Built)
-	at.Now, at.Complete, at.Totals, at.Fabric = done.Outcome.End, !done.Outcome.Partial, done.Outcome.Totals, done.Outcome.Fabric
+	at := counters(done.Fabric)
+	at.Now, at.Complete, at.Totals, at.Counters = done.Outcome.End, !done.Outcome.Partial, done.Outcome.Totals, done.Outcome.Counters
 	c.write(at.Write)
 }
 

@@ -227,6 +227,6 @@ func (a *app) runHPCC(cmd *cobra.Command, f *runFlags, h *hpccFlags) error {
 		}
 		return to.File(in.Settings.PFC, "its trace of pauses", func(w io.Writer) error { return publicsim.WritePFC(w, public.Pauses()) })
 	}
-	_, err = a.execute(cmd, public.Built, f, s)
+	_, err = a.execute(cmd, public.Fabric, f, s)
 	return err
 }

@@ -116,7 +116,7 @@ func (a *app) warn(plan fabric.Plan) {
 }
 
 // execute runs what was built, writes its results and prints them.
-func (a *app) execute(cmd *cobra.Command, built *fabric.Built, f *runFlags, s *stage) (*run.Result, error) {
+func (a *app) execute(cmd *cobra.Command, built *fabric.Fabric, f *runFlags, s *stage) (*run.Result, error) {
 	m, o := a.newMeter(), s.options
 	o.Workers = a.workers
 	o.Folder = a.folderFor(s.folder)

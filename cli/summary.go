@@ -26,7 +26,7 @@ func (a *app) print(done *run.Result, bySize bool) error {
 
 // printRun prints a run; late is how late it was, nil for one that was simulated.
 func (a *app) printRun(done *run.Result, bySize bool, late *engine.Report) error {
-	b, s := done.Built, done.Summary
+	b, s := done.Fabric, done.Summary
 	if a.json {
 		if len(done.Expected) == 0 && late == nil {
 			return s.Write(a.out)
@@ -52,7 +52,7 @@ func (a *app) printRun(done *run.Result, bySize bool, late *engine.Report) error
 	return w.flush()
 }
 
-func (w *sheet) heading(b *fabric.Built, s *metrics.Summary, wall time.Duration, late *engine.Report) {
+func (w *sheet) heading(b *fabric.Fabric, s *metrics.Summary, wall time.Duration, late *engine.Report) {
 	c := b.Config
 	state := ""
 	if s.Partial {
@@ -182,7 +182,7 @@ func depth(p *metrics.Pauses) string {
 	return fmt.Sprintf("; %s because of another pause, chains of up to %d", count(deeper), p.MaxDepth)
 }
 
-func (w *sheet) network(b *fabric.Built, s *metrics.Summary) {
+func (w *sheet) network(b *fabric.Fabric, s *metrics.Summary) {
 	w.line("pauses\t%s sent, %s withdrawn, %s refreshed; queues stood still for %s in total%s", count(s.Pauses.Pauses), count(s.Pauses.Resumes), count(s.Pauses.Refreshes), human(s.Pauses.Blocked), depth(&s.Pauses))
 	w.deadlock(&s.Deadlock)
 	w.line("drops\t%s", drops(&s.Drops))
@@ -313,7 +313,7 @@ func (w *sheet) trees(t *metrics.PauseTrees) {
 
 // bufferSizes says how much buffer switches have: overrides may make them unlike. Beside
 // a number with three digits it is one, too, in the same unit.
-func bufferSizes(b *fabric.Built, show func(units.Bytes) string) string {
+func bufferSizes(b *fabric.Fabric, show func(units.Bytes) string) string {
 	least, most := b.Spec.Switches[0].Buffer.Size, b.Spec.Switches[0].Buffer.Size
 	for _, s := range b.Spec.Switches {
 		least, most = min(least, s.Buffer.Size), max(most, s.Buffer.Size)

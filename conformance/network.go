@@ -232,7 +232,7 @@ func (n *Network) run(watch bool) (out *Result) {
 	runtime.ReadMemStats(&after)
 	out.Allocs = after.Mallocs - before.Mallocs
 	out.Totals = f.Totals()
-	out.Deadlocks = f.Fabric().Deadlocks
+	out.Deadlocks = f.Final().Deadlocks
 	for _, c := range checks {
 		if c.Broken > 0 {
 			out.Broken = append(out.Broken, c.First)

@@ -210,7 +210,7 @@ func TestBifrostEndToEnd(t *testing.T) {
 	burst := cfg.Workload[0].Params.(*workload.Incast)
 	burst.Senders, burst.Size = 7, units.MB // three of them beside the receiver
 	granted := uint64(0)
-	total := runScenario(t, cfg, func(b *fabric.Built) { granted = longHaul(b, 100*units.Microsecond, 10*units.Microsecond) })
+	total := runScenario(t, cfg, func(b *fabric.Fabric) { granted = longHaul(b, 100*units.Microsecond, 10*units.Microsecond) })
 	if total.Pauses == 0 {
 		t.Error("no pause on the short links")
 	}
@@ -227,7 +227,7 @@ func TestBifrostEndToEnd(t *testing.T) {
 // longHaul stretches the cable between the second leaf and the spine and puts
 // slotted tokens on both of its ends. It returns a lower bound of the frames that
 // one slot each must give.
-func longHaul(b *fabric.Built, delay, slot units.Time) uint64 {
+func longHaul(b *fabric.Fabric, delay, slot units.Time) uint64 {
 	hosts := len(b.Spec.Hosts)
 	scheme := bifrost{bifrostParams{Slot: slot}}
 	c := &b.Spec.Cables[len(b.Spec.Cables)-1]

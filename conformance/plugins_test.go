@@ -52,7 +52,7 @@ func incast(t *testing.T) *scenario.Config {
 // runScenario builds a scenario with invariants strict, lets patch change what a
 // scenario file cannot say yet, runs it and demands that every flow ends without
 // loss and in order.
-func runScenario(t *testing.T, cfg *scenario.Config, patch func(*fabric.Built)) sim.Totals {
+func runScenario(t *testing.T, cfg *scenario.Config, patch func(*fabric.Fabric)) sim.Totals {
 	t.Helper()
 	b, err := fabric.New(cfg, fabric.Options{Invariants: true})
 	if err != nil {

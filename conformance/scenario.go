@@ -36,7 +36,7 @@ func small() *scenario.Config {
 
 // outcome is what a run of a scenario left behind.
 type outcome struct {
-	built  *fabric.Built
+	built  *fabric.Fabric
 	totals sim.Totals
 	broken string // the first invariant that did not hold
 }

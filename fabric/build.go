@@ -18,8 +18,8 @@ import (
 	"github.com/xoff-net/xoff/topo"
 )
 
-// Built is a scenario ready to run.
-type Built struct {
+// Fabric is a scenario ready to run.
+type Fabric struct {
 	Plan      Plan
 	Config    *scenario.Config
 	Graph     *topo.Graph
@@ -65,12 +65,12 @@ type builder struct {
 	*layout.Layout
 	*layout.Traffic
 	opts     Options
-	out      *Built
+	out      *Fabric
 	watching []probe.Fan // by node; nil when nothing watches
 }
 
 // New validates a scenario, lays it out and builds it.
-func New(cfg *scenario.Config, opts Options) (*Built, error) {
+func New(cfg *scenario.Config, opts Options) (*Fabric, error) {
 	p, err := NewPlan(cfg)
 	if err != nil {
 		return nil, err
@@ -79,7 +79,7 @@ func New(cfg *scenario.Config, opts Options) (*Built, error) {
 }
 
 // Build makes the switches, hosts and flows of a run.
-func (p Plan) Build(opts Options) (*Built, error) {
+func (p Plan) Build(opts Options) (*Fabric, error) {
 	b, err := p.prepare(opts)
 	if err != nil {
 		return nil, err
@@ -104,7 +104,7 @@ func (p Plan) Refuses() error {
 
 // prepare makes all but what depends on ideal completion times.
 func (p Plan) prepare(opts Options) (*builder, error) {
-	b := &builder{Layout: p.Layout, opts: opts, out: &Built{Plan: p, Config: p.Config, Graph: p.Graph}}
+	b := &builder{Layout: p.Layout, opts: opts, out: &Fabric{Plan: p, Config: p.Config, Graph: p.Graph}}
 	if err := b.build(); err != nil {
 		return nil, p.Config.Locate(err)
 	}

@@ -11,8 +11,8 @@ import (
 )
 
 // MetricNames returns what the summary of a run will hold.
-func (b *Built) MetricNames() []string {
-	s := b.Outcome(-1, sim.Totals{}, sim.Fabric{}, false).Summarize()
+func (b *Fabric) MetricNames() []string {
+	s := b.Outcome(-1, sim.Totals{}, sim.Counters{}, false).Summarize()
 	if b.Config.Output.GroupBy == "class" {
 		s.Classes = b.usedClasses(s.Sizes)
 	}
@@ -21,7 +21,7 @@ func (b *Built) MetricNames() []string {
 
 // usedClasses are the classes that flows have. A summary leaves out those without a
 // measured flow, and before the run there is none.
-func (b *Built) usedClasses(sizes []metrics.Part) []metrics.Part {
+func (b *Fabric) usedClasses(sizes []metrics.Part) []metrics.Part {
 	var used [mmu.Classes]bool
 	for i := range b.Flows.Flow {
 		used[b.Flows.Flow[i].Class] = true

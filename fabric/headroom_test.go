@@ -83,7 +83,7 @@ func TestHeadroomSchemes(t *testing.T) {
 		if total.Pauses == 0 {
 			t.Errorf("%s: nobody was paused", c.scheme)
 		}
-		pool := f.Fabric().Pools[0]
+		pool := f.Final().Pools[0]
 		if got := pool.View.SharedSize() - dataplane.SharedSize(b.Spec.Switches[0]); got != c.grown {
 			t.Errorf("%s: the shared segment grew by %d B, want %d", c.scheme, got, c.grown)
 		}

@@ -64,7 +64,7 @@ func TestCreditsOfCells(t *testing.T) {
 }
 
 // runAll runs a scenario to its end, with every invariant watched.
-func runAll(t *testing.T, cfg *scenario.Config) (*Built, *sim.Fast) {
+func runAll(t *testing.T, cfg *scenario.Config) (*Fabric, *sim.Fast) {
 	t.Helper()
 	b, err := New(cfg, Options{Invariants: true})
 	if err != nil {

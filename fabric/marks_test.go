@@ -35,7 +35,7 @@ func marksOf(t *testing.T, ecn string) (marks [mmu.Classes]uint64) {
 	if _, err := engine.Run(context.Background()); err != nil {
 		t.Fatal(err)
 	}
-	for _, p := range engine.Fabric().Ports {
+	for _, p := range engine.Final().Ports {
 		for c, n := range p.Stats.Marks {
 			marks[c] += n
 		}

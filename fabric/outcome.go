@@ -13,9 +13,9 @@ import (
 
 // Outcome describes a run of the scenario that ended at that time; partial says
 // that it was interrupted.
-func (b *Built) Outcome(end units.Time, totals sim.Totals, fabric sim.Fabric, partial bool) *metrics.Outcome {
+func (b *Fabric) Outcome(end units.Time, totals sim.Totals, counters sim.Counters, partial bool) *metrics.Outcome {
 	return &metrics.Outcome{
-		Scenario: b.Config.Name, Seed: b.Config.Seed, End: end, Partial: partial, Totals: totals, Fabric: fabric,
+		Scenario: b.Config.Name, Seed: b.Config.Seed, End: end, Partial: partial, Totals: totals, Counters: counters,
 		Flows: b.Flows, Ideal: b.Ideal, Origin: b.Origin, Groups: b.Groups, Waits: b.Waits, Payloads: b.payloads(), Workloads: b.Workloads,
 		Measured: func(i int) bool { return b.measured(i, end) },
 		Nodes:    b.Graph.Names, Hosts: b.Graph.Names[:b.Graph.Hosts], Checks: b.Checks,
@@ -25,7 +25,7 @@ func (b *Built) Outcome(end units.Time, totals sim.Totals, fabric sim.Fabric, pa
 }
 
 // payloads returns the payload of full packets, by transport.
-func (b *Built) payloads() []units.Bytes {
+func (b *Fabric) payloads() []units.Bytes {
 	var list []units.Bytes
 	for _, h := range b.Plan.Transports() {
 		list = append(list, h.Payload)
@@ -35,14 +35,14 @@ func (b *Built) payloads() []units.Bytes {
 
 // measured reports whether a flow counts in summaries of a run that ended then: it
 // started, and it or the first that it waited for did so in the measurement window.
-func (b *Built) measured(i int, end units.Time) bool {
+func (b *Fabric) measured(i int, end units.Time) bool {
 	counts, _ := b.counts(i)
 	began, ok := b.Flows.Began(i)
 	return counts && ok && began <= end
 }
 
 // FlowControls returns the names of the schemes that ports run.
-func (b *Built) FlowControls() []string {
+func (b *Fabric) FlowControls() []string {
 	var names []string
 	for _, s := range slices.Concat(b.Plan.OfSwitches, b.Plan.OfPorts) {
 		if !slices.Contains(names, s.FlowControl.Name) {
@@ -57,7 +57,7 @@ const TraceFile = "flows.trace.csv"
 
 // WriteTrace writes the flows of a run as they were planned, so that the trace
 // generator makes the same of them.
-func (b *Built) WriteTrace(w io.Writer) error {
+func (b *Fabric) WriteTrace(w io.Writer) error {
 	t, err := workload.NewTraceWriter(w)
 	if err != nil {
 		return err
@@ -82,7 +82,7 @@ func (b *Built) WriteTrace(w io.Writer) error {
 }
 
 // carried returns the transports of workloads, by the names in a trace.
-func (b *Built) carried() map[string]string {
+func (b *Fabric) carried() map[string]string {
 	var by map[string]string
 	for i := range b.Flows.Flow {
 		if name := b.Plan.Transports()[b.Flows.Flow[i].Transport].Name; name != "" {
@@ -97,7 +97,7 @@ func (b *Built) carried() map[string]string {
 
 // Replay returns the scenario with the trace of this run, TraceFile beside it, in
 // place of its workloads. It gives the same results.
-func (b *Built) Replay() ([]byte, error) {
+func (b *Fabric) Replay() ([]byte, error) {
 	c := *b.Config
 	c.Workload = []scenario.Workload{{
 		Name: "replay", Generator: "trace",

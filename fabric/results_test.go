@@ -43,7 +43,7 @@ func manyFlows(t testing.TB) *metrics.Outcome {
 	if err != nil {
 		t.Fatal(err)
 	}
-	o := built.Outcome(end, e.Totals(), e.Fabric(), false)
+	o := built.Outcome(end, e.Totals(), e.Final(), false)
 	if n := len(o.Flows.Flow); n < 100_000 || n > 120_000 {
 		t.Fatalf("%d flows, want some 100,000", n)
 	}

@@ -61,7 +61,7 @@ func (b *builder) first() []int32 {
 
 // counts reports whether a flow counts by its start or, if it waits, by that of the
 // first that it waits for; false for the second result: nobody knows yet.
-func (b *Built) counts(i int) (counts, known bool) {
+func (b *Fabric) counts(i int) (counts, known bool) {
 	if b.first != nil {
 		i = int(b.first[i])
 	}
@@ -149,7 +149,7 @@ func (b *builder) doneAt() []units.Time {
 
 // open reports whether a run must go on for a flow: because it is not complete, or
 // because it may still start and count.
-func (b *Built) open(i int, all bool, now units.Time) bool {
+func (b *Fabric) open(i int, all bool, now units.Time) bool {
 	counts, known := b.counts(i)
 	if _, began := b.Flows.Began(i); began {
 		return !b.Flows.Done(i) && (all || counts)
@@ -163,7 +163,7 @@ func (b *Built) open(i int, all bool, now units.Time) bool {
 // Unfinished counts the flows that the stop rule waited for and that were not done when
 // the run ended, and how many of them had not even started. Both are 0 for a run that
 // ended as it was asked to.
-func (b *Built) Unfinished(end units.Time) (flows, waiting int) {
+func (b *Fabric) Unfinished(end units.Time) (flows, waiting int) {
 	rule := b.Config.Run.Stop
 	if end < rule.AtMost {
 		return 0, 0

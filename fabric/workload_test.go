@@ -16,7 +16,7 @@ import (
 )
 
 // build makes a run of a scenario, with a flow if it has none, without running it.
-func build(t *testing.T, text string, set ...string) *Built {
+func build(t *testing.T, text string, set ...string) *Fabric {
 	t.Helper()
 	if !strings.Contains(text, "workload:") {
 		text += "workload: [{name: w, generator: flows, flows: [{from: host0, to: host1, size: 1KB, start: 0}]}]\n"
@@ -109,7 +109,7 @@ workload:
 // Adding a workload changes nothing about the others: neither their flows nor the
 // paths that they take.
 func TestWorkloadsApart(t *testing.T) {
-	of := func(b *Built, name string) []dataplane.Flow {
+	of := func(b *Fabric, name string) []dataplane.Flow {
 		var list []dataplane.Flow
 		for i, f := range b.Flows.Flow {
 			if b.Workloads[b.Origin[i]] == name {

@@ -106,7 +106,7 @@ func (c *Condition) Growing() bool {
 // growing are the metrics that Counters fills.
 var growing = func() []string {
 	var list []string
-	for _, m := range Measures((&Outcome{}).Counters()) {
+	for _, m := range Measures((&Outcome{}).SummarizeCounters()) {
 		for _, part := range []string{"pauses.", "drops.", "transport.", "network.", "buffer."} {
 			if strings.HasPrefix(m.Name, part) {
 				list = append(list, m.Name)

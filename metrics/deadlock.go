@@ -21,9 +21,9 @@ type Deadlock struct {
 }
 
 func (o *Outcome) deadlock() Deadlock {
-	s := Deadlock{Watched: o.Watched, Found: len(o.Fabric.Deadlocks), Loop: []string{}}
-	for i := range o.Fabric.Deadlocks {
-		d := &o.Fabric.Deadlocks[i]
+	s := Deadlock{Watched: o.Watched, Found: len(o.Counters.Deadlocks), Loop: []string{}}
+	for i := range o.Counters.Deadlocks {
+		d := &o.Counters.Deadlocks[i]
 		end := d.End
 		if end == units.Never {
 			s.Standing, end = 1, o.End
@@ -65,8 +65,8 @@ func (o *Outcome) deadlockColumns() []probe.Column {
 }
 
 func (o *Outcome) writeDeadlocks(t *Table) error {
-	for n := range o.Fabric.Deadlocks {
-		d := &o.Fabric.Deadlocks[n]
+	for n := range o.Counters.Deadlocks {
+		d := &o.Counters.Deadlocks[n]
 		hops := make(map[int]int64)
 		for hop, at := range d.Loop {
 			hops[at] = int64(hop)

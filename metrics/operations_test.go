@@ -100,11 +100,11 @@ func TestThroughput(t *testing.T) {
 // A port at 8 Tbps moves 1 B/ps: 300 B and 30 B of PAUSE in 600 ps are 55 %.
 func TestUtilisation(t *testing.T) {
 	o := outcome()
-	o.Fabric.Ports = []sim.PortResult{
+	o.Counters.Ports = []sim.PortResult{
 		{Node: 0, Peer: 3, Host: true, Rate: 8000 * units.Gbps}, {Node: 3, Peer: 0, Rate: 8000 * units.Gbps},
 		{Node: 3, Port: 1, Peer: 1, Rate: 8000 * units.Gbps}, {Node: 3, Port: 2, Peer: -1},
 	}
-	o.Fabric.Ports[1].Stats.Sent[2], o.Fabric.Ports[1].Stats.SentControl = 300, 30
+	o.Counters.Ports[1].Stats.Sent[2], o.Counters.Ports[1].Stats.SentControl = 300, 30
 	l := o.Summarize().Links
 	if l[0].Ports != 1 || l[0].Sent != 0 || l[2].Ports != 0 {
 		t.Errorf("%+v", l)

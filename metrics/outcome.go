@@ -20,7 +20,7 @@ type Outcome struct {
 	End       units.Time // simulated end time
 	Partial   bool       // the run was interrupted
 	Totals    sim.Totals
-	Fabric    sim.Fabric
+	Counters  sim.Counters
 	Flows     *dataplane.Flows
 	Ideal     []units.Time     // by flow: completion time in an empty network
 	Origin    []int32          // by flow: index into Workloads

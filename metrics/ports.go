@@ -57,8 +57,8 @@ func (o *Outcome) reasons() probe.Reason {
 
 func (o *Outcome) writePorts(t *Table) error {
 	var words []int64
-	for i := range o.Fabric.Ports {
-		p := &o.Fabric.Ports[i]
+	for i := range o.Counters.Ports {
+		p := &o.Counters.Ports[i]
 		for c := range uint8(mmu.Classes) {
 			if p.View.Kind(c) == mmu.Unused {
 				continue
@@ -105,7 +105,7 @@ func (o *Outcome) poolColumns() []probe.Column {
 }
 
 func (o *Outcome) writePools(t *Table) error {
-	for _, p := range o.Fabric.Pools {
+	for _, p := range o.Counters.Pools {
 		v := p.View
 		for pool, row := range [][3]int64{
 			{int64(v.Size()), int64(v.PeakStored()), int64(v.Stored())},

@@ -158,7 +158,7 @@ type Invariants struct {
 
 // Summarize computes the summary of a run.
 func (o *Outcome) Summarize() *Summary {
-	s := o.Counters()
+	s := o.SummarizeCounters()
 	s.Schema, s.Scenario, s.Seed, s.End, s.Partial = SchemaVersion, o.Scenario, o.Seed, o.End, o.Partial
 	s.Deadlock, s.PauseTrees, s.Invariants = o.deadlock(), o.pauseTrees(), o.invariants()
 	o.groupFlows(s)
@@ -168,7 +168,7 @@ func (o *Outcome) Summarize() *Summary {
 
 // Counters returns the part of a summary that nodes count themselves. It does not visit
 // flows, so it is cheap at any time.
-func (o *Outcome) Counters() *Summary {
+func (o *Outcome) SummarizeCounters() *Summary {
 	t := &o.Totals
 	return &Summary{
 		Pauses: pausesOf(t),

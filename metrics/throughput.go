@@ -115,8 +115,8 @@ type Links struct {
 // links sums up the ports by the nodes they connect.
 func (o *Outcome) links() []Links {
 	list := []Links{{Name: "from_hosts"}, {Name: "to_hosts"}, {Name: "between_switches"}}
-	for i := range o.Fabric.Ports {
-		p := &o.Fabric.Ports[i]
+	for i := range o.Counters.Ports {
+		p := &o.Counters.Ports[i]
 		l := &list[2]
 		switch {
 		case p.Peer < 0:

@@ -51,7 +51,7 @@ func (o *Outcome) pauseTrees() *PauseTrees {
 	if !o.Trees {
 		return nil
 	}
-	list := o.Fabric.Pauses
+	list := o.Counters.Pauses
 	trees := make(map[int]*tree)
 	paused := make(map[[3]int]bool) // root, node and port of an egress
 	depths := make([]int, len(list))
@@ -103,7 +103,7 @@ func (o *Outcome) ingressName(p *sim.Pause) string {
 // drawTree draws a tree in at most `most` lines: who paused whom, from the root. Pauses of one
 // queue with the same cause share a line.
 func (o *Outcome) drawTree(from, most int) []string {
-	list := o.Fabric.Pauses
+	list := o.Counters.Pauses
 	type branch struct {
 		first    int
 		pauses   int
@@ -194,8 +194,8 @@ func (o *Outcome) pauseColumns() []probe.Column {
 }
 
 func (o *Outcome) writePauses(t *Table) error {
-	for i := range o.Fabric.Pauses {
-		p := &o.Fabric.Pauses[i]
+	for i := range o.Counters.Pauses {
+		p := &o.Counters.Pauses[i]
 		parent := int64(p.Parent)
 		if parent < 0 {
 			parent = probe.Null

@@ -15,7 +15,7 @@ func TestPauseTrees(t *testing.T) {
 	h0, h1 := sim.End{Node: 0}, sim.End{Node: 1}
 	o := &Outcome{
 		End: 200, Flows: dataplane.NewFlows(nil), Nodes: []string{"h0", "h1", "s2", "s3"}, Hosts: []string{"h0", "h1"}, Trees: true,
-		Fabric: sim.Fabric{Pauses: []sim.Pause{
+		Counters: sim.Counters{Pauses: []sim.Pause{
 			{End: sim.End{Node: 3}, Class: 1, Peer: sim.End{Node: 2, Port: 1}, Sent: 10, Ended: 50, Depth: 1, Parent: -1, Root: 0},
 			{End: sim.End{Node: 2}, Class: 1, Peer: h0, Sent: 20, Ended: 70, Depth: 2, Parent: 0, Root: 0},
 			{End: sim.End{Node: 2, Port: 2}, Class: 1, Peer: h1, Sent: 30, Ended: units.Never, Depth: 2, Parent: 0, Root: 0},
@@ -46,7 +46,7 @@ func TestDeadlockOfASummary(t *testing.T) {
 	}
 	o := &Outcome{
 		End: 200, Flows: dataplane.NewFlows(nil), Nodes: []string{"h0", "s1", "s2"}, Hosts: []string{"h0"}, Watched: true,
-		Fabric: sim.Fabric{Deadlocks: []sim.Deadlock{
+		Counters: sim.Counters{Deadlocks: []sim.Deadlock{
 			{Onset: 100, End: 130, Queues: []sim.StuckQueue{queue(1, 0), queue(1, 4), queue(2, 5)}, Loop: []int{1, 2}, Hosts: 1},
 			{Onset: 150, End: units.Never, Queues: []sim.StuckQueue{queue(1, 0), queue(2, 1)}, Loop: []int{0, 1}},
 		}},
@@ -59,7 +59,7 @@ func TestDeadlockOfASummary(t *testing.T) {
 	if got := o.Summarize().Deadlock; !reflect.DeepEqual(got, want) {
 		t.Errorf("%+v, want %+v", got, want)
 	}
-	o.Fabric = sim.Fabric{}
+	o.Counters = sim.Counters{}
 	if got := o.Summarize().Deadlock; got.Onset != nil || got.Found != 0 {
 		t.Errorf("%+v without deadlock", got)
 	}

@@ -63,7 +63,7 @@ func (v Verdict) Expecting(list []Expected) Verdict {
 // workers.
 func (r *Run) watchExpectations() {
 	var watched []fabric.Expectation
-	for _, e := range r.Built.Expect {
+	for _, e := range r.Fabric.Expect {
 		if e.Abort {
 			watched = append(watched, e)
 		}
@@ -71,10 +71,10 @@ func (r *Run) watchExpectations() {
 	if len(watched) == 0 {
 		return
 	}
-	spec := *r.Built.Spec
+	spec := *r.Fabric.Spec
 	rule := spec.Done
 	spec.Done = func(now units.Time) bool {
-		s := (&metrics.Outcome{Totals: r.engine.Totals()}).Counters()
+		s := (&metrics.Outcome{Totals: r.engine.Totals()}).SummarizeCounters()
 		for i := range watched {
 			if v, ok := metrics.Find(s, watched[i].Metric); ok && !watched[i].Holds(v) {
 				r.aborted = true
@@ -83,5 +83,5 @@ func (r *Run) watchExpectations() {
 		}
 		return rule != nil && rule(now)
 	}
-	r.Built.Spec = &spec
+	r.Fabric.Spec = &spec
 }

@@ -189,7 +189,7 @@ func (f *Folder) inputs(cfg *scenario.Config) error {
 }
 
 // flowTrace writes the flows of a run, and the scenario that replays them.
-func (f *Folder) flowTrace(b *fabric.Built) error {
+func (f *Folder) flowTrace(b *fabric.Fabric) error {
 	replay, err := b.Replay()
 	if err != nil {
 		return err

@@ -45,7 +45,7 @@ type Options struct {
 	// Drive makes what drives the scenario in place of an engine of the simulator; it may be
 	// nil. Progress is to be called from time to time, while all nodes stand at the same
 	// time.
-	Drive func(b *fabric.Built, progress func(now units.Time)) (Driver, error)
+	Drive func(b *fabric.Fabric, progress func(now units.Time)) (Driver, error)
 	// Here says which nodes it drives; see fabric.Options.
 	Here []bool
 	// WindowDivisor shortens the windows of the fast engine; tests show that no
@@ -92,7 +92,7 @@ func (p Progress) Share() float64 { return p.run.share(p.Now) }
 func (p Progress) Hops() uint64 { return p.run.engine.Totals().Hops }
 
 // Counters are what the run counted so far.
-func (p Progress) Counters() (sim.Totals, sim.Fabric) {
+func (p Progress) Counters() (sim.Totals, sim.Counters) {
 	return p.run.engine.Totals(), p.run.engine.Counters()
 }
 
@@ -101,7 +101,7 @@ type Watcher interface {
 	// Sink returns what watches a node.
 	Sink(node int) probe.Sink
 	// Bind comes before the run starts, when everything is built.
-	Bind(b *fabric.Built) error
+	Bind(b *fabric.Fabric) error
 	// Flush comes from time to time and at the end, while all nodes stand at the same
 	// time.
 	Flush() error
@@ -123,8 +123,8 @@ type Driver interface {
 	// returns the time at which it ended.
 	Run(ctx context.Context) (units.Time, error)
 	Totals() sim.Totals
-	Fabric() sim.Fabric
-	Counters() sim.Fabric
+	Final() sim.Counters
+	Counters() sim.Counters
 }
 
 // Judging is a driver that has a say in the verdict: it may have decided results itself.
@@ -134,7 +134,7 @@ type Judging interface {
 
 // Run is a scenario that is ready to start.
 type Run struct {
-	Built *fabric.Built
+	Fabric *fabric.Fabric
 
 	opts    Options
 	engine  Driver
@@ -145,7 +145,7 @@ type Run struct {
 
 // Result is a run that ended.
 type Result struct {
-	Built    *fabric.Built
+	Fabric   *fabric.Fabric
 	Outcome  *metrics.Outcome // flow by flow and port by port
 	Summary  *metrics.Summary
 	Wall     time.Duration
@@ -204,8 +204,8 @@ func (o *Options) BuildOptions() fabric.Options {
 }
 
 // Prepare is New for what was built already, with BuildOptions.
-func Prepare(built *fabric.Built, o Options) (*Run, error) {
-	r := &Run{Built: built, opts: o}
+func Prepare(built *fabric.Fabric, o Options) (*Run, error) {
+	r := &Run{Fabric: built, opts: o}
 	cfg := built.Config
 	r.opts.CSV = o.CSV || cfg.Output.CSV
 	r.opts.FlowTrace = o.FlowTrace || cfg.Output.FlowTrace
@@ -241,7 +241,7 @@ func Prepare(built *fabric.Built, o Options) (*Run, error) {
 // progress also ends a strict run at the next check after an invariant broke.
 func (r *Run) progress(now units.Time) {
 	if r.opts.Invariants == Strict {
-		for _, c := range r.Built.Checks {
+		for _, c := range r.Fabric.Checks {
 			if c.Broken > 0 {
 				r.cancel(errors.New(c.First))
 			}
@@ -257,7 +257,7 @@ func (r *Run) progress(now units.Time) {
 
 // share estimates how much of the run is done, from what ends it.
 func (r *Run) share(now units.Time) float64 {
-	stop, flows := &r.Built.Config.Run.Stop, r.Built.Flows
+	stop, flows := &r.Fabric.Config.Run.Stop, r.Fabric.Flows
 	if stop.When == "time" {
 		return float64(now) / float64(stop.AtMost)
 	}
@@ -273,7 +273,7 @@ func (r *Run) share(now units.Time) float64 {
 // Start runs to the end, or to that of the context: then the results are partial. It
 // writes them either way.
 func (r *Run) Start(ctx context.Context) (*Result, error) {
-	to, err := newFolder(r.opts.Folder, r.Built.Config, r.opts.Force) // now, rather than after an hour of work
+	to, err := newFolder(r.opts.Folder, r.Fabric.Config, r.opts.Force) // now, rather than after an hour of work
 	if err != nil {
 		return nil, err
 	}
@@ -281,7 +281,7 @@ func (r *Run) Start(ctx context.Context) (*Result, error) {
 	outer := ctx
 	ctx, r.cancel = context.WithCancelCause(ctx)
 	defer r.cancel(nil)
-	if err := errors.Join(r.record.begin(to, r.Built.Probes, r.opts.CSV), to.inputs(r.Built.Config)); err != nil {
+	if err := errors.Join(r.record.begin(to, r.Fabric.Probes, r.opts.CSV), to.inputs(r.Fabric.Config)); err != nil {
 		return nil, err
 	}
 	start := time.Now()
@@ -290,16 +290,16 @@ func (r *Run) Start(ctx context.Context) (*Result, error) {
 	if err != nil && !errors.Is(err, context.Canceled) {
 		return nil, err
 	}
-	outcome := r.Built.Outcome(end, r.engine.Totals(), r.engine.Fabric(), err != nil || r.aborted)
-	done := &Result{Built: r.Built, Outcome: outcome, Summary: outcome.Summarize(), Wall: wall, Folder: to.name()}
+	outcome := r.Fabric.Outcome(end, r.engine.Totals(), r.engine.Final(), err != nil || r.aborted)
+	done := &Result{Fabric: r.Fabric, Outcome: outcome, Summary: outcome.Summarize(), Wall: wall, Folder: to.name()}
 	done.Unwritten = r.write(to, end, outcome, done)
 	done.Files = to.listed()
-	done.found = judge(outer, r.Built, done.Summary, r.opts.Invariants, done.Folder)
+	done.found = judge(outer, r.Fabric, done.Summary, r.opts.Invariants, done.Folder)
 	if j, ok := r.engine.(Judging); ok {
 		done.found = j.Judge(done.Summary, done.found)
 	}
 	done.found.Aborted = r.aborted
-	done.Expected = Judge(r.Built.Expect, done.Summary)
+	done.Expected = Judge(r.Fabric.Expect, done.Summary)
 	done.Verdict = done.found.Expecting(done.Expected)
 	return done, nil
 }
@@ -310,7 +310,7 @@ func (r *Run) write(to *Folder, end units.Time, outcome *metrics.Outcome, done *
 		return err
 	}
 	if r.opts.FlowTrace {
-		if err := to.flowTrace(r.Built); err != nil {
+		if err := to.flowTrace(r.Fabric); err != nil {
 			return err
 		}
 	}
@@ -319,7 +319,7 @@ func (r *Run) write(to *Folder, end units.Time, outcome *metrics.Outcome, done *
 			return err
 		}
 	}
-	if err := to.tables(outcome, r.Built.Config, r.opts.CSV); err != nil {
+	if err := to.tables(outcome, r.Fabric.Config, r.opts.CSV); err != nil {
 		return err
 	}
 	if r.opts.Report != nil {

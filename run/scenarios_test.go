@@ -53,7 +53,7 @@ output: {watermarks: true}
 		t.Errorf("%d drops, %d flows finished", sum.Drops.Overflow, sum.Flows.Finished)
 	}
 	var peak mmu.QueuePeaks
-	for _, p := range done.Outcome.Fabric.Ports {
+	for _, p := range done.Outcome.Counters.Ports {
 		if !p.Host {
 			if q, _ := p.View.QueuePeaks(p.Port, 1); q.Private > peak.Private {
 				peak = q
@@ -89,7 +89,7 @@ run: {arrivals: 1ms, stop: {when: time, at_most: 200ms}}
 			if done.Summary.Drops.Overflow == 0 {
 				t.Error("nothing was dropped")
 			}
-			for _, p := range done.Outcome.Fabric.Ports {
+			for _, p := range done.Outcome.Counters.Ports {
 				if held := int64(p.View.PeakStored()); p.Host && held > c.atMost {
 					t.Errorf("host %d held %d B, more than %d", p.Node, held, c.atMost)
 				}

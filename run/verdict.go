@@ -30,7 +30,7 @@ type Verdict struct {
 }
 
 // judge turns what a run found into a verdict.
-func judge(ctx context.Context, b *fabric.Built, s *metrics.Summary, invariants Invariants, folder string) Verdict {
+func judge(ctx context.Context, b *fabric.Fabric, s *metrics.Summary, invariants Invariants, folder string) Verdict {
 	switch {
 	case ctx.Err() != nil:
 		where := ""

@@ -157,7 +157,7 @@ var fastEngines = []engine{
 
 // outcome is everything that a run left behind.
 type outcome struct {
-	built  *fabric.Built
+	built  *fabric.Fabric
 	nodes  []*recorder
 	end    units.Time
 	totals sim.Totals

@@ -50,9 +50,9 @@ run:
 
 // truthRun is a run of which the deadlocks are known.
 type truthRun struct {
-	built  *fabric.Built
+	built  *fabric.Fabric
 	end    units.Time
-	fabric sim.Fabric
+	fabric sim.Counters
 	left   []map[[2]int]units.Time // by node, of egress port and class: the last departure
 }
 
@@ -100,7 +100,7 @@ func truthOfConfig(t testing.TB, cfg *scenario.Config, o truthOptions) *truthRun
 	}
 	var e interface {
 		Run(context.Context) (units.Time, error)
-		Fabric() sim.Fabric
+		Final() sim.Counters
 	}
 	if o.oracle {
 		e, err = sim.NewOracle(r.built.Spec, sim.OracleOptions{})
@@ -113,7 +113,7 @@ func truthOfConfig(t testing.TB, cfg *scenario.Config, o truthOptions) *truthRun
 	if r.end, err = e.Run(context.Background()); err != nil {
 		t.Fatal(err)
 	}
-	r.fabric = e.Fabric()
+	r.fabric = e.Final()
 	for _, c := range r.built.Checks {
 		if c.Broken > 0 {
 			t.Fatal(c.First)

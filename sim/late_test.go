@@ -133,7 +133,7 @@ func (n *lateNode) ArmStart(at units.Time, _ uint32) {
 }
 
 // late runs a scenario with timers and frames that are late by up to so much.
-func late(t *testing.T, b *fabric.Built, seed uint64, timers, frames units.Time) *lateRun {
+func late(t *testing.T, b *fabric.Fabric, seed uint64, timers, frames units.Time) *lateRun {
 	t.Helper()
 	random := rand.New(rand.NewPCG(seed, 0))
 	r := &lateRun{frames: frames, late: func(*lateNode, int) units.Time { return units.Time(random.Int64N(int64(timers) + 1)) }}
@@ -142,7 +142,7 @@ func late(t *testing.T, b *fabric.Built, seed uint64, timers, frames units.Time)
 }
 
 // run builds the nodes of a scenario and drives them.
-func (r *lateRun) run(t *testing.T, b *fabric.Built) {
+func (r *lateRun) run(t *testing.T, b *fabric.Fabric) {
 	t.Helper()
 	for _, s := range b.Spec.Hosts {
 		n := &lateNode{r: r, wires: make([]lateWire, 1), tx: make([]uint64, 1)}
@@ -237,7 +237,7 @@ run: {arrivals: 100us, stop: {when: all_flows_done, at_most: 1s}}
 // 12.5 B/ns, three frames of 1048 B and a PAUSE of 64 B.
 const exactIncast = 25_000 + 3*1048 + 64
 
-func buildLate(t *testing.T, flowControl string, headroom units.Bytes) *fabric.Built {
+func buildLate(t *testing.T, flowControl string, headroom units.Bytes) *fabric.Fabric {
 	t.Helper()
 	size := 8*2*headroom + 500*units.KB // of eight ports, two classes
 	cfg, err := scenario.Parse("late.yaml", fmt.Appendf(nil, lateIncast, int64(size), flowControl, int64(headroom)))

@@ -7,15 +7,15 @@ import (
 
 	"github.com/xoff-net/xoff/base/units"
 	"github.com/xoff-net/xoff/internal/devtool/deep"
-	"github.com/xoff-net/xoff/internal/live/engine"
+	live "github.com/xoff-net/xoff/internal/live/engine"
 	"github.com/xoff-net/xoff/sim"
 )
 
 // liveOn is the driver with a real clock, on a clock that is never late.
-func liveOn(name string, wires func(s *sim.Spec) engine.Wires) engine {
+func liveOn(name string, wires func(s *sim.Spec) live.Wires) engine {
 	return engine{"live, " + name, func(s *sim.Spec) (units.Time, sim.Totals, error) {
 		w := wires(s)
-		e, err := engine.New(s, engine.Options{Clock: &engine.Manual{}, Check: sim.CheckPeriod, Wires: w})
+		e, err := live.New(s, live.Options{Clock: &live.Manual{}, Check: sim.CheckPeriod, Wires: w})
 		if err != nil {
 			return 0, sim.Totals{}, err
 		}
@@ -28,8 +28,8 @@ func liveOn(name string, wires func(s *sim.Spec) engine.Wires) engine {
 }
 
 var liveEngines = []engine{
-	liveOn("memory", func(*sim.Spec) engine.Wires { return nil }),
-	liveOn("frames", func(s *sim.Spec) engine.Wires { return engine.NewFrames(s) }),
+	liveOn("memory", func(*sim.Spec) live.Wires { return nil }),
+	liveOn("frames", func(s *sim.Spec) live.Wires { return live.NewFrames(s) }),
 }
 
 // TestLiveAgrees: a driver that is never late gives the same events at the same picosecond

@@ -179,12 +179,12 @@ func (w *Network) Totals(now units.Time) Totals {
 	return t
 }
 
-// Fabric returns the counters of all nodes up to now.
-func (w *Network) Fabric(now units.Time) Fabric {
-	return fabric(w.Spec, w.nics, w.switches, w.deadlocks, now)
+// Final returns the counters of all nodes up to now.
+func (w *Network) Final(now units.Time) Counters {
+	return final(w.Spec, w.nics, w.switches, w.deadlocks, now)
 }
 
-// Counters returns the ports and pools of Fabric, also while the run goes: it changes nothing.
-func (w *Network) Counters(now units.Time) Fabric {
+// Counters returns the ports and pools of Final, also while the run goes: it changes nothing.
+func (w *Network) Counters(now units.Time) Counters {
 	return counters(w.Spec, w.nics, w.switches, now)
 }

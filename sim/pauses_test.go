@@ -84,7 +84,7 @@ func TestRandomPauseTrees(t *testing.T) {
 	}
 }
 
-func sumPauses(f *sim.Fabric) (n uint64) {
+func sumPauses(f *sim.Counters) (n uint64) {
 	for _, p := range f.Ports {
 		for _, c := range p.Stats.Pauses {
 			n += c

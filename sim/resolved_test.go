@@ -62,7 +62,7 @@ func summaryOf(t *testing.T, c *scenario.Config) []byte {
 		t.Fatal(err)
 	}
 	var text bytes.Buffer
-	if err := built.Outcome(end, engine.Totals(), engine.Fabric(), false).Summarize().Write(&text); err != nil {
+	if err := built.Outcome(end, engine.Totals(), engine.Final(), false).Summarize().Write(&text); err != nil {
 		t.Fatal(err)
 	}
 	return text.Bytes()

@@ -30,7 +30,7 @@ func (p *peek) Drop(_ units.Time, _ int, f *packet.Packet, _ probe.Reason) {
 }
 
 // carried builds a star of so many senders to the last host, at 25 Gbps and 1 us.
-func carried(t *testing.T, senders int, hosts, more string, size units.Bytes) (*fabric.Built, []*peek) {
+func carried(t *testing.T, senders int, hosts, more string, size units.Bytes) (*fabric.Fabric, []*peek) {
 	t.Helper()
 	text := fmt.Sprintf("name: carried\ntopology: {name: one-switch, hosts: %d, host_link: {rate: 25Gbps, delay: 1us}}\nhosts: %s\n%srun: {arrivals: 1us, stop: {when: all_flows_done, at_most: 100ms}}\nworkload:\n  - name: a\n    generator: flows\n    flows:\n", senders+1, hosts, more)
 	for i := range senders {

@@ -110,7 +110,7 @@ func TestSequentialStops(t *testing.T) {
 	if offered != 5 || len(o.built.Flows.Flow) != 250 { // 20 us / 80 ns of payload
 		t.Errorf("%d of %d flows count", offered, len(o.built.Flows.Flow))
 	}
-	s := o.built.Outcome(o.end, o.totals, sim.Fabric{}, false).Summarize()
+	s := o.built.Outcome(o.end, o.totals, sim.Counters{}, false).Summarize()
 	if s.Flows.Offered != 5 || s.Flows.Unfinished != 0 || s.Flows.Measured != 5 || s.FCT.Max != delivery+ackTime {
 		t.Errorf("%+v, %+v", s.Flows, s.FCT)
 	}

@@ -19,7 +19,7 @@ import (
 type bottleneck struct {
 	t *testing.T
 	setup
-	*fabric.Built
+	*fabric.Fabric
 	engine   *sim.Fast
 	node     probe.Node   // the switch
 	controls []cc.Control // by flow
@@ -100,7 +100,7 @@ workload:
 		t.Fatal(err)
 	}
 	b := &bottleneck{t: t, setup: s, controls: make([]cc.Control, s.flows)}
-	b.Built, err = fabric.New(cfg, fabric.Options{Invariants: true, Sink: func(node int) probe.Sink {
+	b.Fabric, err = fabric.New(cfg, fabric.Options{Invariants: true, Sink: func(node int) probe.Sink {
 		if node != s.flows+1 {
 			return nil
 		}

@@ -23,7 +23,7 @@ func TestDeadlocksAreCyclesThatWereFound(t *testing.T) {
 				t.Fatal(err)
 			}
 			built, fast := played(t, e.Text, set...)
-			found := fast.Fabric().Deadlocks
+			found := fast.Final().Deadlocks
 			if len(found) != 1 || len(found[0].Loop) < 3 {
 				t.Fatalf("deadlocks: %+v", found)
 			}

@@ -44,7 +44,7 @@ func TestPortPausesCoupleClasses(t *testing.T) {
 				finished++
 			}
 		}
-		dead := fast.Fabric().Deadlocks
+		dead := fast.Final().Deadlocks
 		if finished != c.finished || len(dead) != c.deep {
 			t.Errorf("%s: %d flows finish, %d deadlocks; want %d, %d", c.flowControl, finished, len(dead), c.finished, c.deep)
 		}

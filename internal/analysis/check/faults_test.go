@@ -33,7 +33,7 @@ run: {arrivals: 1ms, stop: {when: all_flows_done, at_most: 20ms}}
 `
 
 // played runs a scenario to its end.
-func played(t *testing.T, text string, set ...string) (*fabric.Built, *sim.Fast) {
+func played(t *testing.T, text string, set ...string) (*fabric.Fabric, *sim.Fast) {
 	t.Helper()
 	cfg, err := scenario.Parse("a.yaml", []byte(text), set...)
 	if err != nil {

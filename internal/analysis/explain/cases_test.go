@@ -8,9 +8,9 @@ import (
 	"github.com/xoff-net/xoff/internal/analysis/explain"
 )
 
-// fabric is what the cases have in common: four racks of four hosts at 100 Gb/s, a core
+// racks is what the cases have in common: four racks of four hosts at 100 Gb/s, a core
 // that is four times as fast, 1 us everywhere, one lossless class, no congestion control.
-const fabric = `
+const racks = `
 name: case
 seed: 3
 topology: {name: leaf-spine, leaves: 4, spines: 2, hosts_per_leaf: 4, host_link: {rate: 100Gbps, delay: 1us}, fabric_link: {rate: 400Gbps, delay: 1us}}
@@ -90,7 +90,7 @@ run: {arrivals: 300us, stop: {when: all_flows_done, at_most: 20ms}}
 			},
 		},
 		{
-			name: "incast behind two switches", text: fabric + "workload:\n" + answers + bystanders,
+			name: "incast behind two switches", text: racks + "workload:\n" + answers + bystanders,
 			kind: explain.KindIncast, where: "leaf0.to-host0", says: []string{"6 flows from 6 hosts", "leaf0.to-host0", "100Gbps"},
 			check: func(t *testing.T, r *explain.Run, e *explain.Explanation) {
 				// leaf0 pauses spines, they pause leaves, those pause hosts: three deep.
@@ -112,7 +112,7 @@ run: {arrivals: 300us, stop: {when: all_flows_done, at_most: 20ms}}
 			},
 		},
 		{
-			name: "stuck receiver", text: fabric + "faults: [{at: 100us, host: host5, stuck: true, for: 400us}]\nworkload:\n" + everybody,
+			name: "stuck receiver", text: racks + "faults: [{at: 100us, host: host5, stuck: true, for: 400us}]\nworkload:\n" + everybody,
 			set:  []string{"switch.policy={name: static, limit: 60KB}"},
 			kind: explain.KindStuck, where: "host5", says: []string{"host5 is stuck from 100us to 500us"},
 			check: func(t *testing.T, _ *explain.Run, e *explain.Explanation) {
@@ -122,7 +122,7 @@ run: {arrivals: 300us, stop: {when: all_flows_done, at_most: 20ms}}
 			},
 		},
 		{
-			name: "too small headroom", text: fabric + "workload:\n" + answers + bystanders,
+			name: "too small headroom", text: racks + "workload:\n" + answers + bystanders,
 			set:  []string{`switch.overrides=[{match: "leaf0.to-spine*", flow_control: {headroom: 3000B}}]`},
 			kind: explain.KindHeadroom, where: "leaf0.to-spine", says: []string{"must not be lost", "of 3.00KB headroom", "leaf0.to-spine"},
 			check: func(t *testing.T, _ *explain.Run, e *explain.Explanation) {
@@ -132,7 +132,7 @@ run: {arrivals: 300us, stop: {when: all_flows_done, at_most: 20ms}}
 			},
 		},
 		{
-			name: "marks after pauses", text: fabric + "workload:\n" + answers + bystanders,
+			name: "marks after pauses", text: racks + "workload:\n" + answers + bystanders,
 			set: []string{"hosts.cc.name=dcqcn", "switch.ecn={name: red, kmin: 2MB, kmax: 3MB, pmax: 0.2, per: 100Gbps}"},
 			// The threshold of a queue is 1/8 of what is free of less than 4 MiB.
 			kind: explain.KindECN, where: "leaf0.to-host0", says: []string{"leaf0.to-host0 pauses before it marks: marks begin at 2.00MB"},
@@ -143,7 +143,7 @@ run: {arrivals: 300us, stop: {when: all_flows_done, at_most: 20ms}}
 			},
 		},
 		{
-			name: "slow link", text: strings.Replace(fabric, "topology: {", "topology: {overrides: [{match: leaf1-host5, rate: 10Gbps}], ", 1) + "workload:\n" + everybody,
+			name: "slow link", text: strings.Replace(racks, "topology: {", "topology: {overrides: [{match: leaf1-host5, rate: 10Gbps}], ", 1) + "workload:\n" + everybody,
 			kind: explain.KindSlowLink, where: "leaf1.to-host5", says: []string{"leaf1.to-host5 is slow: 10Gbps, where such links have 100Gbps"},
 			check: func(t *testing.T, _ *explain.Run, e *explain.Explanation) {
 				if c := e.Causes[0]; c.Share < 0.9 {
@@ -194,7 +194,7 @@ run: {arrivals: 300us, stop: {when: all_flows_done, at_most: 20ms}}
 
 // Only what concerns a port, or stood at a time.
 func TestNarrow(t *testing.T) {
-	r, done := recorded(t, fabric+"faults: [{at: 100us, host: host5, stuck: true, for: 400us}]\nworkload:\n"+answers+everybody)
+	r, done := recorded(t, racks+"faults: [{at: 100us, host: host5, stuck: true, for: 400us}]\nworkload:\n"+answers+everybody)
 	all, err := r.Explain(explain.Options{At: -1})
 	if err != nil {
 		t.Fatal(err)
@@ -229,7 +229,7 @@ func TestNarrow(t *testing.T) {
 	if _, err := r.Explain(explain.Options{At: -1, Ports: "leaf9.to-host5"}); err == nil || !strings.Contains(err.Error(), "allowed") {
 		t.Errorf("a port that is not there: %v", err)
 	}
-	if _, err := r.Flow(len(done.Built.Flows.Flow)); err == nil || !strings.Contains(err.Error(), "allowed: 0 to") {
+	if _, err := r.Flow(len(done.Fabric.Flows.Flow)); err == nil || !strings.Contains(err.Error(), "allowed: 0 to") {
 		t.Errorf("a flow that is not there: %v", err)
 	}
 }

@@ -37,7 +37,7 @@ func TestExamples(t *testing.T) {
 			if _, err := r.Explain(explain.Options{At: -1}); err != nil {
 				t.Error(err)
 			}
-			flows := done.Built.Flows
+			flows := done.Fabric.Flows
 			for id := range flows.Flow {
 				start, began := flows.Began(id)
 				if !began || start >= done.Outcome.End || id%7 != 0 && len(flows.Flow) > 500 {

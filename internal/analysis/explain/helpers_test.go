@@ -17,7 +17,7 @@ import (
 type watcher struct{ *explain.Recorder }
 
 // Bind implements run.Watcher.
-func (w watcher) Bind(b *fabric.Built) error {
+func (w watcher) Bind(b *fabric.Fabric) error {
 	w.Recorder.Bind(b.Graph, b.Spec)
 	return nil
 }

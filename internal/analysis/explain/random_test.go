@@ -82,7 +82,7 @@ func partsAddUp(t *testing.T, cases []int) {
 		if s := done.Summary; s.Invariants.Broken > 0 {
 			t.Fatal(s.Invariants.First)
 		}
-		flows := done.Built.Flows
+		flows := done.Fabric.Flows
 		for id := range flows.Flow {
 			start, began := flows.Began(id)
 			if !began || start >= done.Outcome.End {
@@ -149,7 +149,7 @@ run: {arrivals: 10us, stop: {when: all_flows_done, at_most: 1ms}}
 	if want := 8 * units.Microsecond; sums[explain.Propagation] != want {
 		t.Errorf("propagation took %d, want %d", sums[explain.Propagation], want)
 	}
-	if got, want := sums[explain.Serialisation]+sums[explain.Propagation]+sums[explain.OwnQueue], done.Built.Ideal[0]; got != want || len(sums) > 3 {
+	if got, want := sums[explain.Serialisation]+sums[explain.Propagation]+sums[explain.OwnQueue], done.Fabric.Ideal[0]; got != want || len(sums) > 3 {
 		t.Errorf("%d in %v; an empty network takes %d", got, sums, want)
 	}
 }
@@ -185,13 +185,13 @@ func sameTrees(t *testing.T, cases []int) {
 	t.Helper()
 	deepest, pauses := 0, 0
 	flaps := "faults: [{at: 60us, link: leaf0-spine0, down_for: 3us, times: 8, every: 21us}, {at: 63us, link: leaf1-spine1, down_for: 3us, times: 8, every: 21us}]\n"
-	texts := []string{fabric + flaps + "workload:\n" + answers + everybody}
+	texts := []string{racks + flaps + "workload:\n" + answers + everybody}
 	for _, index := range cases {
 		texts = append(texts, randomScenario(index))
 	}
 	for index, text := range texts {
 		r, done := recorded(t, text, "output.pause_tree=true")
-		want := done.Outcome.Fabric.Pauses
+		want := done.Outcome.Counters.Pauses
 		got := r.PauseList()
 		if len(got) != len(want) {
 			t.Fatalf("case %d: %d pauses, want %d", index, len(got), len(want))

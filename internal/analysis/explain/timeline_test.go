@@ -35,7 +35,7 @@ func TestHeldByHand(t *testing.T) {
 // The storm of an incast: what ports were held adds up to what the summary says, the storm has
 // the name of its cause, and the queue that paused stood above its threshold and ends empty.
 func TestTimelineOfAStorm(t *testing.T) {
-	r, done := recorded(t, fabric+"workload:\n"+answers+bystanders)
+	r, done := recorded(t, racks+"workload:\n"+answers+bystanders)
 	e, err := r.Explain(explain.Options{At: -1})
 	if err != nil {
 		t.Fatal(err)

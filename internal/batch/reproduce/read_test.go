@@ -102,7 +102,7 @@ func testBuilt(t *testing.T, scale string) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	r := &sweep.Runner{Workers: 2, Build: func(p fabric.Plan) (*fabric.Built, error) {
+	r := &sweep.Runner{Workers: 2, Build: func(p fabric.Plan) (*fabric.Fabric, error) {
 		return p.Build(fabric.Options{})
 	}}
 	if err := plan.Prepare(t.Context(), r, ""); err != nil {

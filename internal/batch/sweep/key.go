@@ -45,7 +45,7 @@ var Executable = sync.OnceValues(func() (string, error) {
 // hashScenario covers the resolved scenario and what it was built into: files
 // that a scenario names (sizes, topologies, traces) may change under the same
 // name.
-func hashScenario(b *fabric.Built) (string, error) {
+func hashScenario(b *fabric.Fabric) (string, error) {
 	resolved, err := b.Config.Canonical()
 	if err != nil {
 		return "", err

@@ -34,7 +34,7 @@ type Runner struct {
 	Workers int
 	Timed   bool // keep how long points took; folders of the same points then differ
 	// Build makes a point ready to run; its errors are mistakes in the input.
-	Build func(fabric.Plan) (*fabric.Built, error)
+	Build func(fabric.Plan) (*fabric.Fabric, error)
 	// Run simulates a point and writes its results. An error other than a
 	// run.WriteError or the context's means that this point has no results.
 	Run func(context.Context, *Job) (run.Verdict, error)
@@ -139,7 +139,7 @@ func (r *Runner) prepare(p *Point, program, options string) ([]string, error) {
 const keptPlans = 16
 
 // BuildPoint builds a point to look at it. The first points keep their plan for the run.
-func (r *Runner) BuildPoint(p *Point) (*fabric.Built, error) {
+func (r *Runner) BuildPoint(p *Point) (*fabric.Fabric, error) {
 	plan, err := p.lay()
 	if err != nil {
 		return nil, err
@@ -164,7 +164,7 @@ func (p *Point) lay() (fabric.Plan, error) {
 
 // frames is about how many frames a run sends, in kilobytes of its flows: what most of
 // its time goes into.
-func frames(b *fabric.Built) float64 {
+func frames(b *fabric.Fabric) float64 {
 	n := int64(0)
 	for i := range b.Flows.Flow {
 		n += (int64(b.Flows.Flow[i].Size) + 999) / 1000

@@ -23,7 +23,7 @@ workload:
   - {name: a, generator: flows, class: rdma, flows: [{from: host0, to: host1, size: 1KB, start: 0s}]}
 `
 
-func buildPoint(p fabric.Plan) (*fabric.Built, error) {
+func buildPoint(p fabric.Plan) (*fabric.Fabric, error) {
 	return p.Build(fabric.Options{})
 }
 

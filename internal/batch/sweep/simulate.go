@@ -12,12 +12,12 @@ import (
 
 // Simulate makes a runner run its points with these options.
 func (r *Runner) Simulate(o run.Options) {
-	r.Build = func(plan fabric.Plan) (*fabric.Built, error) {
+	r.Build = func(plan fabric.Plan) (*fabric.Fabric, error) {
 		try, err := start(plan, o) // with an engine, which finds other mistakes
 		if err != nil {
 			return nil, err
 		}
-		return try.Built, nil
+		return try.Fabric, nil
 	}
 	r.Run = func(ctx context.Context, job *Job) (run.Verdict, error) { return Simulate(ctx, job, o) }
 }
@@ -77,7 +77,7 @@ func Simulate(ctx context.Context, job *Job, o run.Options) (run.Verdict, error)
 		return run.Verdict{}, err
 	}
 	if job.Check {
-		hash, err := hashScenario(r.Built)
+		hash, err := hashScenario(r.Fabric)
 		if err != nil {
 			return run.Verdict{}, err
 		}

@@ -197,7 +197,7 @@ func (in *Input) simulate(ctx context.Context, algorithm string, engine run.Engi
 	if err != nil {
 		return nil, err
 	}
-	ready, err := run.Prepare(r.Built, o)
+	ready, err := run.Prepare(r.Fabric, o)
 	if err == nil {
 		_, err = ready.Start(ctx)
 	}

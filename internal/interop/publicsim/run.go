@@ -12,7 +12,7 @@ import (
 
 // Run is a run of the files of the public simulator. It watches the pauses of the run.
 type Run struct {
-	*fabric.Built
+	*fabric.Fabric
 	in      *Input
 	numbers []int // of nodes in the files, by node of the graph
 	spies   []*spy
@@ -24,7 +24,7 @@ func (in *Input) Build(c *scenario.Config, o *run.Options) (*Run, error) {
 	r := &Run{in: in, numbers: in.numbers()}
 	o.Watchers = append(o.Watchers, r)
 	var err error
-	r.Built, err = fabric.New(c, o.BuildOptions())
+	r.Fabric, err = fabric.New(c, o.BuildOptions())
 	return r, in.locate(err)
 }
 
@@ -99,7 +99,7 @@ func (r *Run) Sink(node int) probe.Sink {
 }
 
 // Bind implements run.Watcher.
-func (r *Run) Bind(*fabric.Built) error { return nil }
+func (r *Run) Bind(*fabric.Fabric) error { return nil }
 
 // Flush implements run.Watcher.
 func (r *Run) Flush() error { return nil }

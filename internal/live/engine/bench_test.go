@@ -82,7 +82,7 @@ func BenchmarkUDP(b *testing.B) {
 }
 
 // benchmarkSockets sends frames of a size from one end of a cable to the other, 32 at once.
-func benchmarkSockets(b *testing.B, x *fabric.Built, u *Sockets, size int) {
+func benchmarkSockets(b *testing.B, x *fabric.Fabric, u *Sockets, size int) {
 	b.Helper()
 	to := &sink{}
 	if err := u.Open(context.Background(), to); err != nil {

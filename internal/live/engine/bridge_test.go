@@ -102,7 +102,7 @@ func byTraffic() Classes {
 }
 
 // withReal runs mixed with some of its hosts real.
-func withReal(t testing.TB, wires func(*sim.Spec) Wires, hosts map[int]*realHost, set ...string) (*Engine, *fabric.Built) {
+func withReal(t testing.TB, wires func(*sim.Spec) Wires, hosts map[int]*realHost, set ...string) (*Engine, *fabric.Fabric) {
 	t.Helper()
 	b := built(t, mixed, set...)
 	clock := &Manual{}

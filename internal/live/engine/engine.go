@@ -293,8 +293,8 @@ func (e *Engine) Lateness() *Lateness { return &e.late }
 // Totals returns the sums so far.
 func (e *Engine) Totals() sim.Totals { return e.net.Totals(e.now) }
 
-// Fabric returns the counters of all nodes up to now.
-func (e *Engine) Fabric() sim.Fabric { return e.net.Fabric(e.now) }
+// Final returns the counters of all nodes up to now.
+func (e *Engine) Final() sim.Counters { return e.net.Final(e.now) }
 
-// Counters returns the ports and pools of Fabric, also while the run goes: it changes nothing.
-func (e *Engine) Counters() sim.Fabric { return e.net.Counters(e.now) }
+// Counters returns the ports and pools of Final, also while the run goes: it changes nothing.
+func (e *Engine) Counters() sim.Counters { return e.net.Counters(e.now) }

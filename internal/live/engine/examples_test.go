@@ -11,7 +11,7 @@ import (
 )
 
 // example runs an example on a clock that is late by up to 20 us.
-func example(t *testing.T, name string, set ...string) (*fabric.Built, *Engine) {
+func example(t *testing.T, name string, set ...string) (*fabric.Fabric, *Engine) {
 	t.Helper()
 	text, err := os.ReadFile("../../../examples/" + name + ".yaml")
 	if err != nil {
@@ -33,7 +33,7 @@ func example(t *testing.T, name string, set ...string) (*fabric.Built, *Engine) 
 // resolves it without a loss.
 func TestRing(t *testing.T) {
 	b, e := example(t, "live-ring")
-	found := e.Fabric().Deadlocks
+	found := e.Final().Deadlocks
 	if len(found) == 0 || found[len(found)-1].End != units.Never || len(found[len(found)-1].Loop) != 4 {
 		t.Errorf("no deadlock of four queues that lasts: %+v", found)
 	}
@@ -44,7 +44,7 @@ func TestRing(t *testing.T) {
 	}
 	b, e = example(t, "live-ring", "switch.deadlock={name: roundabout, look: 1ms, retry: 50ms, mixed: 50ms, timeout: 2s}")
 	sound(t, b)
-	if found := e.Fabric().Deadlocks; len(found) == 0 || found[len(found)-1].End == units.Never {
+	if found := e.Final().Deadlocks; len(found) == 0 || found[len(found)-1].End == units.Never {
 		t.Errorf("deadlocks were not found, or not resolved: %+v", found)
 	}
 }

@@ -20,7 +20,7 @@ import (
 // under is a run that takes frames of a hostile peer at every port, on wires that also
 // carry what its nodes send.
 type under struct {
-	b     *fabric.Built
+	b     *fabric.Fabric
 	e     *Engine
 	u     *Sockets
 	clock *Manual

@@ -161,7 +161,7 @@ workload:
 run: {arrivals: 100ms, stop: {when: all_flows_done, at_most: 10s}}
 `
 
-func built(t testing.TB, text string, set ...string) *fabric.Built {
+func built(t testing.TB, text string, set ...string) *fabric.Fabric {
 	t.Helper()
 	cfg, err := scenario.Parse("live.yaml", []byte(text), set...)
 	if err != nil {
@@ -175,7 +175,7 @@ func built(t testing.TB, text string, set ...string) *fabric.Built {
 }
 
 // sound fails for an invariant that broke, or a flow that did not end.
-func sound(t testing.TB, b *fabric.Built) {
+func sound(t testing.TB, b *fabric.Fabric) {
 	t.Helper()
 	if wrong := unsound(b); wrong != "" {
 		t.Error(wrong)
@@ -183,7 +183,7 @@ func sound(t testing.TB, b *fabric.Built) {
 }
 
 // unsound is the first thing that sound fails for.
-func unsound(b *fabric.Built) string {
+func unsound(b *fabric.Fabric) string {
 	for _, c := range b.Checks {
 		if c.Broken > 0 {
 			return c.First
@@ -199,7 +199,7 @@ func unsound(b *fabric.Built) string {
 
 // soundUnlessBehind is sound for a run with the clock of the machine. If that could not
 // keep up, sockets overflow and headroom does not last: what is lost then is its own doing.
-func soundUnlessBehind(t testing.TB, b *fabric.Built, e *Engine) {
+func soundUnlessBehind(t testing.TB, b *fabric.Fabric, e *Engine) {
 	t.Helper()
 	wrong := unsound(b)
 	if wrong == "" {

@@ -122,7 +122,7 @@ func TestSchemes(t *testing.T) {
 }
 
 // runOn runs a scenario on wires, with a clock that is never late.
-func runOn(t testing.TB, b *fabric.Built, wires Wires) *Engine {
+func runOn(t testing.TB, b *fabric.Fabric, wires Wires) *Engine {
 	t.Helper()
 	e, err := New(b.Spec, Options{Clock: &Manual{}, Wires: wires, Check: 10 * units.Microsecond})
 	if err != nil {

@@ -25,7 +25,7 @@ func TestUDP(t *testing.T) {
 }
 
 // delivers runs by sockets: everything is delivered, and nothing is strange.
-func delivers(t *testing.T, b *fabric.Built, w *Sockets) {
+func delivers(t *testing.T, b *fabric.Fabric, w *Sockets) {
 	t.Helper()
 	e, err := New(b.Spec, Options{Wires: w})
 	if err != nil {
@@ -63,7 +63,7 @@ func addresses(t *testing.T, spec *sim.Spec) Addresses {
 func TestProcesses(t *testing.T) {
 	where := addresses(t, built(t, incast).Spec)
 	var all sync.WaitGroup
-	runs := make([]*fabric.Built, 3)
+	runs := make([]*fabric.Fabric, 3)
 	engines := make([]*Engine, 3)
 	for k := range runs {
 		b := built(t, incast, "run.stop.when=time", "run.stop.at_most=1500ms", "hosts.reliability.timeout=300ms",

@@ -49,7 +49,7 @@ type tapped struct {
 	out bytes.Buffer
 }
 
-func (c *tapped) Bind(b *fabric.Built) error {
+func (c *tapped) Bind(b *fabric.Fabric) error {
 	if err := c.Capture.Bind(b.Graph, b.Flows, b.Spec.Hosts); err != nil {
 		return err
 	}
@@ -67,7 +67,7 @@ type frameSeen struct {
 // witness writes down what passes ports: the trace that the file is held against.
 type witness struct {
 	node  string
-	built **fabric.Built
+	built **fabric.Fabric
 	ports string
 	seen  *[]frameSeen
 	probe.Ignore
@@ -94,7 +94,7 @@ func (w *witness) add(now units.Time, port int, out bool, p *packet.Packet, ext 
 }
 
 // describe says what must be read of a frame.
-func describe(b *fabric.Built, p *packet.Packet, ext packet.Ext) string {
+func describe(b *fabric.Fabric, p *packet.Packet, ext packet.Ext) string {
 	if p.Kind() == packet.PFC {
 		enable, pause, quanta := p.PFC()
 		text := fmt.Sprintf("pfc enable %d times", enable)
@@ -147,7 +147,7 @@ func describe(b *fabric.Built, p *packet.Packet, ext packet.Ext) string {
 // watching is the run.Watcher of witnesses at one node.
 type watching struct {
 	node  string
-	built *fabric.Built
+	built *fabric.Fabric
 	lists [64][]frameSeen
 	sinks [64]*witness
 }
@@ -157,7 +157,7 @@ func (w *watching) Sink(n int) probe.Sink {
 	return w.sinks[n]
 }
 
-func (w *watching) Bind(b *fabric.Built) error {
+func (w *watching) Bind(b *fabric.Fabric) error {
 	w.built = b
 	for n, name := range b.Graph.Names {
 		w.sinks[n].node = name

@@ -26,7 +26,7 @@ type Run struct {
 	Flows    int  // that it offers
 	Nodes    []string
 	Totals   sim.Totals
-	Fabric   sim.Fabric // ports and pools
+	Counters sim.Counters // ports and pools
 }
 
 // Sweep is how far a sweep is.
@@ -212,8 +212,8 @@ var queues = []perQueue{
 func (r *Run) ports(w *writer) {
 	for _, q := range queues {
 		w.family(q.name, q.kind, q.help)
-		for i := range r.Fabric.Ports {
-			p := &r.Fabric.Ports[i]
+		for i := range r.Counters.Ports {
+			p := &r.Counters.Ports[i]
 			if p.Host && q.switches {
 				continue
 			}
@@ -225,8 +225,8 @@ func (r *Run) ports(w *writer) {
 		}
 	}
 	w.family("xoff_port_drops", counter, "frames that came in and were dropped, by reason")
-	for i := range r.Fabric.Ports {
-		p := &r.Fabric.Ports[i]
+	for i := range r.Counters.Ports {
+		p := &r.Counters.Ports[i]
 		for reason := range probe.NumReasons {
 			n := uint64(0)
 			for c := range p.Stats.Drops {
@@ -259,7 +259,7 @@ func (r *Run) pools(w *writer) {
 		{"sai_buffer_pool_stat_xoff_room_watermark_bytes", "most of them in headroom", func(v mmu.View) units.Bytes { return v.Peak(mmu.Headroom) }},
 	} {
 		w.family(f.name, gauge, f.help)
-		for _, p := range r.Fabric.Pools {
+		for _, p := range r.Counters.Pools {
 			w.count(uint64(f.of(p.View)), "node", r.Nodes[p.Node])
 		}
 	}

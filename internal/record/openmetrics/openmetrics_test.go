@@ -129,13 +129,13 @@ func text(t *testing.T, m *openmetrics.Run) string {
 // What is written is what the run counted, by the rules of the format, while it runs too; and
 // looking changes nothing.
 func TestRun(t *testing.T) {
-	play := func(progress func(*fabric.Built, run.Progress)) *run.Result {
+	play := func(progress func(*fabric.Fabric, run.Progress)) *run.Result {
 		cfg, err := scenario.Parse("a.yaml", []byte(storm))
 		if err != nil {
 			t.Fatal(err)
 		}
 		var r *run.Run
-		r, err = run.New(cfg, run.Options{Progress: func(p run.Progress) { progress(r.Built, p) }})
+		r, err = run.New(cfg, run.Options{Progress: func(p run.Progress) { progress(r.Fabric, p) }})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -145,11 +145,11 @@ func TestRun(t *testing.T) {
 		}
 		return done
 	}
-	bare := play(func(*fabric.Built, run.Progress) {})
+	bare := play(func(*fabric.Fabric, run.Progress) {})
 	looks, last := 0, units.Time(-1)
-	done := play(func(b *fabric.Built, p run.Progress) {
+	done := play(func(b *fabric.Fabric, p run.Progress) {
 		m := &openmetrics.Run{Scenario: b.Config.Name, Seed: b.Config.Seed, Now: p.Now, Flows: len(b.Flows.Flow), Nodes: b.Graph.Names}
-		m.Totals, m.Fabric = p.Counters()
+		m.Totals, m.Counters = p.Counters()
 		if _, err := parse(text(t, m)); err != nil {
 			t.Fatal(err)
 		}
@@ -166,7 +166,7 @@ func TestRun(t *testing.T) {
 		t.Errorf("%d looks, %v: the run is another one", looks, err)
 	}
 	o := done.Outcome
-	m := &openmetrics.Run{Scenario: o.Scenario, Seed: o.Seed, Now: o.End, Complete: true, Flows: 5, Nodes: o.Nodes, Totals: o.Totals, Fabric: o.Fabric}
+	m := &openmetrics.Run{Scenario: o.Scenario, Seed: o.Seed, Now: o.End, Complete: true, Flows: 5, Nodes: o.Nodes, Totals: o.Totals, Counters: o.Counters}
 	all, err := parse(text(t, m))
 	if err != nil {
 		t.Fatal(err)

@@ -44,7 +44,7 @@ type drawn struct {
 	out bytes.Buffer
 }
 
-func (d *drawn) Bind(b *fabric.Built) error {
+func (d *drawn) Bind(b *fabric.Fabric) error {
 	d.Timeline.Bind(b.Graph, b.Spec)
 	d.Timeline.Open(&d.out)
 	return nil
@@ -53,7 +53,7 @@ func (d *drawn) Bind(b *fabric.Built) error {
 func (d *drawn) Open(func(name, what string) (io.Writer, error)) error { return nil }
 
 func (d *drawn) Close(o *metrics.Outcome) error {
-	return d.Timeline.Close(o.End, o.Fabric.Deadlocks)
+	return d.Timeline.Close(o.End, o.Counters.Deadlocks)
 }
 
 func draw(t *testing.T, text string, o run.Options) (*drawn, *run.Result) {
@@ -279,7 +279,7 @@ func TestAgainstResults(t *testing.T) {
 func againstResults(t *testing.T, text string) {
 	d, done := draw(t, text, run.Options{})
 	r := read(t, d.out.Bytes())
-	b, o := done.Built, done.Outcome
+	b, o := done.Fabric, done.Outcome
 	name := func(e sim.End, class uint8) string {
 		return fmt.Sprintf("%s/to-%s (port%d)/pauses class %d", b.Graph.Names[e.Node], b.Graph.Names[b.Graph.Peers()[e.Node][e.Port]], e.Port, class)
 	}
@@ -311,8 +311,8 @@ func againstResults(t *testing.T, text string) {
 		from[a.to] = append(from[a.to], a.from)
 	}
 	caused := 0
-	for i := range o.Fabric.Pauses {
-		p := &o.Fabric.Pauses[i]
+	for i := range o.Counters.Pauses {
+		p := &o.Counters.Pauses[i]
 		s := pauses[name(p.End, p.Class)+fmt.Sprint(int64(p.Sent))]
 		if s == nil {
 			t.Fatalf("pause %+v is not there", p)
@@ -326,7 +326,7 @@ func againstResults(t *testing.T, text string) {
 			}
 			continue
 		}
-		parent := &o.Fabric.Pauses[p.Parent]
+		parent := &o.Counters.Pauses[p.Parent]
 		want := pauses[name(parent.End, parent.Class)+fmt.Sprint(int64(parent.Sent))]
 		if len(from[s]) != 1 || !from[s][0].instant || len(from[from[s][0].within]) != 1 || from[from[s][0].within][0] != want {
 			t.Errorf("no arrows lead from %+v to %+v: %v", parent, p, from[s])

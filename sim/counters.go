@@ -6,8 +6,8 @@ import (
 	"github.com/xoff-net/xoff/dataplane"
 )
 
-// Fabric is what a run left behind at every port and in every buffer.
-type Fabric struct {
+// Counters is what a run left behind at every port and in every buffer.
+type Counters struct {
 	Ports []PortResult // hosts first
 	Pools []PoolResult // of the switches
 	// Deadlocks that were found, in order of time: the last one, if its End is
@@ -35,19 +35,19 @@ type PoolResult struct {
 	Headroom units.Bytes // of all ports, cabled or not
 }
 
-// Fabric returns the counters of all nodes up to now.
-func (f *Fast) Fabric() Fabric { return fabric(f.spec, f.nics, f.switches, f.deadlocks, f.now) }
+// Final returns the counters of all nodes up to now.
+func (f *Fast) Final() Counters { return final(f.spec, f.nics, f.switches, f.deadlocks, f.now) }
 
-// Fabric returns the counters of all nodes up to now.
-func (o *Oracle) Fabric() Fabric { return fabric(o.spec, o.nics, o.switches, o.deadlocks, o.now) }
+// Final returns the counters of all nodes up to now.
+func (o *Oracle) Final() Counters { return final(o.spec, o.nics, o.switches, o.deadlocks, o.now) }
 
-// Counters returns the ports and pools of Fabric, also while the run goes: it changes nothing.
-func (f *Fast) Counters() Fabric { return counters(f.spec, f.nics, f.switches, f.now) }
+// Counters returns the ports and pools of Final, also while the run goes: it changes nothing.
+func (f *Fast) Counters() Counters { return counters(f.spec, f.nics, f.switches, f.now) }
 
-// Counters returns the ports and pools of Fabric, also while the run goes: it changes nothing.
-func (o *Oracle) Counters() Fabric { return counters(o.spec, o.nics, o.switches, o.now) }
+// Counters returns the ports and pools of Final, also while the run goes: it changes nothing.
+func (o *Oracle) Counters() Counters { return counters(o.spec, o.nics, o.switches, o.now) }
 
-func fabric(spec *Spec, nics []*dataplane.NIC, switches []*dataplane.Switch, d *deadlocks, now units.Time) Fabric {
+func final(spec *Spec, nics []*dataplane.NIC, switches []*dataplane.Switch, d *deadlocks, now units.Time) Counters {
 	all := counters(spec, nics, switches, now)
 	if d.deadlockSearch == nil {
 		d.deadlockSearch = newDeadlockSearch(spec, nics, switches)
@@ -59,7 +59,7 @@ func fabric(spec *Spec, nics []*dataplane.NIC, switches []*dataplane.Switch, d *
 	return all
 }
 
-func counters(spec *Spec, nics []*dataplane.NIC, switches []*dataplane.Switch, now units.Time) Fabric {
+func counters(spec *Spec, nics []*dataplane.NIC, switches []*dataplane.Switch, now units.Time) Counters {
 	cables := make(map[End]*Cable)
 	for i := range spec.Cables {
 		c := &spec.Cables[i]
@@ -75,7 +75,7 @@ func counters(spec *Spec, nics []*dataplane.NIC, switches []*dataplane.Switch, n
 			return c.A.Node, c.Rate
 		}
 	}
-	var all Fabric
+	var all Counters
 	for i, n := range nics {
 		peer, rate := of(End{Node: i})
 		all.Ports = append(all.Ports, PortResult{
