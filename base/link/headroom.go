@@ -2,7 +2,6 @@ package link
 
 import (
 	"fmt"
-	"math/bits"
 
 	"github.com/xoff-net/xoff/base/mmu"
 	"github.com/xoff-net/xoff/base/packet"
@@ -131,7 +130,7 @@ func (p *Port) PauseFrames() int {
 	if !p.PFC.Ordered {
 		return 1
 	}
-	return 2 * max(1, bits.OnesCount8(p.Lossless))
+	return 2 * max(1, p.Lossless.Count())
 }
 
 // MinQuanta is the shortest pause time that can be kept alive: a refresh is due

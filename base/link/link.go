@@ -3,8 +3,7 @@
 package link
 
 import (
-	"math/bits"
-
+	"github.com/xoff-net/xoff/base/packet"
 	"github.com/xoff-net/xoff/base/units"
 )
 
@@ -18,10 +17,10 @@ type Port struct {
 	MinFrame     units.Bytes // smallest frame of a lossless class
 	WireOverhead units.Bytes // preamble and gap, per frame
 	Cell         units.Bytes
-	PerPacket    units.Bytes // what a frame costs in the buffer beside its cells
-	PeerStore    *Store      // what frames that leave cost in the buffer of the other end; nil: as here
-	Pooled       bool        // headroom comes out of a pool of the switch
-	Lossless     uint8       // mask of lossless classes
+	PerPacket    units.Bytes      // what a frame costs in the buffer beside its cells
+	PeerStore    *Store           // what frames that leave cost in the buffer of the other end; nil: as here
+	Pooled       bool             // headroom comes out of a pool of the switch
+	Lossless     packet.ClassMask // mask of lossless classes
 	PFC          PFC
 	Peer         *PFC   // how the other end speaks PFC; nil: alike
 	Host         bool   // a NIC port
@@ -58,7 +57,7 @@ func TxTime(r units.Rate, b units.Bytes, tick units.Time) units.Time {
 }
 
 // Queues returns the number of lossless classes.
-func (p *Port) Queues() units.Bytes { return units.Bytes(bits.OnesCount8(p.Lossless)) }
+func (p *Port) Queues() units.Bytes { return units.Bytes(p.Lossless.Count()) }
 
 // PeerPFC returns how the other end speaks PFC.
 func (p *Port) PeerPFC() *PFC {

@@ -102,14 +102,14 @@ const PFCSize units.Bytes = 64
 // different times sends two frames, as the enable vector allows.
 
 // SetPFC makes p a PFC frame.
-func (p *Packet) SetPFC(enable, pause uint8, quanta uint16) {
+func (p *Packet) SetPFC(enable, pause ClassMask, quanta uint16) {
 	*p = Packet{Size: uint16(PFCSize), Meta: MakeMeta(PFC, 0), Seq: uint32(quanta), Hash: uint32(enable)<<8 | uint32(pause&enable)}
 }
 
 // PFC returns the class-enable vector, the classes among them that are to
 // pause, and their time in quanta.
-func (p *Packet) PFC() (enable, pause uint8, quanta uint16) {
-	return uint8(p.Hash >> 8), uint8(p.Hash), uint16(p.Seq)
+func (p *Packet) PFC() (enable, pause ClassMask, quanta uint16) {
+	return ClassMask(p.Hash >> 8), ClassMask(p.Hash), uint16(p.Seq)
 }
 
 // A PFC frame of the simulator also says how deep the chain of pauses is that led

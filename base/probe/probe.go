@@ -66,11 +66,11 @@ type Sink interface {
 	// Drop: a frame that came in by that port is given up.
 	Drop(now units.Time, port int, p *packet.Packet, why Reason)
 	// Blocked: the classes of an egress that may not send changed.
-	Blocked(now units.Time, port int, from, to uint8)
+	Blocked(now units.Time, port int, from, to packet.ClassMask)
 	// Off: the ingress queues of a port that want their upstream to hold changed.
-	Off(now units.Time, port int, from, to uint8)
+	Off(now units.Time, port int, from, to packet.ClassMask)
 	// Paused: the upstream of a port was told so; a frame leaves.
-	Paused(now units.Time, port int, from, to uint8)
+	Paused(now units.Time, port int, from, to packet.ClassMask)
 	// Flow: something happened to a flow at one of its hosts.
 	Flow(now units.Time, flow uint32, what FlowEvent)
 	// Reported: a scheme of the node reports something of its own.
@@ -88,12 +88,12 @@ type Node interface {
 	// Headroom is what the flow control of a port set aside for it.
 	Headroom(port int) units.Bytes
 	// LosslessClasses of a port.
-	LosslessClasses(port int) uint8
+	LosslessClasses(port int) packet.ClassMask
 	// BlockedClasses of an egress may not send now.
-	BlockedClasses(port int) uint8
+	BlockedClasses(port int) packet.ClassMask
 	// OffClasses are the ingress queues of a port that want their upstream to
 	// hold now.
-	OffClasses(port int) uint8
+	OffClasses(port int) packet.ClassMask
 	// PauseDepth is the depth of the last PAUSE that a port sent for a class.
 	PauseDepth(port int, class uint8) int
 	// Rate of a port's wire.
@@ -226,13 +226,13 @@ func (Ignore) Marked(units.Time, int, *packet.Packet) {}
 func (Ignore) Drop(units.Time, int, *packet.Packet, Reason) {}
 
 // Blocked implements Sink.
-func (Ignore) Blocked(units.Time, int, uint8, uint8) {}
+func (Ignore) Blocked(units.Time, int, packet.ClassMask, packet.ClassMask) {}
 
 // Off implements Sink.
-func (Ignore) Off(units.Time, int, uint8, uint8) {}
+func (Ignore) Off(units.Time, int, packet.ClassMask, packet.ClassMask) {}
 
 // Paused implements Sink.
-func (Ignore) Paused(units.Time, int, uint8, uint8) {}
+func (Ignore) Paused(units.Time, int, packet.ClassMask, packet.ClassMask) {}
 
 // Flow implements Sink.
 func (Ignore) Flow(units.Time, uint32, FlowEvent) {}

@@ -6,6 +6,7 @@ import (
 	"math/bits"
 
 	"github.com/xoff-net/xoff/base/mmu"
+	"github.com/xoff-net/xoff/base/packet"
 	"github.com/xoff-net/xoff/base/registry"
 	"github.com/xoff-net/xoff/base/units"
 )
@@ -15,7 +16,7 @@ import (
 type Scheduler interface {
 	// Pick returns one of the classes in eligible, which is never empty. Classes
 	// that are paused are not eligible and keep their state.
-	Pick(eligible uint8) int
+	Pick(eligible packet.ClassMask) int
 	// Sent follows the dequeue of a frame; emptied says that it was the last.
 	Sent(class int, b units.Bytes, emptied bool)
 }
@@ -39,8 +40,8 @@ func Quanta(s Scheduler) (q [mmu.Classes]units.Bytes) {
 
 // Env is what a scheduler knows about its port when it is built.
 type Env struct {
-	Strict uint8 // mask: classes that go first, the lowest number before the next
-	Served uint8 // mask: the others, among which the scheme divides what is left
+	Strict packet.ClassMask // mask: classes that go first, the lowest number before the next
+	Served packet.ClassMask // mask: the others, among which the scheme divides what is left
 	Rate   units.Rate
 }
 
@@ -64,6 +65,6 @@ var Schedulers = registry.NewTable("scheduler",
 
 // after returns the first class of mask at or after from, going round. Without a
 // branch: whether it goes round is mispredicted.
-func after(mask, from uint8) int {
-	return (int(from) + bits.TrailingZeros8(bits.RotateLeft8(mask, -int(from)))) & 7
+func after(mask packet.ClassMask, from uint8) int {
+	return (int(from) + bits.TrailingZeros8(bits.RotateLeft8(uint8(mask), -int(from)))) & 7
 }
