@@ -13,7 +13,7 @@ func TestDeepMistakesInTheModelAreCaught(t *testing.T) {
 	runs := []string{"-run=ChipSwitches", "../../../fabric"}
 	for _, m := range []struct {
 		name, function, right, wrong string
-		test                     []string
+		test                         []string
 	}{
 		{"a port sees everything", "Ledger.part", "b := whole / l.div.n", "b := whole", books},
 		{"parts lose what leaves", "division.follow", "used[s] += l.segments[s] - d.seen[s]", "used[s] += max(0, l.segments[s]-d.seen[s])", books},
