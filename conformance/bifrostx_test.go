@@ -2,7 +2,6 @@ package conformance
 
 import (
 	"fmt"
-	"math/bits"
 	"strings"
 	"testing"
 
@@ -57,7 +56,7 @@ func (g *watchedTokens) May(now units.Time, class uint8, b units.Bytes) bool {
 // could send.
 func (g *watchedTokens) Sent(now units.Time, class uint8, b units.Bytes) {
 	for m := g.port.Spec().Lossless & (1<<class - 1); m != 0 && !g.port.Spec().Host; m &= m - 1 {
-		c := uint8(bits.TrailingZeros8(m))
+		c := m.Lowest()
 		if g.port.Waiting(c) >= haulMTU && g.Gate.(flowctl.Meter).May(now, c, haulMTU) && g.w.bad == "" {
 			g.w.bad = fmt.Sprintf("at %s class %d is sent while class %d could be", now, class, c)
 		}

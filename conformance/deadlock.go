@@ -104,19 +104,19 @@ type watchedSwitch struct {
 
 func (s *watchedSwitch) WakeAt(timer int, at units.Time) { s.wakes.ask(timer, at) }
 
-func (s *watchedSwitch) ArmIngress(port int, mask uint8) {
+func (s *watchedSwitch) ArmIngress(port int, mask packet.ClassMask) {
 	if s.arms(mask) {
 		s.Switch.ArmIngress(port, mask)
 	}
 }
 
-func (s *watchedSwitch) ArmEgress(port int, mask uint8) {
+func (s *watchedSwitch) ArmEgress(port int, mask packet.ClassMask) {
 	if s.arms(mask) {
 		s.Switch.ArmEgress(port, mask)
 	}
 }
 
-func (s *watchedSwitch) arms(mask uint8) bool {
+func (s *watchedSwitch) arms(mask packet.ClassMask) bool {
 	if mask != 0 && !s.hooked {
 		s.w.add("classes %08b are armed by a handler without hooks", mask)
 		return false
@@ -139,12 +139,12 @@ type watchedHandler struct {
 	s    *watchedSwitch
 }
 
-func (h *watchedHandler) Gated(now units.Time, port int, from, to uint8) {
+func (h *watchedHandler) Gated(now units.Time, port int, from, to packet.ClassMask) {
 	h.h.Gated(now, port, from, to)
 	h.s.done(now)
 }
 
-func (h *watchedHandler) Paused(now units.Time, port int, from, to uint8) {
+func (h *watchedHandler) Paused(now units.Time, port int, from, to packet.ClassMask) {
 	h.h.Paused(now, port, from, to)
 	h.s.done(now)
 }

@@ -16,9 +16,9 @@ type badHandler struct {
 	how string
 }
 
-func (h *badHandler) Gated(now units.Time, port int, from, to uint8) {
+func (h *badHandler) Gated(now units.Time, port int, from, to packet.ClassMask) {
 	for c := range uint8(8) {
-		if to&^from&(1<<c) == 0 {
+		if !(to &^ from).Has(c) {
 			continue
 		}
 		switch h.how {
@@ -35,7 +35,7 @@ func (h *badHandler) Gated(now units.Time, port int, from, to uint8) {
 		}
 	}
 }
-func (h *badHandler) Paused(units.Time, int, uint8, uint8) {}
+func (h *badHandler) Paused(units.Time, int, packet.ClassMask, packet.ClassMask) {}
 func (h *badHandler) OnPFC(_ units.Time, _ int, f *packet.Packet, ext packet.Ext) packet.Ext {
 	if h.how == "rewrites" {
 		f.SetPFC(0xff, 0, 0)

@@ -10,6 +10,7 @@ import (
 
 	"github.com/xoff-net/xoff/base/link"
 	"github.com/xoff-net/xoff/base/mmu"
+	"github.com/xoff-net/xoff/base/packet"
 	"github.com/xoff-net/xoff/base/probe"
 	"github.com/xoff-net/xoff/base/units"
 	"github.com/xoff-net/xoff/dataplane"
@@ -294,7 +295,9 @@ type oneClass struct {
 func (r *oneClass) Charged(now units.Time, a *mmu.Arrival, s mmu.Segment) {
 	r.Receiver.Charged(now, a, s)
 	if s == mmu.Headroom {
-		r.Receiver.(interface{ Want(units.Time, uint8) }).Want(now, 1<<a.Class)
+		r.Receiver.(interface {
+			Want(units.Time, packet.ClassMask)
+		}).Want(now, 1<<a.Class)
 	}
 }
 

@@ -6,6 +6,7 @@ import (
 
 	"github.com/xoff-net/xoff/base/link"
 	"github.com/xoff-net/xoff/base/mmu"
+	"github.com/xoff-net/xoff/base/packet"
 	"github.com/xoff-net/xoff/base/registry"
 	"github.com/xoff-net/xoff/base/units"
 	"github.com/xoff-net/xoff/conformance"
@@ -86,7 +87,7 @@ type moody struct{ *flowctl.PauseSender }
 
 func (moody) Place(units.Time, *mmu.Arrival) mmu.Segment { return mmu.Shared }
 func (m moody) Charged(now units.Time, a *mmu.Arrival, _ mmu.Segment) {
-	m.Want(now, uint8(rand.Uint32())&0x02)
+	m.Want(now, packet.ClassMask(rand.Uint32())&0x02)
 }
 func (m moody) Released(now units.Time, _ *mmu.Arrival) { m.Want(now, 0) }
 

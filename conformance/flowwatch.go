@@ -60,13 +60,13 @@ type watchedPort struct {
 	wakes   timerRules
 	gate    bool
 	meter   bool
-	metered uint8
-	blocked uint8
+	metered packet.ClassMask
+	blocked packet.ClassMask
 }
 
 func (p *watchedPort) WakeAt(timer int, at units.Time) { p.wakes.ask(timer, at) }
 
-func (p *watchedPort) Block(now units.Time, mask uint8) {
+func (p *watchedPort) Block(now units.Time, mask packet.ClassMask) {
 	if !p.gate {
 		p.w.add("a receiver blocks classes %08b: only a gate may", mask)
 	}
@@ -77,7 +77,7 @@ func (p *watchedPort) Block(now units.Time, mask uint8) {
 	p.Port.Block(now, mask)
 }
 
-func (p *watchedPort) Meter(mask uint8) {
+func (p *watchedPort) Meter(mask packet.ClassMask) {
 	p.metered = mask
 	p.Port.Meter(mask)
 }
@@ -159,7 +159,7 @@ func (r *watchedReceiver) Reset(now units.Time, up bool) {
 }
 
 // Storm keeps dataplane.Storming.
-func (r *watchedReceiver) Storm(now units.Time, mask uint8) {
+func (r *watchedReceiver) Storm(now units.Time, mask packet.ClassMask) {
 	if s, ok := r.r.(dataplane.Storming); ok {
 		s.Storm(now, mask)
 	}

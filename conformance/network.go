@@ -100,21 +100,10 @@ func must[V any](v V, err error) V {
 // SchedulerEnv has class 0 first, then the others.
 func SchedulerEnv() sched.Env { return sched.Env{Strict: 1, Served: 0xfe, Rate: 100 * units.Gbps} }
 
-// lossless returns the mask of lossless classes.
-func (n *Network) lossless() uint8 {
-	mask := uint8(0)
-	for c, k := range n.Kinds {
-		if k == mmu.Lossless {
-			mask |= 1 << c
-		}
-	}
-	return mask
-}
-
 func (n *Network) portSpec(l topo.Link, node int) link.Port {
 	return link.Port{
 		Rate: l.Rate, DelayIn: l.Delay, DelayOut: l.Delay, MTU: bigPayload + header, MinFrame: header + 1,
-		WireOverhead: n.Overhead, Cell: n.Cell, Lossless: n.lossless(), PFC: n.PFC, Host: node < n.Graph.Hosts,
+		WireOverhead: n.Overhead, Cell: n.Cell, Lossless: mmu.ClassesOf(n.Kinds, mmu.Lossless), PFC: n.PFC, Host: node < n.Graph.Hosts,
 		Ports:  uint16(n.Graph.Ports()[node]),
 		ToHost: node >= n.Graph.Hosts && min(l.A, l.B) < n.Graph.Hosts,
 	}
@@ -286,15 +275,15 @@ func (n *Network) sw(node int, table *route.Table, out *Result) *dataplane.Switc
 // Record is a probe that keeps what the suites ask about.
 type Record struct {
 	probe.Ignore
-	Held    []uint8 // by port: classes that may not leave now
-	Holding []uint8 // by port: classes that the upstream is asked to hold now
+	Held    []packet.ClassMask // by port: classes that may not leave now
+	Holding []packet.ClassMask // by port: classes that the upstream is asked to hold now
 	Lost    [probe.NumReasons]uint64
 	Pauses  uint64 // how often the upstream was asked for something else
 	digest  uint64
 }
 
 func newRecord(ports int) *Record {
-	return &Record{Held: make([]uint8, ports), Holding: make([]uint8, ports), digest: 14695981039346656037}
+	return &Record{Held: make([]packet.ClassMask, ports), Holding: make([]packet.ClassMask, ports), digest: 14695981039346656037}
 }
 
 // note mixes an event into the digest (FNV-1a by words).
@@ -321,13 +310,13 @@ func (r *Record) Drop(now units.Time, port int, p *packet.Packet, why probe.Reas
 }
 
 // Blocked implements probe.Sink.
-func (r *Record) Blocked(now units.Time, port int, _, to uint8) {
+func (r *Record) Blocked(now units.Time, port int, _, to packet.ClassMask) {
 	r.Held[port] = to
 	r.note(4, now, port, uint64(to), 0)
 }
 
 // Paused implements probe.Sink.
-func (r *Record) Paused(now units.Time, port int, _, to uint8) {
+func (r *Record) Paused(now units.Time, port int, _, to packet.ClassMask) {
 	r.Holding[port] = to
 	r.Pauses++
 	r.note(5, now, port, uint64(to), 0)

@@ -189,7 +189,7 @@ func (g *bifrostGate) Reset(units.Time, bool) {
 func (g *bifrostGate) May(_ units.Time, class uint8, b units.Bytes) bool {
 	ahead := units.Bytes(0)
 	for c := range class {
-		if g.port.Spec().Lossless&(1<<c) != 0 {
+		if g.port.Spec().Lossless.Has(c) {
 			ahead += min(g.port.Waiting(c), g.left[c])
 		}
 	}

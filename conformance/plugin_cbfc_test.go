@@ -50,11 +50,7 @@ func (s cbfc) lane(p *link.Port) units.Bytes {
 
 // Reserve implements flowctl.Scheme.
 func (s cbfc) Reserve(p *link.Port) units.Bytes {
-	n := units.Bytes(0)
-	for m := p.Lossless; m != 0; m &= m - 1 {
-		n++
-	}
-	return n * s.lane(p)
+	return p.Queues() * s.lane(p)
 }
 
 // Receiver implements flowctl.Scheme.
@@ -102,7 +98,7 @@ func (r *cbfcReceiver) Released(now units.Time, a *mmu.Arrival) {
 // later. What is left takes no more blocks than its bytes fill.
 func (r *cbfcReceiver) Resumes(_ units.Time, rest *flowctl.Rest) bool {
 	held := r.held[rest.Class]
-	if rest.Moves&(1<<rest.Class) != 0 {
+	if rest.Moves.Has(rest.Class) {
 		in := rest.View.Ingress(r.port.Index(), rest.Class)
 		held = uint64((in.Total() + block - 1) / block)
 	}

@@ -1,11 +1,11 @@
 package conformance_test
 
 import (
-	"math/bits"
 	"testing"
 
 	"github.com/xoff-net/xoff/base/link"
 	"github.com/xoff-net/xoff/base/mmu"
+	"github.com/xoff-net/xoff/base/packet"
 	"github.com/xoff-net/xoff/base/registry"
 	"github.com/xoff-net/xoff/base/units"
 	"github.com/xoff-net/xoff/scheme/flowctl"
@@ -39,17 +39,17 @@ func (s dsh) Receiver(p flowctl.Port) flowctl.Receiver {
 	mask := p.Spec().Lossless
 	return &dshReceiver{
 		PauseSender: flowctl.NewPauseSender(p), port: p, all: mask,
-		queues: units.Bytes(bits.OnesCount8(mask)), insurance: s.Reserve(p.Spec()),
+		queues: units.Bytes(mask.Count()), insurance: s.Reserve(p.Spec()),
 	}
 }
 
 type dshReceiver struct {
 	flowctl.PauseSender
 	port      flowctl.Port
-	all       uint8
-	queues    units.Bytes // N_q
-	insurance units.Bytes // PHI
-	off       uint8       // queues that are OFF
+	all       packet.ClassMask
+	queues    units.Bytes      // N_q
+	insurance units.Bytes      // PHI
+	off       packet.ClassMask // queues that are OFF
 	portOff   bool
 	left      [mmu.Classes]units.Time // last departures
 }
@@ -96,7 +96,7 @@ func (r *dshReceiver) Resumes(now units.Time, rest *flowctl.Rest) bool {
 	_, t := r.port.Policy().Level(now, rest.View, r.port.Index(), rest.Class)
 	port := rest.View.IngressPort(r.port.Index(), r.all)
 	q := rest.View.Ingress(r.port.Index(), rest.Class)
-	bit := uint8(1) << rest.Class
+	bit := packet.MaskOf(rest.Class)
 	portOn := !r.portOff || rest.Moves != 0 && (port.Headroom == 0 && port.Shared < r.queues*t || port.Shared+port.Headroom == 0)
 	queueOn := r.off&bit == 0 || rest.Moves&bit != 0 && (q.Shared < t || q.Shared+q.Headroom == 0)
 	return portOn && queueOn
@@ -109,7 +109,7 @@ func (r *dshReceiver) Quiet(class uint8) units.Time { return r.left[class] }
 func (r *dshReceiver) update(now units.Time, class uint8) {
 	port, t := r.levels(now, class)
 	q := r.port.View().Ingress(r.port.Index(), class)
-	bit := uint8(1) << class
+	bit := packet.MaskOf(class)
 	switch {
 	case q.Shared > t:
 		r.off |= bit

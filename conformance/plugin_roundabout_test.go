@@ -68,17 +68,15 @@ var roundaboutEntry = registry.Entry[deadlock.New]{
 func (*roundabout) NeedsPairs() {}
 
 // Gated implements deadlock.Handler: a pause starts a clock.
-func (h *roundabout) Gated(now units.Time, port int, from, to uint8) {
-	for c := range uint8(mmu.Classes) {
-		if to&^from&(1<<c) != 0 {
-			h.since[port][c] = now
-			h.s.WakeAt(0, now+h.patient)
-		}
+func (h *roundabout) Gated(now units.Time, port int, from, to packet.ClassMask) {
+	for c := range (to &^ from).All() {
+		h.since[port][c] = now
+		h.s.WakeAt(0, now+h.patient)
 	}
 }
 
 // Paused implements deadlock.Handler.
-func (*roundabout) Paused(units.Time, int, uint8, uint8) {}
+func (*roundabout) Paused(units.Time, int, packet.ClassMask, packet.ClassMask) {}
 
 // OnPFC implements deadlock.Handler: a PAUSE says who sends it.
 func (h *roundabout) OnPFC(_ units.Time, _ int, f *packet.Packet, ext packet.Ext) packet.Ext {
@@ -95,13 +93,13 @@ func (h *roundabout) send(now units.Time, port int, words ...uint64) {
 
 // stuck reports whether a switch paused this egress and frames wait there.
 func (h *roundabout) stuck(port int, class uint8) bool {
-	return h.s.GatedClasses(port)&(1<<class) != 0 && h.pauser[port] != 0 && h.s.Head(port, class) != nil
+	return h.s.GatedClasses(port).Has(class) && h.pauser[port] != 0 && h.s.Head(port, class) != nil
 }
 
 // upstream sends a probe to every paused upstream that feeds a stuck egress.
 func (h *roundabout) upstream(now units.Time, initiator uint64, out int, class uint8, first int) {
 	for in := range h.s.Ports() {
-		if h.s.PausedClasses(in)&(1<<class) != 0 && h.s.View().Pair(in, out, class).Packets > 0 {
+		if h.s.PausedClasses(in).Has(class) && h.s.View().Pair(in, out, class).Packets > 0 {
 			from := first
 			if from < 0 {
 				from = in
@@ -182,7 +180,7 @@ const firstCredit = 8 * 1048
 
 func (h *roundabout) begin(now units.Time, round uint64, in, out int, class uint8, coordinator bool) {
 	h.loop = loop{active: true, coordinator: coordinator, round: round, in: in, out: out, class: class}
-	bit := uint8(1) << class
+	bit := packet.MaskOf(class)
 	for p := range h.s.Ports() {
 		h.s.ArmIngress(p, bit)
 	}

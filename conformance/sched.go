@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"github.com/xoff-net/xoff/base/mmu"
+	"github.com/xoff-net/xoff/base/packet"
 	"github.com/xoff-net/xoff/base/registry"
 	"github.com/xoff-net/xoff/base/units"
 	"github.com/xoff-net/xoff/scheme/sched"
@@ -56,16 +57,16 @@ func eligibleOnly(t testing.TB, name string, a, b sched.Scheduler) bool {
 	r := rand.New(rand.NewPCG(1, 2))
 	first := SchedulerEnv().Strict
 	for i := range 5000 {
-		mask := uint8(r.Uint32())
+		mask := packet.ClassMask(r.Uint32())
 		if mask == 0 {
 			mask = 1 << (i % mmu.Classes)
 		}
 		c := a.Pick(mask)
-		if c < 0 || c >= mmu.Classes || mask&(1<<c) == 0 {
+		if c < 0 || c >= mmu.Classes || !mask.Has(uint8(c)) {
 			t.Errorf("%s: picks class %d of %08b", name, c, mask)
 			return false
 		}
-		if mask&first != 0 && first&(1<<c) == 0 {
+		if mask&first != 0 && !first.Has(uint8(c)) {
 			t.Errorf("%s: picks class %d of %08b although a strict one waits", name, c, mask)
 			return false
 		}
@@ -100,7 +101,7 @@ func shares(t testing.TB, name string, s sched.Scheduler, pauses bool) {
 	}
 	r := rand.New(rand.NewPCG(3, 4))
 	var rounds [5]float64 // since the last change of what is eligible
-	eligible := uint8(0b11110)
+	eligible := packet.ClassMask(0b11110)
 	for i := range 20000 {
 		if pauses && i%500 == 0 {
 			eligible, rounds = 0b11110, [5]float64{}
@@ -114,7 +115,7 @@ func shares(t testing.TB, name string, s sched.Scheduler, pauses bool) {
 		rounds[c] += float64(size) / float64(quanta[c])
 		for x := 1; x < 5; x++ {
 			for y := 1; y < 5; y++ {
-				if eligible&(1<<x) == 0 || eligible&(1<<y) == 0 {
+				if !eligible.Has(uint8(x)) || !eligible.Has(uint8(y)) {
 					continue
 				}
 				slack := 1 + mtu/float64(quanta[x]) + mtu/float64(quanta[y])

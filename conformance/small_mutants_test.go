@@ -15,11 +15,11 @@ import (
 	"github.com/xoff-net/xoff/scheme/sched"
 )
 
-type pickFunc func(eligible uint8) int
+type pickFunc func(eligible packet.ClassMask) int
 
-func (f pickFunc) Pick(eligible uint8) int     { return f(eligible) }
-func (f pickFunc) Sent(int, units.Bytes, bool) {}
-func (f pickFunc) Quantum(int) units.Bytes     { return 1600 }
+func (f pickFunc) Pick(eligible packet.ClassMask) int { return f(eligible) }
+func (f pickFunc) Sent(int, units.Bytes, bool)        {}
+func (f pickFunc) Quantum(int) units.Bytes            { return 1600 }
 
 var garbage *[4]int
 
@@ -29,12 +29,12 @@ func TestSchedulerRejects(t *testing.T) {
 		name, about string
 		pick        pickFunc
 	}{
-		{"picks a paused class", "picks class 7", func(uint8) int { return 7 }},
-		{"last class first", "a strict one waits", func(m uint8) int { return 7 - bits.LeadingZeros8(m) }},
-		{"strict where shares are promised", "proportional", func(m uint8) int { return bits.TrailingZeros8(m) }},
-		{"shared state", "two instances", func(m uint8) int {
+		{"picks a paused class", "picks class 7", func(packet.ClassMask) int { return 7 }},
+		{"last class first", "a strict one waits", func(m packet.ClassMask) int { return 7 - bits.LeadingZeros8(uint8(m)) }},
+		{"strict where shares are promised", "proportional", func(m packet.ClassMask) int { return int(m.Lowest()) }},
+		{"shared state", "two instances", func(m packet.ClassMask) int {
 			turn++
-			for m&1 == 0 && m&(1<<(turn&7)) == 0 {
+			for m&1 == 0 && !m.Has(uint8(turn)) {
 				turn++
 			}
 			if m&1 != 0 {
@@ -42,7 +42,7 @@ func TestSchedulerRejects(t *testing.T) {
 			}
 			return turn & 7
 		}},
-		{"allocates", "allocations", func(m uint8) int { garbage = new([4]int); return bits.TrailingZeros8(m) }},
+		{"allocates", "allocations", func(m packet.ClassMask) int { garbage = new([4]int); return int(m.Lowest()) }},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			e := registry.Entry[sched.New]{Name: "mutant", Promises: registry.Proportion | registry.InOrder, New: func(any, sched.Env) (sched.Scheduler, error) { return c.pick, nil }}

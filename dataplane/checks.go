@@ -104,7 +104,7 @@ func (c *Checks) forget(slot uint32) {
 
 // leaves checks that no frame of a blocked class is sent.
 func (c *Checks) leaves(now units.Time, p *port, f *packet.Packet) {
-	if p.blocked&(1<<f.Class()) != 0 {
+	if p.blocked.Has(f.Class()) {
 		c.fail(now, "port %d sends a frame of class %d, which is paused", p.index, f.Class())
 	}
 	if p.busy > now {

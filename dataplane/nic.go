@@ -123,7 +123,7 @@ type NIC struct {
 	qps      []qp
 	paceHeap timerHeap // queue pairs that wait for their send time
 	bdp      units.Bytes
-	waiting  uint8 // classes with replies
+	waiting  packet.ClassMask // classes with replies
 	_        [7]byte
 
 	ready [mmu.Classes]flowList
@@ -343,11 +343,11 @@ func (n *NIC) serveNIC(now units.Time, p *port) {
 		reply := eligible & n.waiting
 		var class int
 		if reply != 0 {
-			class = lowest(reply)
+			class = int(reply.Lowest())
 		} else {
 			class = p.sched.Pick(eligible)
 		}
-		bit := uint8(1) << (class & 7)
+		bit := packet.MaskOf(uint8(class))
 		sent := false
 		if reply != 0 {
 			sent = n.sendReply(now, p, class)
@@ -366,7 +366,7 @@ func (n *NIC) serveNIC(now units.Time, p *port) {
 }
 
 func (n *NIC) more(p *port) {
-	if p.speaking|p.nonEmpty&^p.blocked != 0 {
+	if p.pending() != 0 {
 		p.txPending = 1
 		n.drv.ArmTx(0, p.busy)
 	}
@@ -374,7 +374,7 @@ func (n *NIC) more(p *port) {
 
 // may asks the meter of the gate, if the class has one.
 func (n *NIC) may(now units.Time, p *port, class int, size uint16) bool {
-	return p.metered&(1<<(class&7)) == 0 || p.meter.May(now, uint8(class), units.Bytes(size))
+	return !p.metered.Has(uint8(class)) || p.meter.May(now, uint8(class), units.Bytes(size))
 }
 
 func (n *NIC) sendReply(now units.Time, p *port, class int) bool {
@@ -449,7 +449,7 @@ func (n *NIC) account(now units.Time, p *port, f *packet.Packet, class int) {
 	if n.checks != nil {
 		n.checks.leaves(now, p, f)
 	}
-	if p.metered&(1<<class) != 0 {
+	if p.metered.Has(uint8(class)) {
 		p.meter.Sent(now, uint8(class), units.Bytes(f.Size))
 	}
 	n.depart(now, p, f)

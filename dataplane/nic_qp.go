@@ -142,7 +142,7 @@ func (n *NIC) popReady(class int) int32 {
 	l.head = n.qps[i].next
 	if l.head == 0 {
 		l.tail = 0
-		if n.waiting&(1<<(class&7)) == 0 {
+		if !n.waiting.Has(uint8(class)) {
 			n.ports[0].nonEmpty &^= 1 << (class & 7)
 		}
 	}

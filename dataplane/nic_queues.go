@@ -1,14 +1,9 @@
 package dataplane
 
 import (
-	"math/bits"
-
 	"github.com/xoff-net/xoff/base/packet"
 	"github.com/xoff-net/xoff/base/units"
 )
-
-// lowest returns the lowest class of a mask.
-func lowest(mask uint8) int { return bits.TrailingZeros8(mask) }
 
 // ring is a queue of packets that grows as needed.
 type ring struct {

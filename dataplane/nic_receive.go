@@ -78,7 +78,7 @@ func (r *receiver) start() {
 
 // Storming is a receiver that can be told to pause everything: a stuck NIC.
 type Storming interface {
-	Storm(now units.Time, mask uint8)
+	Storm(now units.Time, mask packet.ClassMask)
 }
 
 // describe fills in what the books and the flow control see of a frame. A host has no
@@ -148,7 +148,7 @@ func (r *receiver) turn(now units.Time) {
 	if stuck := r.stuck(now); stuck != r.storm {
 		r.storm = stuck
 		if s, ok := r.n.ports[0].recv.(Storming); ok {
-			mask := uint8(0)
+			mask := packet.ClassMask(0)
 			if stuck {
 				mask = r.n.ports[0].spec.Lossless
 			}

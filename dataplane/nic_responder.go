@@ -132,7 +132,7 @@ func (n *NIC) reply(p *packet.Packet, kind packet.Kind, way *Transport, seq uint
 	if n.watched && n.flowEnds != nil {
 		n.flowEnds.Answered(f, queue)
 	}
-	bit := uint8(1) << (queue & 7)
+	bit := packet.MaskOf(queue)
 	n.waiting |= bit
 	n.ports[0].nonEmpty |= bit
 	return f

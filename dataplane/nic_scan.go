@@ -1,6 +1,7 @@
 package dataplane
 
 import (
+	"github.com/xoff-net/xoff/base/packet"
 	"github.com/xoff-net/xoff/base/units"
 )
 
@@ -15,10 +16,10 @@ import (
 //   - Finished queue pairs stay in the list until the search meets them; when they
 //     are taken out, the place at which the next search begins is not corrected.
 type scanner struct {
-	list    []int32    // queue pairs in the order in which they were opened
-	last    int        // place of the one that sent last
-	wake    units.Time // when it looks again; Never when that is not set
-	classes uint8      // of queue pairs that were opened
+	list    []int32          // queue pairs in the order in which they were opened
+	last    int              // place of the one that sent last
+	wake    units.Time       // when it looks again; Never when that is not set
+	classes packet.ClassMask // of queue pairs that were opened
 }
 
 // scanAdd takes up a queue pair.
@@ -41,7 +42,7 @@ func (n *NIC) scanKick(now units.Time) {
 // serveScan is serveNIC with a search in place of lists.
 func (n *NIC) serveScan(now units.Time, p *port) {
 	reply := n.waiting &^ p.blocked
-	if p.speaking != 0 && n.speak(now, p) || reply != 0 && n.sendReply(now, p, lowest(reply)) || n.scanSend(now, p) {
+	if p.speaking != 0 && n.speak(now, p) || reply != 0 && n.sendReply(now, p, int(reply.Lowest())) || n.scanSend(now, p) {
 		p.txPending = 1 // even if nothing waits: the end of a frame is a time to look
 		n.drv.ArmTx(0, p.busy)
 	}
@@ -57,7 +58,7 @@ func (n *NIC) scanSend(now units.Time, p *port) bool {
 		at := (k + s.last) % len(s.list)
 		q := &n.qps[s.list[at]]
 		switch {
-		case p.blocked&(1<<q.class) == 0 && q.hasMore() && !q.full():
+		case !p.blocked.Has(q.class) && q.hasMore() && !q.full():
 			if q.nextAt <= now {
 				hit = at
 			}

@@ -1,8 +1,6 @@
 package dataplane
 
 import (
-	"math/bits"
-
 	"github.com/xoff-net/xoff/base/link"
 	"github.com/xoff-net/xoff/base/mmu"
 	"github.com/xoff-net/xoff/base/packet"
@@ -113,9 +111,13 @@ func (n *node) endEvent(now units.Time) {
 	}
 }
 
+// pending is not 0 when a port has something to send: control frames, or frames of
+// classes that are not blocked.
+func (p *port) pending() uint8 { return p.speaking | uint8(p.nonEmpty&^p.blocked) }
+
 // wants reports whether a port has something to send and does not wait for its
 // wire already.
-func (p *port) wants() bool { return (p.speaking|p.nonEmpty&^p.blocked)&(p.txPending-1) != 0 }
+func (p *port) wants() bool { return p.pending()&(p.txPending-1) != 0 }
 
 // serveOrWait serves a port that has something to send now, or when its wire becomes free.
 func (n *node) serveOrWait(now units.Time, p *port) {
@@ -253,8 +255,7 @@ func (n *node) PortStats(port int, now units.Time) PortStats {
 	p := &n.ports[port]
 	s := p.stats
 	s.Sent = p.sent
-	for m := p.blocked; m != 0; m &= m - 1 {
-		c := bits.TrailingZeros8(m)
+	for c := range p.blocked.All() {
 		s.Blocked[c] += now - p.pauses.since[c]
 	}
 	return s

@@ -1,7 +1,6 @@
 package dataplane
 
 import (
-	"math/bits"
 	"slices"
 
 	"github.com/xoff-net/xoff/base/mmu"
@@ -52,8 +51,7 @@ func (n *node) passedOn(p *port, from uint16, f *packet.Packet) {
 		return
 	}
 	_, pause, _ := f.PFC()
-	for m := pause; m != 0; m &= m - 1 {
-		c := uint8(bits.TrailingZeros8(m))
+	for c := range pause.All() {
 		n.causes[p.queueID(c)] = pauseCause{max(1, f.PauseDepth(c)), from, c}
 	}
 }
@@ -108,7 +106,7 @@ func (p probedNode) Level(now units.Time, port int, class uint8) (q, xoff units.
 func (n *node) Headroom(port int) units.Bytes { return n.ports[port].reserved }
 
 // LosslessClasses returns the lossless classes of a port.
-func (n *node) LosslessClasses(port int) uint8 { return n.ports[port].spec.Lossless }
+func (n *node) LosslessClasses(port int) packet.ClassMask { return n.ports[port].spec.Lossless }
 
 func (p probedNode) EachGauged(use func(probe.Gauges)) {
 	show := func(of probe.Source, scheme any, port int) {
@@ -134,12 +132,12 @@ func (n *node) reported(now units.Time, of probe.Source, event string, port, cla
 	}
 }
 
-func (p probedNode) BlockedClasses(port int) uint8 { return p.ports[port].blocked }
+func (p probedNode) BlockedClasses(port int) packet.ClassMask { return p.ports[port].blocked }
 
-func (p probedNode) OffClasses(port int) uint8 { return p.ports[port].off() }
+func (p probedNode) OffClasses(port int) packet.ClassMask { return p.ports[port].off() }
 
 // off returns the ingress classes that are OFF.
-func (p *port) off() uint8 {
+func (p *port) off() packet.ClassMask {
 	if p.pausing != nil {
 		return p.pausing.Paused()
 	}
@@ -257,7 +255,7 @@ func (n *node) Lose(now units.Time, port int, p *packet.Packet) {
 // bytes per ingress and egress would cost every frame. A queue that is empty and
 // yet OFF was paused because of its port (DSH): then frames of all classes count.
 func (s *Switch) deepestPause(in *port, class uint8) pauseCause {
-	mask := uint8(1) << class
+	mask := packet.MaskOf(class)
 	if q := s.view.Ingress(int(in.index), class); q.Total() == 0 && in.off()&mask != 0 {
 		mask = in.spec.Lossless
 	}
@@ -268,8 +266,7 @@ func (s *Switch) deepestPause(in *port, class uint8) pauseCause {
 		if s.handler != nil { // else nothing but the gate blocks
 			m = op.pauses.gated & op.nonEmpty & mask
 		}
-		for ; m != 0; m &= m - 1 {
-			c := uint8(bits.TrailingZeros8(m))
+		for c := range m.All() {
 			if int(op.pauses.recvDepth[c]) > deepest.depth && s.waitsFor(in, op, c) {
 				deepest = pauseCause{int(op.pauses.recvDepth[c]), op.index, c}
 			}

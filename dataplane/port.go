@@ -17,21 +17,21 @@ import (
 // port is one port of a switch or NIC: its wire, its flow control, and the masks
 // that say what could be sent.
 type port struct {
-	busy       units.Time // until when the wire is taken
-	perByte    units.Time // serialization of a byte; 0 when it is no whole number
-	nonEmpty   uint8      // classes with frames waiting
-	blocked    uint8      // classes that may not be sent: pauses.gate, with the handler's overrides
-	metered    uint8      // classes for which the meter is asked
-	speaking   uint8      // ends that have control frames to send, see speak*
-	armedIn    uint8      // ingress classes that a deadlock handler armed
-	handledOut uint8      // egress classes that a deadlock handler armed or opens
-	txPending  uint8      // 1: a TxDone is pending
-	fastIn     uint8      // ingress classes that the fast path admits
-	fastOut    uint8      // ingress classes that the fast path releases: fastOutOn, but for those that are OFF
-	counted    uint8      // ingress classes whose frames someone wants to see even when they only pass
-	ecn        uint8      // classes that are marked
-	everyEnd   uint8      // not 0: the end of every frame is an event (link.Port.EveryEnd)
-	overhead   uint16     // wire overhead of a frame, in bytes
+	busy       units.Time       // until when the wire is taken
+	perByte    units.Time       // serialization of a byte; 0 when it is no whole number
+	nonEmpty   packet.ClassMask // classes with frames waiting
+	blocked    packet.ClassMask // classes that may not be sent: pauses.gate, with the handler's overrides
+	metered    packet.ClassMask // classes for which the meter is asked
+	speaking   uint8            // ends that have control frames to send, see speak*
+	armedIn    packet.ClassMask // ingress classes that a deadlock handler armed
+	handledOut packet.ClassMask // egress classes that a deadlock handler armed or opens
+	txPending  uint8            // 1: a TxDone is pending
+	fastIn     packet.ClassMask // ingress classes that the fast path admits
+	fastOut    packet.ClassMask // ingress classes that the fast path releases: fastOutOn, but for those that are OFF
+	counted    packet.ClassMask // ingress classes whose frames someone wants to see even when they only pass
+	ecn        packet.ClassMask // classes that are marked
+	everyEnd   uint8            // not 0: the end of every frame is an event (link.Port.EveryEnd)
+	overhead   uint16           // wire overhead of a frame, in bytes
 	index      uint16
 	arriver    flowctl.Arriver // nil: nobody
 	sched      sched.Scheduler
@@ -49,12 +49,12 @@ type port struct {
 	meter     flowctl.Meter
 	pausing   flowctl.Pausing // nil unless recv has queues that are ON or OFF
 	spec      link.Port
-	reserved  units.Bytes // headroom set aside by the flow control
-	pools     bool        // it is shared with other ports
-	listed    bool        // in node.visits
-	armedOut  uint8       // egress classes that the handler armed
-	fastOutOn uint8       // ingress classes that the fast path releases while they are ON
-	loop      []loopFrame // control frames pushed by a handler or relayed
+	reserved  units.Bytes      // headroom set aside by the flow control
+	pools     bool             // it is shared with other ports
+	listed    bool             // in node.visits
+	armedOut  packet.ClassMask // egress classes that the handler armed
+	fastOutOn packet.ClassMask // ingress classes that the fast path releases while they are ON
+	loop      []loopFrame      // control frames pushed by a handler or relayed
 	pauses    pauseState
 
 	stats PortStats
@@ -136,7 +136,7 @@ func (e *end) Waiting(class uint8) units.Bytes {
 	if !e.p.spec.Host {
 		return e.n.view.Egress(int(e.p.index), class)
 	}
-	if e.p.nonEmpty&(1<<class) != 0 {
+	if e.p.nonEmpty.Has(class) {
 		return e.p.spec.MTU
 	}
 	return 0
@@ -160,7 +160,7 @@ func (e *end) NewTimer() int {
 
 func (e *end) WakeAt(timer int, at units.Time) { e.n.wakes.set(e.timers[timer], at) }
 
-func (e *end) Block(now units.Time, mask uint8) {
+func (e *end) Block(now units.Time, mask packet.ClassMask) {
 	from := e.p.pauses.gated
 	e.p.pauses.gated = mask
 	e.n.reblock(now, e.p)
@@ -172,7 +172,7 @@ func (e *end) Block(now units.Time, mask uint8) {
 	}
 }
 
-func (e *end) Meter(mask uint8) { e.p.metered = mask }
+func (e *end) Meter(mask packet.ClassMask) { e.p.metered = mask }
 
 func (e *end) Reserve(b units.Bytes) {
 	if !e.p.spec.Host { // what a NIC reserves is within the shared segment

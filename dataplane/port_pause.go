@@ -1,8 +1,6 @@
 package dataplane
 
 import (
-	"math/bits"
-
 	"github.com/xoff-net/xoff/base/mmu"
 	"github.com/xoff-net/xoff/base/packet"
 	"github.com/xoff-net/xoff/base/units"
@@ -29,16 +27,16 @@ import (
 //
 //	blocked = gated &^ open | shut
 type pauseState struct {
-	asked       uint8              // what the receiver last asked the upstream to hold
-	sent        uint8              // what the upstream was last told
-	heldResumes uint8              // classes whose RESUME a handler keeps back
-	toRenew     uint8              // of those, whose pause is due again
-	reported    uint8              // classes that were OFF when the probe was last told
+	asked       packet.ClassMask   // what the receiver last asked the upstream to hold
+	sent        packet.ClassMask   // what the upstream was last told
+	heldResumes packet.ClassMask   // classes whose RESUME a handler keeps back
+	toRenew     packet.ClassMask   // of those, whose pause is due again
+	reported    packet.ClassMask   // classes that were OFF when the probe was last told
 	sentDepth   [mmu.Classes]uint8 // of the last PAUSE that was sent
 
-	gated     uint8                    // classes that the gate blocks
-	open      uint8                    // classes that the handler opens
-	shut      uint8                    // classes that the handler shuts
+	gated     packet.ClassMask         // classes that the gate blocks
+	open      packet.ClassMask         // classes that the handler opens
+	shut      packet.ClassMask         // classes that the handler shuts
 	recvDepth [mmu.Classes]uint8       // of the last PAUSE that was received
 	budget    [mmu.Classes]units.Bytes // of open classes: what may still be forced
 	since     [mmu.Classes]units.Time  // start of the current block; of a metered class also its last departure
@@ -60,9 +58,8 @@ func (n *node) reblock(now units.Time, p *port) {
 		return
 	}
 	p.blocked = to
-	for m := from ^ to; m != 0; m &= m - 1 {
-		c := uint8(bits.TrailingZeros8(m))
-		on := to&(1<<c) != 0
+	for c := range (from ^ to).All() {
+		on := to.Has(c)
 		if on {
 			p.pauses.since[c] = now
 		} else {
@@ -100,7 +97,7 @@ func (n *node) pfcLeaves(now units.Time, p *port, f *packet.Packet, ext packet.E
 }
 
 // keepPaused makes a pause last whose RESUME is held: the receiver does not repeat it any more.
-func (n *node) keepPaused(now units.Time, p *port, classes uint8) {
+func (n *node) keepPaused(now units.Time, p *port, classes packet.ClassMask) {
 	if p.spec.PFC.Indefinite || classes == 0 {
 		return
 	}
@@ -121,7 +118,7 @@ func (n *node) renew(now units.Time) {
 }
 
 // unresumed returns the classes that are paused upstream though the receiver is ON again.
-func (s *pauseState) unresumed() uint8 { return s.sent &^ s.asked }
+func (s *pauseState) unresumed() packet.ClassMask { return s.sent &^ s.asked }
 
 // resumeFrame builds the RESUME of classes whose hold has ended, and repeats pauses that go on.
 func (n *node) resumeFrame(now units.Time, p *port, f *packet.Packet, ext packet.Ext) (packet.Ext, bool) {
@@ -142,22 +139,19 @@ func (n *node) resumeFrame(now units.Time, p *port, f *packet.Packet, ext packet
 	return ext, true
 }
 
-func (n *node) countPFC(now units.Time, p *port, f *packet.Packet, enable, pause uint8) {
+func (n *node) countPFC(now units.Time, p *port, f *packet.Packet, enable, pause packet.ClassMask) {
 	fresh, resumed := pause&^p.pauses.sent, enable&^pause&p.pauses.sent
 	if fresh|resumed == 0 {
 		p.stats.Refreshes++
 	}
-	for m := fresh; m != 0; m &= m - 1 {
-		c := uint8(bits.TrailingZeros8(m))
+	for c := range fresh.All() {
 		p.stats.Pauses[c]++
 		n.deepen(now, p, c)
 	}
-	for m := pause; m != 0; m &= m - 1 {
-		c := uint8(bits.TrailingZeros8(m))
+	for c := range pause.All() {
 		f.SetPauseDepth(c, int(p.pauses.sentDepth[c]))
 	}
-	for m := resumed; m != 0; m &= m - 1 {
-		c := uint8(bits.TrailingZeros8(m))
+	for c := range resumed.All() {
 		p.stats.Resumes[c]++
 		if n.resumedAt != nil {
 			n.resumedAt[p.queueID(c)] = now + p.txTime(f.Size)
@@ -170,7 +164,7 @@ func (n *node) countPFC(now units.Time, p *port, f *packet.Packet, enable, pause
 }
 
 // ask records what an ingress asks its upstream to hold.
-func (n *node) ask(now units.Time, p *port, mask uint8) {
+func (n *node) ask(now units.Time, p *port, mask packet.ClassMask) {
 	if mask == p.pauses.asked {
 		return
 	}
@@ -199,8 +193,7 @@ func (n *node) reportOff(now units.Time, p *port) {
 // received remembers how deep the pauses are that a peer holds here.
 func (s *pauseState) received(f *packet.Packet) {
 	_, pause, _ := f.PFC()
-	for m := pause; m != 0; m &= m - 1 {
-		c := uint8(bits.TrailingZeros8(m))
+	for c := range pause.All() {
 		s.recvDepth[c] = uint8(f.PauseDepth(c))
 	}
 }

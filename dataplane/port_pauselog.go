@@ -1,8 +1,6 @@
 package dataplane
 
 import (
-	"math/bits"
-
 	"github.com/xoff-net/xoff/base/mmu"
 	"github.com/xoff-net/xoff/base/packet"
 	"github.com/xoff-net/xoff/base/units"
@@ -11,10 +9,10 @@ import (
 // PauseLog keeps every pause that a node sends, and because of which pause it did.
 // Nodes without one pay a nil check per PFC frame.
 type PauseLog struct {
-	Pauses   []PauseRecord // in order of Sent
-	current  []int32       // by ingress port and class: 1 + index of the pause that holds there
-	pausedAt []units.Time  // by egress port and class: arrival of the frame that began the pause there
-	paused   []uint8       // by egress port: classes that the peer holds
+	Pauses   []PauseRecord      // in order of Sent
+	current  []int32            // by ingress port and class: 1 + index of the pause that holds there
+	pausedAt []units.Time       // by egress port and class: arrival of the frame that began the pause there
+	paused   []packet.ClassMask // by egress port: classes that the peer holds
 }
 
 // PauseRecord is one pause of one class, from the PAUSE to the RESUME.
@@ -35,7 +33,7 @@ type PauseRecord struct {
 // NewPauseLog returns the empty log of a node.
 func NewPauseLog(ports int) *PauseLog {
 	n := ports * mmu.Classes
-	return &PauseLog{current: make([]int32, n), pausedAt: make([]units.Time, n), paused: make([]uint8, ports)}
+	return &PauseLog{current: make([]int32, n), pausedAt: make([]units.Time, n), paused: make([]packet.ClassMask, ports)}
 }
 
 // received notes the pauses that a PFC frame from the peer begins and ends.
@@ -44,8 +42,8 @@ func (l *PauseLog) received(now units.Time, p *port, f *packet.Packet) {
 	if quanta == 0 {
 		pause = 0
 	}
-	for m := pause &^ l.paused[p.index]; m != 0; m &= m - 1 {
-		l.pausedAt[p.queueID(uint8(bits.TrailingZeros8(m)))] = now
+	for c := range (pause &^ l.paused[p.index]).All() {
+		l.pausedAt[p.queueID(c)] = now
 	}
 	l.paused[p.index] = l.paused[p.index]&^enable | pause
 }
@@ -60,9 +58,9 @@ func (l *PauseLog) sent(now units.Time, p *port, class uint8, depth int, by paus
 	l.current[p.queueID(class)] = int32(len(l.Pauses))
 }
 
-func (l *PauseLog) resumed(now units.Time, p *port, mask uint8) {
-	for ; mask != 0; mask &= mask - 1 {
-		q := p.queueID(uint8(bits.TrailingZeros8(mask)))
+func (l *PauseLog) resumed(now units.Time, p *port, mask packet.ClassMask) {
+	for c := range mask.All() {
+		q := p.queueID(c)
 		if i := l.current[q]; i != 0 {
 			l.Pauses[i-1].Ended = now
 			l.current[q] = 0
@@ -72,7 +70,7 @@ func (l *PauseLog) resumed(now units.Time, p *port, mask uint8) {
 
 // reset follows a change of the link: both ends forget their pauses.
 func (l *PauseLog) reset(now units.Time, p *port) {
-	l.resumed(now, p, 1<<mmu.Classes-1)
+	l.resumed(now, p, packet.AllClasses)
 	l.paused[p.index] = 0
 }
 

@@ -36,8 +36,8 @@ type SwitchSpec struct {
 	Marker    func(port int) (mark.Marker, error)
 	// ClassMarkers are those of single classes of a port; nil: there are none.
 	ClassMarkers func(port int) (map[uint8]mark.Marker, error)
-	ECN          []uint8 // classes that are marked, by port
-	AtEnqueue    bool    // mark when a frame joins its queue, not when it leaves
+	ECN          []packet.ClassMask // classes that are marked, by port
+	AtEnqueue    bool               // mark when a frame joins its queue, not when it leaves
 	Router       func(route.Env) (route.Router, error)
 	Routes       *route.Table
 	RouteSeed    uint64
@@ -130,12 +130,12 @@ func NewSwitch(spec *SwitchSpec, drv Driver) (*Switch, error) {
 		s.pushes = &pushOut{x, s}
 		s.observer = s.pushes
 	}
-	lossless, control := s.classes(mmu.Lossless), s.classes(mmu.Control)
+	lossless, control := mmu.ClassesOf(s.kinds, mmu.Lossless), mmu.ClassesOf(s.kinds, mmu.Control)
 	for i := range spec.Ports {
 		s.initPort(i, spec.Ports[i], spec.Flow[i])
 		s.fast.learn(&s.ports[i], policy, lossless, control, spec.AskAlways)
 		if s.observer != nil {
-			s.ports[i].counted = 1<<mmu.Classes - 1
+			s.ports[i].counted = packet.AllClasses
 		}
 		if err := s.initMarkers(i, spec); err != nil {
 			return nil, err
@@ -216,17 +216,6 @@ func (s *Switch) initMarkers(i int, spec *SwitchSpec) error {
 		}
 	}
 	return nil
-}
-
-// classes returns those of a kind.
-func (s *Switch) classes(kind mmu.Kind) uint8 {
-	mask := uint8(0)
-	for c, k := range s.kinds {
-		if k == kind {
-			mask |= 1 << c
-		}
-	}
-	return mask
 }
 
 // SharedSize returns what is left for the shared segment of a switch's buffer:

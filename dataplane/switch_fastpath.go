@@ -2,6 +2,7 @@ package dataplane
 
 import (
 	"github.com/xoff-net/xoff/base/mmu"
+	"github.com/xoff-net/xoff/base/packet"
 	"github.com/xoff-net/xoff/base/units"
 	"github.com/xoff-net/xoff/scheme/buffer"
 	"github.com/xoff-net/xoff/scheme/flowctl"
@@ -30,7 +31,7 @@ type fastPath struct {
 
 // learn finds out which frames of a port can be on the fast path. With always there are
 // none, though frames that pass an idle port are still not counted.
-func (f *fastPath) learn(p *port, policy buffer.Policy, lossless, control uint8, always bool) {
+func (f *fastPath) learn(p *port, policy buffer.Policy, lossless, control packet.ClassMask, always bool) {
 	var allowed flowctl.Shortcuts
 	if q, ok := p.recv.(flowctl.Quick); ok {
 		allowed = q.Shortcuts()

@@ -17,11 +17,11 @@ type steady struct {
 	flowctl.Receiver
 	margin units.Bytes
 	levels int64
-	paused uint8
+	paused packet.ClassMask
 	told   int
 }
 
-func (r *steady) Paused() uint8 { return r.paused }
+func (r *steady) Paused() packet.ClassMask { return r.paused }
 func (r *steady) Shortcuts() flowctl.Shortcuts {
 	return flowctl.Shortcuts{Release: true, Margin: r.margin, Levels: r.levels}
 }

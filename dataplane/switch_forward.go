@@ -34,7 +34,7 @@ func (s *Switch) Forward(now units.Time, in int, p *packet.Packet, ext packet.Ex
 	}
 	out := s.router.Route(now, in, p)
 	ip := &s.ports[in]
-	bit := uint8(1) << p.Class()
+	bit := packet.MaskOf(p.Class())
 	if ip.armedIn&bit != 0 {
 		s.forHandler.arriving(now, in, out, p, ext)
 		s.endEvent(now)
@@ -128,11 +128,11 @@ func (s *Switch) observe(now units.Time, in int, p *packet.Packet, ext packet.Ex
 
 // idle reports whether a frame of a class can be sent at once: the wire is free,
 // nothing waits that could be sent, and nobody wants to be asked.
-func (p *port) idle(now units.Time, bit uint8) bool {
+func (p *port) idle(now units.Time, bit packet.ClassMask) bool {
 	// One sum instead of five branches, each of which is mispredicted: the sign
 	// of a difference of times counts when the wire is taken.
 	taken := uint8(uint64(now-p.busy) >> 63)
-	return taken|p.txPending|p.speaking|p.nonEmpty&^p.blocked|(p.nonEmpty|p.blocked|p.metered|p.handledOut)&bit == 0
+	return taken|p.txPending|p.pending()|uint8((p.nonEmpty|p.blocked|p.metered|p.handledOut)&bit) == 0
 }
 
 // describe fills in what the ledger and the policies see of a frame. Field by
@@ -171,7 +171,7 @@ func (s *Switch) join(now units.Time, op *port, slot uint32) {
 	if s.stamps != nil {
 		s.stamps.joins(op, p)
 	}
-	if s.atEnq && op.ecn&(1<<class) != 0 {
+	if s.atEnq && op.ecn.Has(class) {
 		s.mark(now, op, p)
 	}
 	// A branch on an empty queue is mispredicted: slot 0 takes the link of a
@@ -221,7 +221,7 @@ func markable(p *packet.Packet) bool {
 func (s *Switch) release(now units.Time, a *mmu.Arrival) {
 	s.ledger.Release(a)
 	ip := &s.ports[a.In]
-	if ip.fastOut&(1<<(a.Class&7)) == 0 || !s.fast.releases(s.ledger, a.In, a.Class) {
+	if !ip.fastOut.Has(a.Class) || !s.fast.releases(s.ledger, a.In, a.Class) {
 		if a.Kind == mmu.Lossless {
 			ip.recv.Released(now, a)
 		}
@@ -254,7 +254,7 @@ func (s *Switch) serveData(now units.Time, p *port) {
 	for eligible != 0 {
 		class := uint8(p.sched.Pick(eligible)) & 7
 		slot := p.queues[class].head
-		bit := uint8(1) << class
+		bit := packet.MaskOf(class)
 		if (p.metered|p.handledOut)&bit != 0 {
 			if p.metered&bit != 0 && !p.meter.May(now, class, units.Bytes(s.memory.packets[slot].Size)) {
 				eligible &^= bit
@@ -273,7 +273,7 @@ func (s *Switch) serveData(now units.Time, p *port) {
 
 // more asks for TxDone when there is something left to send.
 func (s *Switch) more(p *port) {
-	if p.speaking|p.nonEmpty&^p.blocked|p.everyEnd != 0 {
+	if p.pending()|p.everyEnd != 0 {
 		p.txPending = 1
 		s.drv.ArmTx(int(p.index), p.busy)
 	}
@@ -284,7 +284,7 @@ func (s *Switch) send(now units.Time, p *port, class uint8, slot uint32) {
 	class &= 7
 	q := &p.queues[class]
 	f := &s.memory.packets[slot]
-	next, tail, gone := s.memory.next[slot], q.tail, uint8(0)
+	next, tail, gone := s.memory.next[slot], q.tail, packet.ClassMask(0)
 	s.memory.expect(next)
 	if next == 0 {
 		tail = 0
@@ -298,7 +298,7 @@ func (s *Switch) send(now units.Time, p *port, class uint8, slot uint32) {
 	a := &s.leaving
 	s.describe(a, int(f.Port), int(p.index), slot, f)
 	s.release(now, a)
-	if p.ecn&(1<<class) != 0 && !s.atEnq {
+	if p.ecn.Has(class) && !s.atEnq {
 		s.mark(now, p, f)
 	}
 	if s.watched {
@@ -307,7 +307,7 @@ func (s *Switch) send(now units.Time, p *port, class uint8, slot uint32) {
 		}
 		s.leaves(now, p, f)
 	}
-	if p.metered&(1<<class) != 0 {
+	if p.metered.Has(class) {
 		p.pauses.since[class] = now
 		p.meter.Sent(now, class, units.Bytes(f.Size))
 	}

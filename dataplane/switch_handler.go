@@ -22,15 +22,15 @@ type handlerSwitch struct {
 	aside  map[int]fifo  // by queue: frames that the handler keeps apart
 }
 
-func (h *handlerSwitch) Node() uint16                  { return h.s.id }
-func (h *handlerSwitch) Rand() *rand.PCG               { return h.rand }
-func (h *handlerSwitch) View() mmu.View                { return h.s.view }
-func (h *handlerSwitch) Ports() int                    { return len(h.s.ports) }
-func (h *handlerSwitch) Rate(port int) units.Rate      { return h.s.ports[port].spec.Rate }
-func (h *handlerSwitch) Headroom(port int) units.Bytes { return h.s.ports[port].reserved }
-func (h *handlerSwitch) ToHost(port int) bool          { return h.s.ports[port].spec.ToHost }
-func (h *handlerSwitch) GatedClasses(port int) uint8   { return h.s.ports[port].pauses.gated }
-func (h *handlerSwitch) PausedClasses(port int) uint8  { return h.s.ports[port].pauses.asked }
+func (h *handlerSwitch) Node() uint16                            { return h.s.id }
+func (h *handlerSwitch) Rand() *rand.PCG                         { return h.rand }
+func (h *handlerSwitch) View() mmu.View                          { return h.s.view }
+func (h *handlerSwitch) Ports() int                              { return len(h.s.ports) }
+func (h *handlerSwitch) Rate(port int) units.Rate                { return h.s.ports[port].spec.Rate }
+func (h *handlerSwitch) Headroom(port int) units.Bytes           { return h.s.ports[port].reserved }
+func (h *handlerSwitch) ToHost(port int) bool                    { return h.s.ports[port].spec.ToHost }
+func (h *handlerSwitch) GatedClasses(port int) packet.ClassMask  { return h.s.ports[port].pauses.gated }
+func (h *handlerSwitch) PausedClasses(port int) packet.ClassMask { return h.s.ports[port].pauses.asked }
 
 func (h *handlerSwitch) Level(now units.Time, port int, class uint8) (q, xoff units.Bytes) {
 	return h.s.policy.Level(now, h.s.view, port, class)
@@ -68,7 +68,7 @@ func (h *handlerSwitch) WholePort(port int) bool {
 
 func (h *handlerSwitch) Choices(p *packet.Packet) []uint16 { return h.s.routes.Set(p.Dst) }
 
-func (h *handlerSwitch) Repeat(now units.Time, port int, mask uint8) {
+func (h *handlerSwitch) Repeat(now units.Time, port int, mask packet.ClassMask) {
 	if r, ok := h.s.ports[port].recv.(flowctl.Repeater); ok {
 		r.Repeat(now, mask)
 	}
@@ -93,9 +93,9 @@ func (h *handlerSwitch) Send(_ units.Time, port int, f *packet.Packet, ext packe
 	h.s.queueControl(&h.s.ports[port], f, ext)
 }
 
-func (h *handlerSwitch) ArmIngress(port int, mask uint8) { h.s.ports[port].armedIn = mask }
+func (h *handlerSwitch) ArmIngress(port int, mask packet.ClassMask) { h.s.ports[port].armedIn = mask }
 
-func (h *handlerSwitch) ArmEgress(port int, mask uint8) {
+func (h *handlerSwitch) ArmEgress(port int, mask packet.ClassMask) {
 	p := &h.s.ports[port]
 	p.armedOut = mask
 	p.handledOut = mask | p.pauses.open
@@ -103,7 +103,7 @@ func (h *handlerSwitch) ArmEgress(port int, mask uint8) {
 
 func (h *handlerSwitch) SetGate(now units.Time, port int, class uint8, g deadlock.Gate, budget units.Bytes) {
 	p := &h.s.ports[port]
-	bit := uint8(1) << class
+	bit := packet.MaskOf(class)
 	p.pauses.open &^= bit
 	p.pauses.shut &^= bit
 	switch g {
@@ -120,7 +120,7 @@ func (h *handlerSwitch) SetGate(now units.Time, port int, class uint8, g deadloc
 	h.s.look(p)
 }
 
-func (h *handlerSwitch) HoldResume(_ units.Time, port int, mask uint8) {
+func (h *handlerSwitch) HoldResume(_ units.Time, port int, mask packet.ClassMask) {
 	p := &h.s.ports[port]
 	ended := p.pauses.heldResumes &^ mask
 	p.pauses.heldResumes = mask
@@ -240,7 +240,7 @@ func (h *handlerSwitch) link(q *fifo, slot uint32) {
 // reports whether it may leave now. What is forced must be covered by the budget.
 func (h *handlerSwitch) departing(now units.Time, p *port, slot uint32) bool {
 	f := &h.s.memory.packets[slot]
-	bit := uint8(1) << f.Class()
+	bit := packet.MaskOf(f.Class())
 	if b := p.pauses.budget[f.Class()]; p.pauses.open&p.pauses.gated&bit != 0 && b >= 0 && b < units.Bytes(f.Size) {
 		h.exhausted(now, p, bit) // nothing passes the head of a queue: the rest serves nobody
 		return false
@@ -270,7 +270,7 @@ func (h *handlerSwitch) departing(now units.Time, p *port, slot uint32) bool {
 // departed follows the departure of a frame on a port with a handler at work.
 func (h *handlerSwitch) departed(now units.Time, p *port, f *packet.Packet) {
 	class := f.Class()
-	bit := uint8(1) << class
+	bit := packet.MaskOf(class)
 	if p.pauses.open&p.pauses.gated&bit != 0 {
 		p.stats.Forced++
 		if p.pauses.budget[class] >= 0 {
@@ -286,7 +286,7 @@ func (h *handlerSwitch) departed(now units.Time, p *port, f *packet.Packet) {
 
 // exhausted closes a class whose budget is exhausted: it is held by its peer again, and the search for
 // deadlock has to see that.
-func (h *handlerSwitch) exhausted(now units.Time, p *port, bit uint8) {
+func (h *handlerSwitch) exhausted(now units.Time, p *port, bit packet.ClassMask) {
 	p.pauses.open &^= bit
 	p.handledOut = p.armedOut | p.pauses.open
 	h.s.reblock(now, p)
@@ -408,7 +408,7 @@ func (h *handlerSwitch) take(port int, class uint8, match func(*packet.Packet) b
 		slot = next
 	}
 	p := &h.s.ports[port]
-	if q.head == 0 && p.nonEmpty&(1<<class) != 0 {
+	if q.head == 0 && p.nonEmpty.Has(class) {
 		p.nonEmpty &^= 1 << class
 		p.sched.Sent(int(class), 0, true)
 	}

@@ -34,7 +34,7 @@ type bench struct {
 
 type sentControl struct {
 	kind          packet.Kind
-	enable, pause uint8
+	enable, pause packet.ClassMask
 	ext           int
 }
 
@@ -59,16 +59,20 @@ type handler struct {
 	arriving func(p *packet.Packet, out *int) deadlock.Verdict
 	leaving  func(p *packet.Packet) deadlock.Verdict
 	departed []uint32
-	blocked  []uint8
-	paused   []uint8
+	blocked  []packet.ClassMask
+	paused   []packet.ClassMask
 	woken    []units.Time
 	controls int
 }
 
-func (h *handler) NeedsPairs()                             {}
-func (h *handler) Gated(_ units.Time, _ int, _, to uint8)  { h.blocked = append(h.blocked, to) }
-func (h *handler) Paused(_ units.Time, _ int, _, to uint8) { h.paused = append(h.paused, to) }
-func (h *handler) Wake(now units.Time, _ int)              { h.woken = append(h.woken, now) }
+func (h *handler) NeedsPairs() {}
+func (h *handler) Gated(_ units.Time, _ int, _, to packet.ClassMask) {
+	h.blocked = append(h.blocked, to)
+}
+func (h *handler) Paused(_ units.Time, _ int, _, to packet.ClassMask) {
+	h.paused = append(h.paused, to)
+}
+func (h *handler) Wake(now units.Time, _ int) { h.woken = append(h.woken, now) }
 func (h *handler) Departed(_ units.Time, _ int, p *packet.Packet) {
 	h.departed = append(h.departed, p.Seq)
 }
@@ -120,7 +124,7 @@ func newBenchWith(t *testing.T, flow func(port int, pfc flowctl.Scheme) flowctl.
 		Scheduler: func(int) (sched.Scheduler, error) {
 			return get(sched.Schedulers.Get("rr")).New(nil, sched.Env{Strict: 1})
 		},
-		Marker: func(int) (mark.Marker, error) { return get(mark.Markers.Get("none")).New(nil, 0) }, ECN: make([]uint8, 4),
+		Marker: func(int) (mark.Marker, error) { return get(mark.Markers.Get("none")).New(nil, 0) }, ECN: make([]packet.ClassMask, 4),
 		Router: func(e route.Env) (route.Router, error) { return get(route.Routers.Get("static")).New(nil, e) }, Routes: table, Checks: b.checks,
 		Deadlock: func(s deadlock.Switch) (deadlock.Handler, error) { b.h.s = s; return b.h, nil },
 	}
@@ -156,7 +160,7 @@ func (b *bench) data(in int, dst uint16, seq uint32) {
 // pause lets the peer of a port pause or resume the class.
 func (b *bench) pause(port int, on bool) {
 	var p packet.Packet
-	mask := uint8(0)
+	mask := packet.ClassMask(0)
 	if on {
 		mask = 1 << class
 	}
@@ -241,7 +245,7 @@ func TestHandlerSees(t *testing.T) {
 	for seq := uint32(4); seq <= 9; seq++ {
 		b.data(0, 2, seq) // the ninth goes to headroom: 9 x 1000 > 8000
 	}
-	if s.PausedClasses(0) != 1<<class || !reflect.DeepEqual(b.h.paused, []uint8{1 << class}) {
+	if s.PausedClasses(0) != 1<<class || !reflect.DeepEqual(b.h.paused, []packet.ClassMask{1 << class}) {
 		t.Errorf("paused %08b, told %v", s.PausedClasses(0), b.h.paused)
 	}
 	if want := []sentControl{{packet.PFC, 1 << class, 1 << class, 1}}; !reflect.DeepEqual(b.told[0], want) {
@@ -250,7 +254,7 @@ func TestHandlerSees(t *testing.T) {
 	b.pause(2, false)
 	b.end()
 	b.order(2, 1, 2, 3, 4, 5, 6, 7, 8, 9)
-	if want := []uint8{1 << class, 0}; !reflect.DeepEqual(b.h.blocked, want) {
+	if want := []packet.ClassMask{1 << class, 0}; !reflect.DeepEqual(b.h.blocked, want) {
 		t.Errorf("blocked %v, want %v", b.h.blocked, want)
 	}
 }

@@ -1,9 +1,8 @@
 package dataplane
 
 import (
-	"math/bits"
-
 	"github.com/xoff-net/xoff/base/mmu"
+	"github.com/xoff-net/xoff/base/packet"
 	"github.com/xoff-net/xoff/base/units"
 	"github.com/xoff-net/xoff/scheme/flowctl"
 )
@@ -42,9 +41,8 @@ func (n *node) listBlocked(now units.Time, list []BlockedQueue, first func(*port
 	for i := range n.ports {
 		p := &n.ports[i]
 		paused := p.blocked & p.pauses.gated
-		for m := (paused | p.metered&p.nonEmpty) & p.spec.Lossless &^ p.handledOut; m != 0; m &= m - 1 {
-			c := uint8(bits.TrailingZeros8(m))
-			bit := uint8(1) << c
+		for c := range ((paused | p.metered&p.nonEmpty) & p.spec.Lossless &^ p.handledOut).All() {
+			bit := packet.MaskOf(c)
 			longest := max(p.spec.MTU, p.spec.MTUOut)
 			h := BlockedQueue{Port: i, Class: c, Since: p.pauses.since[c], Takes: p.spec.PFC.Processing, Waits: p.nonEmpty&bit != 0, Next: longest}
 			came := units.Time(0)

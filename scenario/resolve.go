@@ -1,10 +1,10 @@
 package scenario
 
 import (
-	"math/bits"
 	"sort"
 
 	"github.com/xoff-net/xoff/base/mmu"
+	"github.com/xoff-net/xoff/base/packet"
 )
 
 // Resolve fills in what a scenario leaves open and other keys decide. It changes
@@ -37,7 +37,7 @@ func (c *Config) Resolve() {
 
 // FirstDataClass returns the lowest class that carries data.
 func (c *Config) FirstDataClass() (id int, ok bool) {
-	mask := uint8(0)
+	mask := packet.ClassMask(0)
 	for _, g := range c.Classes {
 		for _, id := range g.IDs {
 			if g.Kind != "control" && id >= 0 && id < mmu.Classes {
@@ -45,7 +45,7 @@ func (c *Config) FirstDataClass() (id int, ok bool) {
 			}
 		}
 	}
-	return bits.TrailingZeros8(mask), mask != 0
+	return int(mask.Lowest()), mask != 0
 }
 
 // Groups returns the names of the groups of control classes and of the others,

@@ -78,8 +78,8 @@ func (r *recorder) Queued(now units.Time, in, out int, p *packet.Packet, s mmu.S
 
 func (r *recorder) Marked(now units.Time, port int, p *packet.Packet) { r.frame(marked, now, port, p) }
 
-func (r *recorder) Off(now units.Time, port int, from, to uint8) {
-	r.log = append(r.log, entry{at: now, what: off, port: uint16(port), from: from, to: to})
+func (r *recorder) Off(now units.Time, port int, from, to packet.ClassMask) {
+	r.log = append(r.log, entry{at: now, what: off, port: uint16(port), from: uint8(from), to: uint8(to)})
 	r.depths.off[port] = to
 }
 
@@ -99,13 +99,13 @@ func (r *recorder) Drop(now units.Time, port int, p *packet.Packet, why probe.Re
 	}
 }
 
-func (r *recorder) Blocked(now units.Time, port int, from, to uint8) {
-	r.log = append(r.log, entry{at: now, what: blocked, port: uint16(port), from: from, to: to})
+func (r *recorder) Blocked(now units.Time, port int, from, to packet.ClassMask) {
+	r.log = append(r.log, entry{at: now, what: blocked, port: uint16(port), from: uint8(from), to: uint8(to)})
 	r.depths.held[port] = to
 }
 
-func (r *recorder) Paused(now units.Time, port int, from, to uint8) {
-	r.log = append(r.log, entry{at: now, what: paused, port: uint16(port), from: from, to: to})
+func (r *recorder) Paused(now units.Time, port int, from, to packet.ClassMask) {
+	r.log = append(r.log, entry{at: now, what: paused, port: uint16(port), from: uint8(from), to: uint8(to)})
 	r.depths.paused(port, to)
 }
 

@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"github.com/xoff-net/xoff/base/mmu"
+	"github.com/xoff-net/xoff/base/packet"
 	"github.com/xoff-net/xoff/base/units"
 	"github.com/xoff-net/xoff/dataplane"
 	"github.com/xoff-net/xoff/scheme/flowctl"
@@ -266,7 +267,7 @@ func (x *deadlockSearch) keepRest(i, port int, left []units.Bytes, t units.Time)
 
 // favour arranges the rest of a port in its favour, and returns the classes from
 // which frames leave, or to which they may come.
-func (x *deadlockSearch) favour(i, port int, left []units.Bytes, t units.Time) (moves uint8) {
+func (x *deadlockSearch) favour(i, port int, left []units.Bytes, t units.Time) (moves packet.ClassMask) {
 	s := x.switches[i]
 	for class := range uint8(mmu.Classes) {
 		b := left[port*mmu.Classes+int(class)]

@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"slices"
 
-	"github.com/xoff-net/xoff/base/mmu"
 	"github.com/xoff-net/xoff/base/packet"
 	"github.com/xoff-net/xoff/base/units"
 )
@@ -12,16 +11,16 @@ import (
 // depthTwin follows the depth of pauses at one node from its events alone: it
 // keeps every queue as a list, and what peers said last.
 type depthTwin struct {
-	queues map[[2]int][]int // by egress port and class: where the waiting frames came in
-	told   map[[2]int]int   // by egress port and class: depth of the last PAUSE received
-	sent   map[[2]int]int   // by ingress port and class: depth of the PAUSE that holds there
-	held   map[int]uint8    // by egress port: classes that may not send
-	off    map[int]uint8    // by ingress port: classes that are OFF
-	wrong  string           // the first difference
+	queues map[[2]int][]int         // by egress port and class: where the waiting frames came in
+	told   map[[2]int]int           // by egress port and class: depth of the last PAUSE received
+	sent   map[[2]int]int           // by ingress port and class: depth of the PAUSE that holds there
+	held   map[int]packet.ClassMask // by egress port: classes that may not send
+	off    map[int]packet.ClassMask // by ingress port: classes that are OFF
+	wrong  string                   // the first difference
 }
 
 func newDepthTwin() depthTwin {
-	return depthTwin{make(map[[2]int][]int), make(map[[2]int]int), make(map[[2]int]int), make(map[int]uint8), make(map[int]uint8), ""}
+	return depthTwin{make(map[[2]int][]int), make(map[[2]int]int), make(map[[2]int]int), make(map[int]packet.ClassMask), make(map[int]packet.ClassMask), ""}
 }
 
 func (d *depthTwin) queued(in, out int, p *packet.Packet) {
@@ -46,43 +45,36 @@ func (d *depthTwin) arrived(port int, p *packet.Packet) {
 		return
 	}
 	_, pause, _ := p.PFC()
-	for c := range uint8(mmu.Classes) {
-		if pause&(1<<c) != 0 {
-			d.told[[2]int{port, int(c)}] = p.PauseDepth(c)
-		}
+	for c := range pause.All() {
+		d.told[[2]int{port, int(c)}] = p.PauseDepth(c)
 	}
 }
 
 // paused forgets the pauses that a port no longer wants.
-func (d *depthTwin) paused(port int, to uint8) {
-	for c := range mmu.Classes {
-		if to&(1<<c) == 0 {
-			delete(d.sent, [2]int{port, c})
-		}
+func (d *depthTwin) paused(port int, to packet.ClassMask) {
+	for c := range (^to).All() {
+		delete(d.sent, [2]int{port, int(c)})
 	}
 }
 
 func (d *depthTwin) pfcSent(now units.Time, port int, p *packet.Packet) {
 	_, pause, _ := p.PFC()
-	for c := range mmu.Classes {
-		if pause&(1<<c) == 0 {
-			continue
-		}
-		at := [2]int{port, c}
+	for c := range pause.All() {
+		at := [2]int{port, int(c)}
 		want, on := d.sent[at]
 		if !on {
 			want = 1
 			// A queue that is empty and yet OFF is so because of its port: all
 			// classes count.
-			whole := d.off[port]&(1<<c) != 0 && !d.holds(port, c)
+			whole := d.off[port].Has(c) && !d.holds(port, int(c))
 			for queue, from := range d.queues {
-				if (whole || queue[1] == c) && d.held[queue[0]]&(1<<queue[1]) != 0 && slices.Contains(from, port) {
+				if (whole || queue[1] == int(c)) && d.held[queue[0]].Has(uint8(queue[1])) && slices.Contains(from, port) {
 					want = max(want, 1+d.told[queue])
 				}
 			}
 			d.sent[at] = want
 		}
-		if got := p.PauseDepth(uint8(c)); got != want && d.wrong == "" {
+		if got := p.PauseDepth(c); got != want && d.wrong == "" {
 			d.wrong = fmt.Sprintf("%d ps port %d class %d: a pause of depth %d, want %d", now, port, c, got, want)
 		}
 	}

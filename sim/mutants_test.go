@@ -78,8 +78,8 @@ func (r *skipsResume) Frame(now units.Time, f *packet.Packet, ext packet.Ext) (p
 type resumesEarly struct {
 	flowctl.Receiver
 	sender interface {
-		Want(units.Time, uint8)
-		Paused() uint8
+		Want(units.Time, packet.ClassMask)
+		Paused() packet.ClassMask
 	}
 }
 
@@ -102,8 +102,8 @@ func init() {
 		{"skips-resume", nil, func(_ flowctl.Port, r flowctl.Receiver) flowctl.Receiver { return &skipsResume{Receiver: r} }},
 		{"resumes-early", nil, func(_ flowctl.Port, r flowctl.Receiver) flowctl.Receiver {
 			return &resumesEarly{r, r.(interface {
-				Want(units.Time, uint8)
-				Paused() uint8
+				Want(units.Time, packet.ClassMask)
+				Paused() packet.ClassMask
 			})}
 		}},
 		{"forgets-refresh", nil, func(_ flowctl.Port, r flowctl.Receiver) flowctl.Receiver { return forgetsRefresh{r} }},

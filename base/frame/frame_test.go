@@ -261,8 +261,8 @@ func sample(t *rapid.T) (packet.Packet, packet.Ext, *Message) {
 	case packet.Barrier:
 		p.Seq, p.Hash, p.Dst = uint32(u("seq", 65535)), uint32(u("id", 1<<32-1)), packet.NoNode
 	case packet.PFC:
-		enable := uint8(u("enable", 255))
-		p.SetPFC(enable, uint8(u("pause", 255)), 1+uint16(u("quanta", 65534)))
+		enable := packet.ClassMask(u("enable", 255))
+		p.SetPFC(enable, packet.ClassMask(u("pause", 255)), 1+uint16(u("quanta", 65534)))
 		words(6, 1<<64-1)
 	default:
 		p.Flow, p.Hash, p.Dst = 0, 0, 0

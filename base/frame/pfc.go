@@ -20,7 +20,7 @@ func appendPFC(b []byte, p *packet.Packet, ext packet.Ext) []byte {
 	b = binary.BigEndian.AppendUint16(b, uint16(enable))
 	for c := range mmu.Classes {
 		t := uint16(0)
-		if pause>>c&1 != 0 {
+		if pause.Has(uint8(c)) {
 			t = quanta
 		}
 		b = binary.BigEndian.AppendUint16(b, t)
@@ -50,7 +50,7 @@ func (f *Frame) pfc(b []byte) error {
 			f.Times[c] = binary.BigEndian.Uint16(b[4+2*c:])
 		}
 	}
-	first := f.pauses(uint8(enable), nil)
+	first := f.pauses(packet.ClassMask(enable), nil)
 	size := f.Packet.Size
 	f.Packet = first
 	f.Packet.Size = size
@@ -78,13 +78,13 @@ func (f *Frame) beside(b []byte) error {
 
 // pauses returns the packet of the first pause time in a frame and passes the packets of
 // further times to more. A packet has one pause time, a frame one per class.
-func (f *Frame) pauses(enable uint8, more func(p *packet.Packet)) packet.Packet {
+func (f *Frame) pauses(enable packet.ClassMask, more func(p *packet.Packet)) packet.Packet {
 	var first, p packet.Packet
 	made := false
 	for left := enable; left != 0; {
-		quanta, mask := uint16(0), uint8(0)
+		quanta, mask := uint16(0), packet.ClassMask(0)
 		for c := range f.Times {
-			if t := f.Times[c]; left>>c&1 != 0 && t != 0 && (quanta == 0 || t == quanta) {
+			if t := f.Times[c]; left.Has(uint8(c)) && t != 0 && (quanta == 0 || t == quanta) {
 				quanta, mask = t, mask|1<<c
 			}
 		}
@@ -94,7 +94,7 @@ func (f *Frame) pauses(enable uint8, more func(p *packet.Packet)) packet.Packet 
 		tell := mask
 		if !made { // the first packet also resumes
 			for c := range f.Times {
-				if enable>>c&1 != 0 && f.Times[c] == 0 {
+				if enable.Has(uint8(c)) && f.Times[c] == 0 {
 					tell |= 1 << c
 				}
 			}
@@ -115,7 +115,7 @@ func (f *Frame) pauses(enable uint8, more func(p *packet.Packet)) packet.Packet 
 
 // More calls use for the further packets of a PFC frame with different pause times.
 func (f *Frame) More(use func(p *packet.Packet)) {
-	enable := uint8(0)
+	enable := packet.ClassMask(0)
 	for c, t := range f.Times {
 		if t != 0 {
 			enable |= 1 << c

@@ -2,7 +2,6 @@ package link
 
 import (
 	"fmt"
-	"math/bits"
 
 	"github.com/xoff-net/xoff/base/mmu"
 	"github.com/xoff-net/xoff/base/packet"
@@ -129,7 +128,7 @@ func (p *Port) PauseFrames() int {
 	if !p.PFC.Ordered {
 		return 1
 	}
-	return 2 * max(1, bits.OnesCount8(p.Lossless))
+	return 2 * max(1, p.Lossless.Count())
 }
 
 // MinQuanta returns the shortest pause time that refreshes can keep alive. A refresh is due

@@ -3,8 +3,7 @@
 package link
 
 import (
-	"math/bits"
-
+	"github.com/xoff-net/xoff/base/packet"
 	"github.com/xoff-net/xoff/base/units"
 )
 
@@ -18,10 +17,10 @@ type Port struct {
 	MinFrame     units.Bytes // smallest frame of a lossless class
 	WireOverhead units.Bytes // preamble and gap per frame
 	Cell         units.Bytes
-	PerPacket    units.Bytes // bytes charged for a frame in addition to its cells
-	PeerStore    *Store      // buffer cost of sent frames at the peer; nil: as here
-	Pooled       bool        // headroom comes from a pool of the switch
-	Lossless     uint8       // mask of lossless classes
+	PerPacket    units.Bytes      // bytes charged for a frame in addition to its cells
+	PeerStore    *Store           // buffer cost of sent frames at the peer; nil: as here
+	Pooled       bool             // headroom comes from a pool of the switch
+	Lossless     packet.ClassMask // mask of lossless classes
 	PFC          PFC
 	Peer         *PFC   // PFC settings of the peer; nil: the same
 	Host         bool   // a NIC port
@@ -57,7 +56,7 @@ func TxTime(r units.Rate, b units.Bytes, tick units.Time) units.Time {
 }
 
 // Queues returns the number of lossless classes.
-func (p *Port) Queues() units.Bytes { return units.Bytes(bits.OnesCount8(p.Lossless)) }
+func (p *Port) Queues() units.Bytes { return units.Bytes(p.Lossless.Count()) }
 
 // PeerPFC returns the PFC settings of the peer.
 func (p *Port) PeerPFC() *PFC {

@@ -14,7 +14,7 @@ func (l *Ledger) Check() error {
 	for i := range l.apart {
 		c := &l.apart[i]
 		q := Ingress{units.Bytes(c[Private-1]), units.Bytes(*l.count(i, Shared)), units.Bytes(c[Headroom-1]), units.Bytes(c[Reserve-1])}
-		if mixed := l.mixed[i/Classes]>>(i%Classes)&1 != 0; mixed != (q.Total() != q.Shared) {
+		if mixed := l.mixed[i/Classes].Has(uint8(i % Classes)); mixed != (q.Total() != q.Shared) {
 			return fmt.Errorf("ingress port %d class %d: mixed is %t, and it holds %+v", i/Classes, i%Classes, mixed, q)
 		}
 		if q.Private < 0 || q.Shared < 0 || q.Headroom < 0 || q.Reserve < 0 {

@@ -10,6 +10,7 @@ package mmu
 import (
 	"fmt"
 
+	"github.com/xoff-net/xoff/base/packet"
 	"github.com/xoff-net/xoff/base/units"
 )
 
@@ -26,6 +27,17 @@ const (
 	Lossless             // flow control keeps it from being dropped
 	Lossy                // dropped when its threshold is reached
 )
+
+// ClassesOf returns the classes of one kind.
+func ClassesOf(kinds [Classes]Kind, kind Kind) packet.ClassMask {
+	mask := packet.ClassMask(0)
+	for c, k := range kinds {
+		if k == kind {
+			mask |= 1 << c
+		}
+	}
+	return mask
+}
 
 // Segment is a part of the buffer, seen from the ingress.
 type Segment uint8
@@ -107,14 +119,14 @@ type Pair struct {
 // Ledger counts the stored bytes of one switch.
 type Ledger struct {
 	spec      Spec
-	sharedMax units.Bytes // current size of the shared segment
-	sharedAll units.Bytes // size of the shared segment when nothing is lent
-	asked     units.Bytes // sharedAll before rounding down to whole cells
-	unit      units.Bytes // rounding unit for frames; 0: frames cost their bytes
-	lossless  []uint8     // lossless classes
-	rows      []row       // by port
-	apart     []counters  // [port*Classes+class]: ingress queues, except their shared bytes
-	mixed     []uint8     // by port: classes with bytes outside the shared segment
+	sharedMax units.Bytes        // current size of the shared segment
+	sharedAll units.Bytes        // size of the shared segment when nothing is lent
+	asked     units.Bytes        // sharedAll before rounding down to whole cells
+	unit      units.Bytes        // rounding unit for frames; 0: frames cost their bytes
+	lossless  []uint8            // lossless classes
+	rows      []row              // by port
+	apart     []counters         // [port*Classes+class]: ingress queues, except their shared bytes
+	mixed     []packet.ClassMask // by port: classes with bytes outside the shared segment
 	segments  [numSegments]units.Bytes
 	stored    units.Bytes
 	reserved  units.Bytes // promised by SetAside, not yet used
@@ -148,7 +160,7 @@ func NewLedger(spec Spec) *Ledger {
 
 func (l *Ledger) makeQueues() {
 	n := l.spec.Ports
-	l.rows, l.apart, l.mixed = make([]row, n), make([]counters, n*Classes), make([]uint8, n)
+	l.rows, l.apart, l.mixed = make([]row, n), make([]counters, n*Classes), make([]packet.ClassMask, n)
 }
 
 // count returns the counter of an ingress queue in a segment.
@@ -161,7 +173,7 @@ func (l *Ledger) count(at int, s Segment) *int32 {
 
 // mix records whether an ingress queue has bytes outside the shared segment.
 func (l *Ledger) mix(at int) {
-	c, bit := &l.apart[at], uint8(1)<<(at%Classes)
+	c, bit := &l.apart[at], packet.MaskOf(uint8(at%Classes))
 	l.mixed[at/Classes] &^= bit
 	if c[Private-1]|c[Headroom-1]|c[Reserve-1] != 0 {
 		l.mixed[at/Classes] |= bit
@@ -310,7 +322,7 @@ func (l *Ledger) pair(a *Arrival, out int, sign int32) {
 // queue's release order, so a frame need not remember its segment.
 func (l *Ledger) Release(a *Arrival) {
 	left := int32(a.Bytes)
-	if c := &l.rows[a.In].shared[a.Class&7]; l.mixed[a.In]>>(a.Class&7)&1 == 0 && *c >= left {
+	if c := &l.rows[a.In].shared[a.Class&7]; !l.mixed[a.In].Has(a.Class) && *c >= left {
 		*c -= left
 		l.segments[Shared] -= a.Bytes
 	} else {

@@ -1,6 +1,9 @@
 package mmu
 
-import "github.com/xoff-net/xoff/base/units"
+import (
+	"github.com/xoff-net/xoff/base/packet"
+	"github.com/xoff-net/xoff/base/units"
+)
 
 // View gives policies, flow control and deadlock handlers read access to a ledger.
 type View struct{ l *Ledger }
@@ -55,7 +58,7 @@ func (v View) Kind(class uint8) Kind { return v.l.spec.Kinds[class&7] }
 // Ingress returns the occupancy of an ingress queue.
 func (v View) Ingress(port int, class uint8) Ingress {
 	q := Ingress{Shared: units.Bytes(v.l.rows[port].shared[class&7])}
-	if v.l.mixed[port]>>(class&7)&1 != 0 {
+	if v.l.mixed[port].Has(class) {
 		c := &v.l.apart[port*Classes+int(class)]
 		q.Private, q.Headroom, q.Reserve = units.Bytes(c[Private-1]), units.Bytes(c[Headroom-1]), units.Bytes(c[Reserve-1])
 	}
@@ -68,16 +71,14 @@ func (v View) In(port int, class uint8, s Segment) units.Bytes {
 }
 
 // IngressPort sums the ingress queues of a port over the classes in mask.
-func (v View) IngressPort(port int, mask uint8) Ingress {
+func (v View) IngressPort(port int, mask packet.ClassMask) Ingress {
 	var sum Ingress
-	for c := range uint8(Classes) {
-		if mask&(1<<c) != 0 {
-			q := v.Ingress(port, c)
-			sum.Private += q.Private
-			sum.Shared += q.Shared
-			sum.Headroom += q.Headroom
-			sum.Reserve += q.Reserve
-		}
+	for c := range mask.All() {
+		q := v.Ingress(port, c)
+		sum.Private += q.Private
+		sum.Shared += q.Shared
+		sum.Headroom += q.Headroom
+		sum.Reserve += q.Reserve
 	}
 	return sum
 }

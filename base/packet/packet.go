@@ -101,13 +101,13 @@ const PFCSize units.Bytes = 64
 // zero, which is a RESUME. A scheme that needs two pause times sends two frames.
 
 // SetPFC turns p into a PFC frame.
-func (p *Packet) SetPFC(enable, pause uint8, quanta uint16) {
+func (p *Packet) SetPFC(enable, pause ClassMask, quanta uint16) {
 	*p = Packet{Size: uint16(PFCSize), Meta: MakeMeta(PFC, 0), Seq: uint32(quanta), Hash: uint32(enable)<<8 | uint32(pause&enable)}
 }
 
 // PFC returns the class-enable vector, the classes to pause, and the pause time in quanta.
-func (p *Packet) PFC() (enable, pause uint8, quanta uint16) {
-	return uint8(p.Hash >> 8), uint8(p.Hash), uint16(p.Seq)
+func (p *Packet) PFC() (enable, pause ClassMask, quanta uint16) {
+	return ClassMask(p.Hash >> 8), ClassMask(p.Hash), uint16(p.Seq)
 }
 
 // Simulated PFC frames also carry, per class, the depth of the chain of pauses that caused

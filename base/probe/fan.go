@@ -54,21 +54,21 @@ func (l Fan) Drop(now units.Time, port int, p *packet.Packet, why Reason) {
 }
 
 // Blocked implements Sink.
-func (l Fan) Blocked(now units.Time, port int, from, to uint8) {
+func (l Fan) Blocked(now units.Time, port int, from, to packet.ClassMask) {
 	for _, s := range l {
 		s.Blocked(now, port, from, to)
 	}
 }
 
 // Off implements Sink.
-func (l Fan) Off(now units.Time, port int, from, to uint8) {
+func (l Fan) Off(now units.Time, port int, from, to packet.ClassMask) {
 	for _, s := range l {
 		s.Off(now, port, from, to)
 	}
 }
 
 // Paused implements Sink.
-func (l Fan) Paused(now units.Time, port int, from, to uint8) {
+func (l Fan) Paused(now units.Time, port int, from, to packet.ClassMask) {
 	for _, s := range l {
 		s.Paused(now, port, from, to)
 	}

@@ -2,7 +2,6 @@ package probe
 
 import (
 	"fmt"
-	"math/bits"
 
 	"github.com/xoff-net/xoff/base/mmu"
 	"github.com/xoff-net/xoff/base/packet"
@@ -96,12 +95,12 @@ func (w *headroomPeaks) look(now units.Time, port int, class uint8) {
 	case held > k.bytes:
 		all := 0
 		for i := range w.Ports {
-			all += bits.OnesCount8(w.Node.OffClasses(i))
+			all += w.Node.OffClasses(i).Count()
 		}
 		if k.bytes == 0 {
 			k.episode++
 		}
-		*k = peak{reached: now, bytes: held, episode: k.episode, offPort: bits.OnesCount8(w.Node.OffClasses(port)), offSwitch: all, rising: true}
+		*k = peak{reached: now, bytes: held, episode: k.episode, offPort: w.Node.OffClasses(port).Count(), offSwitch: all, rising: true}
 	case held < k.bytes:
 		if k.rising {
 			w.write(now, port, class, k)
@@ -112,14 +111,14 @@ func (w *headroomPeaks) look(now units.Time, port int, class uint8) {
 
 func (w *headroomPeaks) write(now units.Time, port int, class uint8, k *peak) {
 	reserved, c := w.Node.Headroom(port), int64(Null)
-	queues := bits.OnesCount8(w.Node.LosslessClasses(port))
+	queues := w.Node.LosslessClasses(port).Count()
 	if w.perQueue {
 		c = int64(class)
 		reserved /= units.Bytes(max(1, queues))
 	}
 	all := 0
 	for i := range w.Ports {
-		all += bits.OnesCount8(w.Node.LosslessClasses(i))
+		all += w.Node.LosslessClasses(i).Count()
 	}
 	w.Out.Add(now, int64(port), c, int64(k.reached), int64(k.bytes), k.episode, int64(reserved), int64(k.offPort),
 		int64(k.offSwitch), int64(queues), int64(all))

@@ -5,7 +5,6 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/xoff-net/xoff/base/mmu"
 	"github.com/xoff-net/xoff/base/registry"
 	"github.com/xoff-net/xoff/base/units"
 )
@@ -131,15 +130,6 @@ var (
 	colClass = Column{Name: "class", Doc: "traffic class"}
 	colFlow  = Column{Name: "flow", Doc: "id of the flow, as in flows.parquet"}
 )
-
-// classes calls use for each class in a mask.
-func classes(mask uint8, use func(class uint8)) {
-	for c := range uint8(mmu.Classes) {
-		if mask&(1<<c) != 0 {
-			use(c)
-		}
-	}
-}
 
 // rateOf returns b per t as a rate, or Null if t is not positive.
 func rateOf(b units.Bytes, t units.Time) int64 {

@@ -37,7 +37,7 @@ func newOffIntervals(params any) (*Kind, error) {
 		},
 		Events: true, At: Anywhere,
 		Watch: func(p *Place) Watcher {
-			return &offIntervals{Place: p, length: head, off: make([]uint8, len(p.Ports)), open: make([]offInterval, mmu.Classes*len(p.Ports))}
+			return &offIntervals{Place: p, length: head, off: make([]packet.ClassMask, len(p.Ports)), open: make([]offInterval, mmu.Classes*len(p.Ports))}
 		},
 	}, nil
 }
@@ -48,8 +48,8 @@ func newOffIntervals(params any) (*Kind, error) {
 type offIntervals struct {
 	Ignore
 	*Place
-	length units.Time // length of the first part
-	off    []uint8    // by port
+	length units.Time         // length of the first part
+	off    []packet.ClassMask // by port
 	open   []offInterval
 }
 
@@ -62,25 +62,25 @@ type offInterval struct {
 }
 
 // Off implements Sink.
-func (w *offIntervals) Off(now units.Time, port int, from, to uint8) {
+func (w *offIntervals) Off(now units.Time, port int, from, to packet.ClassMask) {
 	if !w.Ports[port] {
 		return
 	}
 	w.off[port] = to
 	v := w.Node.View()
-	classes(from^to, func(c uint8) {
+	for c := range (from ^ to).All() {
 		in := v.Ingress(port, c)
-		if to&(1<<c) != 0 {
+		if to.Has(c) {
 			w.open[port*mmu.Classes+int(c)] = offInterval{start: now, held: in.Total(), headroom: in.Headroom}
-			return
+			continue
 		}
 		w.close(now, port, c, true)
-	})
+	}
 }
 
 // Arrive implements Sink.
 func (w *offIntervals) Arrive(now units.Time, port int, p *packet.Packet) {
-	if w.off[port]&(1<<p.Class()) != 0 && !p.Control() {
+	if w.off[port].Has(p.Class()) && !p.Control() {
 		i, size := &w.open[port*mmu.Classes+int(p.Class())], w.Node.View().Cells(units.Bytes(p.Size))
 		i.arrived += size
 		if now-i.start <= w.length {
@@ -93,7 +93,7 @@ func (w *offIntervals) Arrive(now units.Time, port int, p *packet.Packet) {
 // that part here. Frames that a host sends do not leave an ingress queue.
 func (w *offIntervals) Depart(now units.Time, _ int, p *packet.Packet) {
 	in := int(p.Port)
-	if w.Host || p.Control() || w.off[in]&(1<<p.Class()) == 0 {
+	if w.Host || p.Control() || !w.off[in].Has(p.Class()) {
 		return
 	}
 	if i := &w.open[in*mmu.Classes+int(p.Class())]; now-i.start <= w.length {
@@ -103,14 +103,14 @@ func (w *offIntervals) Depart(now units.Time, _ int, p *packet.Packet) {
 
 // Drop implements Sink. Frames that the link corrupted have not arrived.
 func (w *offIntervals) Drop(_ units.Time, port int, p *packet.Packet, why Reason) {
-	if w.off[port]&(1<<p.Class()) != 0 && !p.Control() && why != Corrupt {
+	if w.off[port].Has(p.Class()) && !p.Control() && why != Corrupt {
 		w.open[port*mmu.Classes+int(p.Class())].dropped += w.Node.View().Cells(units.Bytes(p.Size))
 	}
 }
 
 // Queued implements Sink.
 func (w *offIntervals) Queued(_ units.Time, in, _ int, p *packet.Packet, s mmu.Segment) {
-	if s == mmu.Headroom && w.off[in]&(1<<p.Class()) != 0 {
+	if s == mmu.Headroom && w.off[in].Has(p.Class()) {
 		i := &w.open[in*mmu.Classes+int(p.Class())]
 		i.headroom = max(i.headroom, w.Node.View().In(in, p.Class(), mmu.Headroom))
 	}
@@ -119,7 +119,9 @@ func (w *offIntervals) Queued(_ units.Time, in, _ int, p *packet.Packet, s mmu.S
 // Finish implements Watcher.
 func (w *offIntervals) Finish(now units.Time) {
 	w.chosen(func(port int) {
-		classes(w.off[port], func(c uint8) { w.close(now, port, c, false) })
+		for c := range w.off[port].All() {
+			w.close(now, port, c, false)
+		}
 	})
 }
 

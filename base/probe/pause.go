@@ -37,7 +37,7 @@ func newPause(any) (*Kind, error) {
 		},
 		Events: true, At: Anywhere,
 		Watch: func(p *Place) Watcher {
-			return &pause{Place: p, known: [2][]uint8{make([]uint8, len(p.Ports)), make([]uint8, len(p.Ports))}}
+			return &pause{Place: p, known: [2][]packet.ClassMask{make([]packet.ClassMask, len(p.Ports)), make([]packet.ClassMask, len(p.Ports))}}
 		},
 	}, nil
 }
@@ -45,7 +45,7 @@ func newPause(any) (*Kind, error) {
 type pause struct {
 	Ignore
 	*Place
-	known [2][]uint8 // by direction and port: classes that are paused
+	known [2][]packet.ClassMask // by direction and port: classes that are paused
 }
 
 // Depart implements Sink.
@@ -66,11 +66,11 @@ func (w *pause) frame(now units.Time, direction, port int, p *packet.Packet) {
 	before := *known
 	*known = before&^enable | pause
 	v := w.Node.View()
-	classes(enable, func(c uint8) {
+	for c := range enable.All() {
 		event, time, cause, depth := int64(resumesClass), int64(0), int64(Null), int64(0)
-		if pause&(1<<c) != 0 {
+		if pause.Has(c) {
 			event, time, depth = pausesClass, int64(quanta), int64(p.PauseDepth(c))
-			if before&(1<<c) != 0 {
+			if before.Has(c) {
 				event = refreshesClass
 			} else if direction == 0 {
 				cause = w.cause(v, port, c)
@@ -78,7 +78,7 @@ func (w *pause) frame(now units.Time, direction, port int, p *packet.Packet) {
 		}
 		in := v.Ingress(port, c)
 		w.Out.Add(now, int64(port), int64(c), int64(direction), event, time, cause, depth, int64(in.Total()), int64(v.Egress(port, c)))
-	})
+	}
 }
 
 func (w *pause) cause(v mmu.View, port int, class uint8) int64 {

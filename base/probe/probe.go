@@ -64,11 +64,11 @@ type Sink interface {
 	// Drop: a frame that arrived by that port is dropped.
 	Drop(now units.Time, port int, p *packet.Packet, why Reason)
 	// Blocked: the set of blocked classes of an egress port changed.
-	Blocked(now units.Time, port int, from, to uint8)
+	Blocked(now units.Time, port int, from, to packet.ClassMask)
 	// Off: the set of ingress queues of a port that are OFF changed.
-	Off(now units.Time, port int, from, to uint8)
+	Off(now units.Time, port int, from, to packet.ClassMask)
 	// Paused: the classes that a port asks its upstream to pause changed; a frame leaves.
-	Paused(now units.Time, port int, from, to uint8)
+	Paused(now units.Time, port int, from, to packet.ClassMask)
 	// Flow: something happened to a flow at one of its hosts.
 	Flow(now units.Time, flow uint32, what FlowEvent)
 	// Reported: a scheme of the node reports an event.
@@ -86,12 +86,12 @@ type Node interface {
 	// Headroom returns the headroom that flow control reserved for a port.
 	Headroom(port int) units.Bytes
 	// LosslessClasses returns the lossless classes of a port.
-	LosslessClasses(port int) uint8
+	LosslessClasses(port int) packet.ClassMask
 	// BlockedClasses returns the blocked classes of an egress port.
-	BlockedClasses(port int) uint8
+	BlockedClasses(port int) packet.ClassMask
 	// OffClasses returns the classes of a port whose ingress queues are OFF: they want their
 	// upstream to pause.
-	OffClasses(port int) uint8
+	OffClasses(port int) packet.ClassMask
 	// PauseDepth returns the depth of the last PAUSE that a port sent for a class.
 	PauseDepth(port int, class uint8) int
 	// Rate returns the link rate of a port.
@@ -223,13 +223,13 @@ func (Ignore) Marked(units.Time, int, *packet.Packet) {}
 func (Ignore) Drop(units.Time, int, *packet.Packet, Reason) {}
 
 // Blocked implements Sink.
-func (Ignore) Blocked(units.Time, int, uint8, uint8) {}
+func (Ignore) Blocked(units.Time, int, packet.ClassMask, packet.ClassMask) {}
 
 // Off implements Sink.
-func (Ignore) Off(units.Time, int, uint8, uint8) {}
+func (Ignore) Off(units.Time, int, packet.ClassMask, packet.ClassMask) {}
 
 // Paused implements Sink.
-func (Ignore) Paused(units.Time, int, uint8, uint8) {}
+func (Ignore) Paused(units.Time, int, packet.ClassMask, packet.ClassMask) {}
 
 // Flow implements Sink.
 func (Ignore) Flow(units.Time, uint32, FlowEvent) {}

@@ -16,7 +16,7 @@ import (
 // and 2 are lossless, 3 is lossy, the others are unused.
 type fake struct {
 	ledger *mmu.Ledger
-	off    [4]uint8
+	off    [4]packet.ClassMask
 	flows  []FlowState
 	gauged []Gauges
 }
@@ -57,11 +57,11 @@ func (f *fake) EachGauged(use func(Gauges)) {
 		use(g)
 	}
 }
-func (f *fake) LosslessClasses(int) uint8 { return 0b110 }
-func (f *fake) BlockedClasses(int) uint8  { return 0 }
-func (f *fake) OffClasses(port int) uint8 { return f.off[port] }
-func (f *fake) PauseDepth(int, uint8) int { return 1 }
-func (f *fake) Rate(int) units.Rate       { return 100 * units.Gbps }
+func (f *fake) LosslessClasses(int) packet.ClassMask { return 0b110 }
+func (f *fake) BlockedClasses(int) packet.ClassMask  { return 0 }
+func (f *fake) OffClasses(port int) packet.ClassMask { return f.off[port] }
+func (f *fake) PauseDepth(int, uint8) int            { return 1 }
+func (f *fake) Rate(int) units.Rate                  { return 100 * units.Gbps }
 func (f *fake) EachFlow(_ units.Time, use func(FlowState)) {
 	for _, s := range f.flows {
 		use(s)
@@ -148,7 +148,7 @@ func (b *bench) release(now units.Time, in, out int, class uint8) {
 }
 
 // turn sets which queues of a port are OFF.
-func (b *bench) turn(now units.Time, port int, to uint8) {
+func (b *bench) turn(now units.Time, port int, to packet.ClassMask) {
 	from := b.off[port]
 	b.off[port] = to
 	b.Off(now, port, from, to)

@@ -31,13 +31,13 @@ func (w *thresholds) Sample(now units.Time) {
 	v := w.Node.View()
 	w.chosen(func(port int) {
 		off := w.Node.OffClasses(port)
-		classes(w.Node.LosslessClasses(port), func(c uint8) {
+		for c := range w.Node.LosslessClasses(port).All() {
 			in := v.Ingress(port, c)
-			if in.Total() == 0 && off&(1<<c) == 0 && !w.zeros {
-				return
+			if in.Total() == 0 && !off.Has(c) && !w.zeros {
+				continue
 			}
 			q, xoff := w.Node.Level(now, port, c)
-			w.Out.Add(now, int64(port), int64(c), int64(q), int64(xoff), word(off&(1<<c) != 0))
-		})
+			w.Out.Add(now, int64(port), int64(c), int64(q), int64(xoff), word(off.Has(c)))
+		}
 	})
 }

@@ -44,7 +44,7 @@ func newAlarm(params any, s deadlock.Switch) (deadlock.Handler, error) {
 }
 
 // Gated implements deadlock.Handler.
-func (a *alarm) Gated(now units.Time, port int, from, to uint8) {
+func (a *alarm) Gated(now units.Time, port int, from, to packet.ClassMask) {
 	switch {
 	case to == 0:
 		a.s.WakeAt(a.timers[port], units.Never)
@@ -64,7 +64,7 @@ func (a *alarm) Wake(now units.Time, timer int) {
 }
 
 // Paused implements deadlock.Handler.
-func (a *alarm) Paused(units.Time, int, uint8, uint8) {}
+func (a *alarm) Paused(units.Time, int, packet.ClassMask, packet.ClassMask) {}
 
 // OnPFC implements deadlock.Handler.
 func (a *alarm) OnPFC(_ units.Time, _ int, _ *packet.Packet, ext packet.Ext) packet.Ext { return ext }

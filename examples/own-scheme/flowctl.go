@@ -76,9 +76,9 @@ func (r *earlyReceiver) over(now units.Time, v mmu.View, class uint8) bool {
 }
 
 func (r *earlyReceiver) look(now units.Time, class uint8) {
-	want := r.Paused() &^ (1 << class)
+	want := r.Paused().Without(class)
 	if r.over(now, r.port.View(), class) {
-		want |= 1 << class
+		want = want.With(class)
 	}
 	if want != r.Paused() {
 		r.Want(now, want)

@@ -3,6 +3,7 @@ package main
 import (
 	"math/bits"
 
+	"github.com/xoff-net/xoff/base/packet"
 	"github.com/xoff-net/xoff/base/registry"
 	"github.com/xoff-net/xoff/base/units"
 	"github.com/xoff-net/xoff/scheme/sched"
@@ -15,14 +16,14 @@ func init() {
 	})
 }
 
-type highest struct{ first uint8 }
+type highest struct{ first packet.ClassMask }
 
 // Pick implements sched.Scheduler.
-func (h highest) Pick(eligible uint8) int {
+func (h highest) Pick(eligible packet.ClassMask) int {
 	if m := eligible & h.first; m != 0 {
-		return bits.TrailingZeros8(m)
+		return int(m.Lowest())
 	}
-	return bits.Len8(eligible) - 1
+	return bits.Len8(uint8(eligible)) - 1
 }
 
 // Sent implements sched.Scheduler.

@@ -30,7 +30,7 @@ func TestBarrierWithoutSharedBuffer(t *testing.T) {
 		ok             bool
 	}{{1000, 64, true}, {64, 64, true}, {63, 0, false}} {
 		s := &full{ledger: mmu.NewLedger(mmu.Spec{Ports: 1, Size: 10000}), headroom: c.headroom}
-		h := roundabout{s: s, lossless: 1 << 3, off: []uint8{1 << 3}}
+		h := roundabout{s: s, lossless: 1 << 3, off: []packet.ClassMask{1 << 3}}
 		h.round.class = 3
 		took, ok := h.insert(0, &packet.Packet{Size: barrierSize})
 		if took != c.took || ok != c.ok {

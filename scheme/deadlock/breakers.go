@@ -2,7 +2,6 @@ package deadlock
 
 import (
 	"fmt"
-	"math/bits"
 	"slices"
 
 	"github.com/xoff-net/xoff/base/mmu"
@@ -74,9 +73,9 @@ func (*breaker) NeedsPairs() {}
 func (b *breaker) Patience() units.Time { return 2*b.params.Period + 16*b.params.Latency }
 
 // Gated implements Handler.
-func (b *breaker) Gated(now units.Time, port int, from, to uint8) {
-	for m := from ^ to; m != 0; m &= m - 1 {
-		b.since[port*mmu.Classes+bits.TrailingZeros8(m)] = now
+func (b *breaker) Gated(now units.Time, port int, from, to packet.ClassMask) {
+	for class := range (from ^ to).All() {
+		b.since[port*mmu.Classes+int(class)] = now
 	}
 	b.blocked(now, port, to)
 	switch {
@@ -99,7 +98,7 @@ func (b *breaker) lookAt(at units.Time) {
 // stuck reports whether an egress queue was paused for the whole period that has ended.
 func (b *breaker) stuck(now units.Time, port int, class uint8) bool {
 	ended := now - b.params.Latency
-	return b.s.GatedClasses(port)>>class&1 != 0 && b.s.Head(port, class) != nil && ended-b.since[port*mmu.Classes+int(class)] >= b.params.Period
+	return b.s.GatedClasses(port).Has(class) && b.s.Head(port, class) != nil && ended-b.since[port*mmu.Classes+int(class)] >= b.params.Period
 }
 
 // Wake implements Handler.
@@ -112,8 +111,8 @@ func (b *breaker) Wake(now units.Time, timer int) {
 	clear(b.least[1])
 	clear(b.found)
 	for port := range b.armed {
-		for m := b.s.GatedClasses(port); m != 0; m &= m - 1 {
-			if class := uint8(bits.TrailingZeros8(m)); b.stuck(now, port, class) {
+		for class := range b.s.GatedClasses(port).All() {
+			if b.stuck(now, port, class) {
 				id := b.id(port, class)
 				b.s.Report(now, Suspected, port, int(class), 0)
 				b.least[0][port*mmu.Classes+int(class)] = id
@@ -141,8 +140,8 @@ const changedClass = 1 << 43
 // for each class that one holds.
 func (b *breaker) forward(now units.Time, out int, class uint8, words []uint64) {
 	for in := range b.armed {
-		for m := b.holds(in, out, class); m != 0; m &= m - 1 {
-			to, changed := uint8(bits.TrailingZeros8(m)), words[0]&changedClass
+		for to := range b.holds(in, out, class).All() {
+			changed := words[0] & changedClass
 			if to != class {
 				changed = changedClass
 			}
@@ -154,7 +153,7 @@ func (b *breaker) forward(now units.Time, out int, class uint8, words []uint64) 
 // holds returns the classes in which an ingress holds its upstream because of frames that
 // wait for an egress queue: that class, or all that are paused if the port is as a whole.
 // A host is in no loop, and takes neither probes nor credits.
-func (b *breaker) holds(in, out int, class uint8) uint8 {
+func (b *breaker) holds(in, out int, class uint8) packet.ClassMask {
 	paused := b.s.PausedClasses(in)
 	switch {
 	case b.s.ToHost(in):
@@ -207,7 +206,7 @@ func (b *breaker) work(now units.Time) {
 
 // probe takes a probe that came by an egress.
 func (b *breaker) probe(now units.Time, out int, class uint8, ext []uint64) {
-	if b.s.GatedClasses(out)>>class&1 == 0 {
+	if !b.s.GatedClasses(out).Has(class) {
 		return
 	}
 	queue := out*mmu.Classes + int(class)
@@ -230,7 +229,7 @@ func (b *breaker) resolve(now units.Time, out int, class uint8, ext []uint64) {
 	done := 0
 	if b.path {
 		for in := range b.armed {
-			if b.s.PausedClasses(in)>>class&1 != 0 && !b.s.ToHost(in) {
+			if b.s.PausedClasses(in).Has(class) && !b.s.ToHost(in) {
 				of := class
 				if len(ext) > 1 && in == int(uint16(ext[1]>>16)) {
 					of = uint8(ext[1]>>48) & 7 // by which the loop came
@@ -255,7 +254,7 @@ func (b *breaker) resolve(now units.Time, out int, class uint8, ext []uint64) {
 // the first that is not paused. What has no other way stays.
 func (b *breaker) reroute(now units.Time, out int, class uint8) (moved int) {
 	for to := range b.armed {
-		if to == out || b.s.GatedClasses(to)>>class&1 != 0 {
+		if to == out || b.s.GatedClasses(to).Has(class) {
 			continue
 		}
 		moved += b.s.Requeue(now, out, class, to, func(p *packet.Packet) bool {
@@ -266,7 +265,7 @@ func (b *breaker) reroute(now units.Time, out int, class uint8) (moved int) {
 }
 
 // Paused implements Handler.
-func (b *breaker) Paused(_ units.Time, port int, _, to uint8) { b.paused(port, to) }
+func (b *breaker) Paused(_ units.Time, port int, _, to packet.ClassMask) { b.paused(port, to) }
 
 // OnPFC implements Handler.
 func (b *breaker) OnPFC(_ units.Time, _ int, _ *packet.Packet, ext packet.Ext) packet.Ext { return ext }

@@ -2,7 +2,6 @@ package deadlock
 
 import (
 	"fmt"
-	"math/bits"
 
 	"github.com/xoff-net/xoff/base/mmu"
 	"github.com/xoff-net/xoff/base/packet"
@@ -14,12 +13,12 @@ import (
 // of the pause. ITSY without loss and Deadlock Breaker do it.
 type credits struct {
 	s     Switch
-	armed []uint8 // by ingress port: classes with bytes set aside
-	open  []uint8 // by egress port: classes that a credit opened
+	armed []packet.ClassMask // by ingress port: classes with bytes set aside
+	open  []packet.ClassMask // by egress port: classes that a credit opened
 }
 
 func newCredits(s Switch) credits {
-	return credits{s: s, armed: make([]uint8, s.Ports()), open: make([]uint8, s.Ports())}
+	return credits{s: s, armed: make([]packet.ClassMask, s.Ports()), open: make([]packet.ClassMask, s.Ports())}
 }
 
 // whole refuses a buffer in parts: what is lent of the shared segment would come from one
@@ -54,7 +53,7 @@ func (c *credits) take(now units.Time, port int, ext packet.Ext) bool {
 		return false
 	}
 	class := uint8(ext[0]>>32) & 7
-	if c.s.View().Kind(class) == mmu.Lossless && c.s.GatedClasses(port)>>class&1 != 0 {
+	if c.s.View().Kind(class) == mmu.Lossless && c.s.GatedClasses(port).Has(class) {
 		c.s.SetGate(now, port, class, Open, units.Bytes(uint32(ext[0])))
 		c.open[port] |= 1 << class
 	}
@@ -63,9 +62,8 @@ func (c *credits) take(now units.Time, port int, ext packet.Ext) bool {
 
 // blocked follows a change of what the peer of an egress holds: what a RESUME finds of a
 // credit is void. The peer has given back what it had set aside, and its next PAUSE holds.
-func (c *credits) blocked(now units.Time, port int, to uint8) {
-	for m := c.open[port] &^ to; m != 0; m &= m - 1 {
-		class := uint8(bits.TrailingZeros8(m))
+func (c *credits) blocked(now units.Time, port int, to packet.ClassMask) {
+	for class := range (c.open[port] &^ to).All() {
 		c.open[port] &^= 1 << class
 		c.s.SetGate(now, port, class, Obey, 0)
 	}
@@ -73,7 +71,7 @@ func (c *credits) blocked(now units.Time, port int, to uint8) {
 
 // paused follows a change of what an ingress asks of its upstream: after a RESUME no
 // credit is needed.
-func (c *credits) paused(port int, to uint8) {
+func (c *credits) paused(port int, to packet.ClassMask) {
 	if done := c.armed[port] &^ to; done != 0 {
 		c.armed[port] &^= done
 		c.s.ArmIngress(port, c.armed[port])

@@ -12,7 +12,7 @@ import (
 type gates struct {
 	Switch
 	view   mmu.View
-	paused uint8
+	paused packet.ClassMask
 	gate   Gate
 	budget units.Bytes
 	wake   units.Time
@@ -26,7 +26,7 @@ func (g *gates) WakeAt(timer int, at units.Time) {
 		g.wake = at
 	}
 }
-func (g *gates) GatedClasses(int) uint8 { return g.paused }
+func (g *gates) GatedClasses(int) packet.ClassMask { return g.paused }
 func (g *gates) SetGate(_ units.Time, _ int, _ uint8, gate Gate, b units.Bytes) {
 	g.gate, g.budget = gate, b
 }
@@ -39,7 +39,7 @@ func TestCreditEndsWithItsPause(t *testing.T) {
 	g := &gates{view: mmu.NewLedger(mmu.Spec{Ports: 1, Kinds: kinds}).View()}
 	c := newCredits(g)
 	grant := func() { c.take(0, 0, packet.Ext{creditWord | 3<<32 | 5000}) }
-	change := func(to uint8) {
+	change := func(to packet.ClassMask) {
 		g.paused = to
 		c.blocked(0, 0, to)
 	}

@@ -17,9 +17,9 @@ import (
 type Handler interface {
 	// Gated follows a change of the classes that the gate of an egress blocks, because
 	// its peer asked for it, also while the handler overrides the gate.
-	Gated(now units.Time, port int, from, to uint8)
+	Gated(now units.Time, port int, from, to packet.ClassMask)
 	// Paused: an ingress changed what it asks its upstream to hold.
-	Paused(now units.Time, port int, from, to uint8)
+	Paused(now units.Time, port int, from, to packet.ClassMask)
 	// OnPFC sees each PFC frame before it leaves and may append a header.
 	OnPFC(now units.Time, port int, f *packet.Packet, ext packet.Ext) packet.Ext
 	// Control takes a Loop frame, or the header that rode on a PFC frame.
@@ -79,8 +79,8 @@ type Switch interface {
 	// GatedClasses returns the classes that the gate of an egress blocks, whatever the
 	// handler overrides. PausedClasses returns the classes of an ingress that its upstream
 	// was asked to pause.
-	GatedClasses(port int) uint8
-	PausedClasses(port int) uint8
+	GatedClasses(port int) packet.ClassMask
+	PausedClasses(port int) packet.ClassMask
 	// WholePort reports whether an ingress holds its upstream because of what all of its
 	// classes store together (the port level of DSH).
 	WholePort(port int) bool
@@ -110,13 +110,13 @@ type Switch interface {
 	// Repeat sends the pause of these classes again, as soon as the wire is free, so that a
 	// header that has changed leaves at once and in order. Classes whose pause is on its
 	// way out, or is not asked for, need nothing.
-	Repeat(now units.Time, port int, mask uint8)
+	Repeat(now units.Time, port int, mask packet.ClassMask)
 
 	// ArmIngress and ArmEgress choose the classes for which the Hook is asked. An armed
 	// egress is in the hands of the handler, and no search for deadlock takes it for
 	// held: watch by ArmIngress.
-	ArmIngress(port int, mask uint8)
-	ArmEgress(port int, mask uint8)
+	ArmIngress(port int, mask packet.ClassMask)
+	ArmEgress(port int, mask packet.ClassMask)
 	// SetGate overrides the pause of an egress class. A frame is forced out only
 	// when the rest of the budget covers it (negative: no bound). The port is
 	// served anew, so it also ends a HoldOff.
@@ -128,7 +128,7 @@ type Switch interface {
 	Splice(now units.Time, port int, class uint8)
 	// HoldResume keeps RESUMEs of these classes from leaving; what was held is sent when the
 	// hold ends. Until then the pause is repeated before it expires.
-	HoldResume(now units.Time, port int, mask uint8)
+	HoldResume(now units.Time, port int, mask packet.ClassMask)
 	// DropWhere gives up the queued frames that match; it returns how many.
 	DropWhere(now units.Time, port int, class uint8, match func(*packet.Packet) bool) int
 	// Requeue moves the queued frames that match to another egress.

@@ -3,7 +3,6 @@ package deadlock
 import (
 	"cmp"
 	"fmt"
-	"math/bits"
 	"slices"
 
 	"github.com/xoff-net/xoff/base/mmu"
@@ -65,15 +64,14 @@ func (h *itsy) at(port int, class uint8) *itsyQueue { return &h.queues[port*mmu.
 
 // waits reports whether frames of an ingress queue wait behind a pause.
 func (h *itsy) waits(in, out int, class uint8) bool {
-	return h.s.GatedClasses(out)&(1<<class) != 0 && h.s.View().Pair(in, out, class).Packets > 0
+	return h.s.GatedClasses(out).Has(class) && h.s.View().Pair(in, out, class).Packets > 0
 }
 
 // Paused implements Handler: a queue turns OFF or ON.
-func (h *itsy) Paused(now units.Time, port int, from, to uint8) {
-	for m := from ^ to; m != 0; m &= m - 1 {
-		class := uint8(bits.TrailingZeros8(m))
+func (h *itsy) Paused(now units.Time, port int, from, to packet.ClassMask) {
+	for class := range (from ^ to).All() {
 		*h.at(port, class) = itsyQueue{heard: h.at(port, class).heard}
-		if to>>class&1 != 0 {
+		if to.Has(class) {
 			h.tag(now, port, class)
 		}
 	}
@@ -104,8 +102,8 @@ func (h *itsy) name(in int, class uint8) uint64 {
 // OnPFC implements Handler: the tag of each paused class, lowest first.
 func (h *itsy) OnPFC(_ units.Time, port int, f *packet.Packet, ext packet.Ext) packet.Ext {
 	_, pause, _ := f.PFC()
-	for m := pause; m != 0; m &= m - 1 {
-		ext = append(ext, h.at(port, uint8(bits.TrailingZeros8(m))).tag)
+	for class := range pause.All() {
+		ext = append(ext, h.at(port, class).tag)
 	}
 	return ext
 }
@@ -117,23 +115,21 @@ func (h *itsy) Control(now units.Time, port int, f *packet.Packet, ext packet.Ex
 		return
 	}
 	_, pause, _ := f.PFC()
-	if len(ext) != bits.OnesCount8(pause) {
+	if len(ext) != pause.Count() {
 		return
 	}
-	for i, m := 0, pause; m != 0; i, m = i+1, m&(m-1) {
-		class := uint8(bits.TrailingZeros8(m))
-		h.at(port, class).heard = ext[i]
-		if h.s.GatedClasses(port)>>class&1 != 0 {
+	for class := range pause.All() {
+		h.at(port, class).heard, ext = ext[0], ext[1:]
+		if h.s.GatedClasses(port).Has(class) {
 			h.spread(now, port, class)
 		}
 	}
 }
 
 // Gated implements Handler: a pause takes effect, or ends.
-func (h *itsy) Gated(now units.Time, port int, from, to uint8) {
-	for m := from ^ to; m != 0; m &= m - 1 {
-		class := uint8(bits.TrailingZeros8(m))
-		if to>>class&1 == 0 {
+func (h *itsy) Gated(now units.Time, port int, from, to packet.ClassMask) {
+	for class := range (from ^ to).All() {
+		if !to.Has(class) {
 			h.at(port, class).heard = 0
 		} else {
 			h.spread(now, port, class)
@@ -210,7 +206,7 @@ func (h *itsy) drop(now units.Time, in, out int, class uint8) (given int64) {
 	})
 	slices.SortFunc(flows, func(a, b flow) int { return cmp.Or(cmp.Compare(b.bytes, a.bytes), cmp.Compare(a.id, b.id)) })
 	for _, f := range flows {
-		if h.s.PausedClasses(in)>>class&1 == 0 || h.below(now, in, class) {
+		if !h.s.PausedClasses(in).Has(class) || h.below(now, in, class) {
 			break
 		}
 		given += int64(h.s.DropWhere(now, out, class, func(p *packet.Packet) bool { return int(p.Port) == in && p.Flow == f.id }))

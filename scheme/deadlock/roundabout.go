@@ -3,7 +3,6 @@ package deadlock
 import (
 	"cmp"
 	"fmt"
-	"math/bits"
 	"slices"
 
 	"github.com/xoff-net/xoff/base/mmu"
@@ -57,14 +56,14 @@ type raQueue struct {
 type roundabout struct {
 	s        Switch
 	params   RoundaboutParams
-	lossless uint8
-	queues   []raQueue   // [port*Classes+class]
-	printed  []raPrinted // the same, in the printed form
-	off      []uint8     // by ingress port: classes that hold their upstream
-	held     int         // egress ports of which something is paused
-	heard    []Heard     // scratch
-	nodes    []NodeID    // scratch
-	bad      int64       // headers that could not be read
+	lossless packet.ClassMask
+	queues   []raQueue          // [port*Classes+class]
+	printed  []raPrinted        // the same, in the printed form
+	off      []packet.ClassMask // by ingress port: classes that hold their upstream
+	held     int                // egress ports of which something is paused
+	heard    []Heard            // scratch
+	nodes    []NodeID           // scratch
+	bad      int64              // headers that could not be read
 	timers   struct{ table, round int }
 	lock     raLock
 	lead     raLead
@@ -91,7 +90,7 @@ func newRoundabout(params any, s Switch) (Handler, error) {
 			return nil, err
 		}
 	}
-	h := &roundabout{s: s, params: *p, queues: make([]raQueue, s.Ports()*mmu.Classes), off: make([]uint8, s.Ports())}
+	h := &roundabout{s: s, params: *p, queues: make([]raQueue, s.Ports()*mmu.Classes), off: make([]packet.ClassMask, s.Ports())}
 	for i := range h.queues {
 		h.queues[i] = raQueue{e: NewElection(s.Node(), uint16(i)), mixed: units.Never}
 	}
@@ -125,7 +124,7 @@ func (h *roundabout) at(port int, class uint8) *raQueue {
 // while an egress queue is paused: it keeps Xon or more for that, or everything that is
 // left of it. A queue whose port is paused as a whole waits for all classes.
 func (h *roundabout) stuckOn(now units.Time, in int, class uint8, out int, of uint8) bool {
-	if h.s.GatedClasses(out)>>of&1 == 0 || class != of && !h.s.WholePort(in) {
+	if !h.s.GatedClasses(out).Has(of) || class != of && !h.s.WholePort(in) {
 		return false
 	}
 	waits := h.s.View().Pair(in, out, of).Bytes
@@ -137,7 +136,7 @@ func (h *roundabout) enough(now units.Time, in int, class uint8, waits units.Byt
 	v := h.s.View()
 	all, times := v.Ingress(in, class), units.Bytes(1)
 	if h.s.WholePort(in) {
-		all, times = v.IngressPort(in, h.lossless), units.Bytes(bits.OnesCount8(h.lossless))
+		all, times = v.IngressPort(in, h.lossless), units.Bytes(h.lossless.Count())
 	}
 	_, xoff := h.s.Level(now, in, class)
 	return waits == all.Total() || waits-all.Private >= times*xoff
@@ -148,14 +147,13 @@ func (h *roundabout) enough(now units.Time, in int, class uint8, waits units.Byt
 // paused, so time decides.
 func (h *roundabout) stuck(now units.Time, in int, class uint8) []Heard {
 	h.heard = h.heard[:0]
-	q, of := h.at(in, class), uint8(1)<<class
+	q, of := h.at(in, class), packet.MaskOf(class)
 	if h.s.WholePort(in) {
 		of = h.lossless
 	}
 	sum := units.Bytes(0)
 	for out := range h.off {
-		for m := h.s.GatedClasses(out) & of; m != 0; m &= m - 1 {
-			c := uint8(bits.TrailingZeros8(m))
+		for c := range (h.s.GatedClasses(out) & of).All() {
 			sum += h.s.View().Pair(in, out, c).Bytes
 			if h.stuckOn(now, in, class, out, c) {
 				h.heard = append(h.heard, Heard{uint16(out*mmu.Classes + int(c)), h.at(out, c).reg})
@@ -173,16 +171,15 @@ func (h *roundabout) stuck(now units.Time, in int, class uint8) []Heard {
 
 // Paused implements Handler: an ingress queue turns OFF or ON. The frame that says so is
 // about to leave and takes the tuple along.
-func (h *roundabout) Paused(now units.Time, port int, from, to uint8) {
+func (h *roundabout) Paused(now units.Time, port int, from, to packet.ClassMask) {
 	h.off[port] = to & h.lossless
-	for m := (from ^ to) & h.lossless; m != 0; m &= m - 1 {
-		class := uint8(bits.TrailingZeros8(m))
+	for class := range ((from ^ to) & h.lossless).All() {
 		q := h.at(port, class)
 		e := &q.e
 		if h.printed != nil {
-			h.printedPaused(port, class, to>>class&1 != 0)
+			h.printedPaused(port, class, to.Has(class))
 		}
-		if to>>class&1 == 0 {
+		if !to.Has(class) {
 			e.Resume()
 			q.rest = 0
 			h.stepDown(port, class)
@@ -209,8 +206,7 @@ func (h *roundabout) OnPFC(_ units.Time, port int, f *packet.Packet, ext packet.
 	if h.printed != nil {
 		ext = h.printedOnPFC(port, enable&^pause, ext)
 	}
-	for m := pause & h.lossless; m != 0; m &= m - 1 {
-		class := uint8(bits.TrailingZeros8(m))
+	for class := range (pause & h.lossless).All() {
 		if adv := h.at(port, class).e.Adv; adv.Valid {
 			hdr := Header{Op: OpProbe, Class: class, T: adv}
 			ext = hdr.Append(ext)
@@ -220,7 +216,7 @@ func (h *roundabout) OnPFC(_ units.Time, port int, f *packet.Packet, ext packet.
 }
 
 // Gated implements Handler. What the pause said has come before.
-func (h *roundabout) Gated(now units.Time, port int, from, to uint8) {
+func (h *roundabout) Gated(now units.Time, port int, from, to packet.ClassMask) {
 	switch {
 	case from == 0 && to != 0:
 		h.held++
@@ -254,7 +250,7 @@ func (h *roundabout) Control(now units.Time, port int, f *packet.Packet, ext pac
 		return
 	}
 	hdr, rest, ok := decodeHeader(ext, h.nodes[:0])
-	if !ok || len(rest) != 0 || h.lossless>>hdr.Class&1 == 0 {
+	if !ok || len(rest) != 0 || !h.lossless.Has(hdr.Class) {
 		h.refuse(now, port)
 		return
 	}
@@ -282,8 +278,7 @@ func (h *roundabout) refuse(now units.Time, port int) {
 // lookAll lets every queue that is OFF look at what holds it.
 func (h *roundabout) lookAll(now units.Time) {
 	for in, off := range h.off {
-		for m := off; m != 0; m &= m - 1 {
-			class := uint8(bits.TrailingZeros8(m))
+		for class := range off.All() {
 			h.look(now, in, class)
 		}
 	}

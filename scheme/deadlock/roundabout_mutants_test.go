@@ -18,7 +18,7 @@ type mutantSwitch struct {
 	how string
 }
 
-func (m mutantSwitch) HoldResume(now units.Time, port int, mask uint8) {
+func (m mutantSwitch) HoldResume(now units.Time, port int, mask packet.ClassMask) {
 	if m.how != "RESUMEs are not held" {
 		m.Switch.HoldResume(now, port, mask)
 	}

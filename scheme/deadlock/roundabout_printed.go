@@ -1,8 +1,6 @@
 package deadlock
 
 import (
-	"math/bits"
-
 	"github.com/xoff-net/xoff/base/mmu"
 	"github.com/xoff-net/xoff/base/packet"
 	"github.com/xoff-net/xoff/base/units"
@@ -67,7 +65,7 @@ func (h *roundabout) printedHeard(now units.Time, out int, class uint8, hear fun
 func (h *roundabout) printedProbe(now units.Time, port int, f *packet.Packet, hdr *Header) {
 	_, pause, _ := f.PFC()
 	h.printedHeard(now, port, hdr.Class, func(p *Printed) PrintedSay {
-		if pause>>hdr.Class&1 != 0 {
+		if pause.Has(hdr.Class) {
 			return p.PeerGetPause(hdr.T)
 		}
 		return p.PeerGetResume(hdr.T)
@@ -82,9 +80,8 @@ func (h *roundabout) printedInvalid(now units.Time, port int, hdr *Header) {
 }
 
 // printedOnPFC adds what a RESUME carries.
-func (h *roundabout) printedOnPFC(port int, resume uint8, ext packet.Ext) packet.Ext {
-	for m := resume & h.lossless; m != 0; m &= m - 1 {
-		class := uint8(bits.TrailingZeros8(m))
+func (h *roundabout) printedOnPFC(port int, resume packet.ClassMask, ext packet.Ext) packet.Ext {
+	for class := range (resume & h.lossless).All() {
 		if t := h.printed[port*mmu.Classes+int(class)].last; t != (Tuple{}) {
 			ext = (&Header{Op: OpProbe, Class: class, T: t}).Append(ext)
 		}

@@ -1,8 +1,6 @@
 package deadlock
 
 import (
-	"math/bits"
-
 	"github.com/xoff-net/xoff/base/mmu"
 	"github.com/xoff-net/xoff/base/packet"
 	"github.com/xoff-net/xoff/base/units"
@@ -68,7 +66,7 @@ func (h *roundabout) begin(now units.Time, nodes []NodeID) {
 	r.lead, r.nodes = len(nodes) > 0, append(r.nodes, nodes...)
 	h.lock = raLock{}
 	h.armTable()
-	bit := uint8(1) << r.class
+	bit := packet.MaskOf(r.class)
 	barrier := packet.Packet{Flow: r.serial, Seq: uint32(h.s.Node()), Hash: uint32(r.t.Sid)<<16 | uint32(r.t.Qid), Dst: packet.NoNode, Size: barrierSize, Meta: packet.MakeMeta(packet.Barrier, r.class)}
 	barrier.At = now
 	took, ok := h.insert(now, &barrier)
@@ -110,7 +108,7 @@ func (h *roundabout) insert(now units.Time, barrier *packet.Packet) (units.Bytes
 // unused is what an ingress queue has left of its headroom: all that can come has come.
 // An insurance that all classes of the port share is there for those that are not paused.
 func (h *roundabout) unused(in int, class uint8) units.Bytes {
-	v, queues := h.s.View(), units.Bytes(bits.OnesCount8(h.lossless))
+	v, queues := h.s.View(), units.Bytes(h.lossless.Count())
 	if h.off[in] == h.lossless {
 		return h.s.Headroom(in) - v.PortIn(in, mmu.Headroom)
 	}
@@ -204,7 +202,7 @@ func (h *roundabout) Arriving(now units.Time, p *packet.Packet, out *int) Verdic
 		p.Flags &^= packet.Marked // it is where it began
 	case p.Flags&packet.Marked != 0:
 		*out = r.out
-	case *out != r.out && (r.missed[*out] || h.s.GatedClasses(*out)>>r.class&1 != 0):
+	case *out != r.out && (r.missed[*out] || h.s.GatedClasses(*out).Has(r.class)):
 		// Once one rode on, all later ones to that exit must: they would overtake it.
 		r.missed[*out] = true
 		p.Flags |= packet.Marked

@@ -1,7 +1,6 @@
 package deadlock
 
 import (
-	"math/bits"
 	"slices"
 
 	"github.com/xoff-net/xoff/base/mmu"
@@ -156,8 +155,7 @@ func (h *roundabout) stepDown(in int, class uint8) {
 // question takes an OpRoute that came by an egress.
 func (h *roundabout) question(now units.Time, out int, hdr *Header) {
 	for in, off := range h.off {
-		for m := off; m != 0; m &= m - 1 {
-			class := uint8(bits.TrailingZeros8(m))
+		for class := range off.All() {
 			if !h.stuckOn(now, in, class, out, hdr.Class) {
 				continue
 			}
@@ -269,8 +267,10 @@ func (h *roundabout) giveUp(now units.Time) {
 // askNext lets another candidate of the switch ask, when the one before has done.
 func (h *roundabout) askNext(now units.Time) {
 	for in, off := range h.off {
-		for m := off; m != 0 && !h.lead.on && !h.round.on; m &= m - 1 {
-			class := uint8(bits.TrailingZeros8(m))
+		for class := range off.All() {
+			if h.lead.on || h.round.on {
+				return
+			}
 			h.say(now, in, class, h.at(in, class).e.Retry())
 		}
 	}
@@ -280,7 +280,7 @@ func (h *roundabout) askNext(now units.Time) {
 // the loop stays paused: the round lends out the headroom that would take what it sends.
 func (h *roundabout) locks(now units.Time, hdr *Header, in, out int) bool {
 	l, t := &h.lock, hdr.T
-	if h.round.on || h.off[in]>>hdr.Class&1 == 0 || l.on && (l.built || !t.Same(l.t) && !t.Before(l.t)) {
+	if h.round.on || !h.off[in].Has(hdr.Class) || l.on && (l.built || !t.Same(l.t) && !t.Before(l.t)) {
 		return false
 	}
 	if l.on {

@@ -3,6 +3,7 @@ package deadlock_test
 import (
 	"testing"
 
+	"github.com/xoff-net/xoff/base/packet"
 	"github.com/xoff-net/xoff/base/units"
 	"github.com/xoff-net/xoff/scheme/deadlock"
 )
@@ -61,8 +62,14 @@ func (a armWatch) note() {
 	*a.armed++
 }
 
-func (a armWatch) ArmIngress(port int, mask uint8) { a.note(); a.Switch.ArmIngress(port, mask) }
-func (a armWatch) ArmEgress(port int, mask uint8)  { a.note(); a.Switch.ArmEgress(port, mask) }
+func (a armWatch) ArmIngress(port int, mask packet.ClassMask) {
+	a.note()
+	a.Switch.ArmIngress(port, mask)
+}
+func (a armWatch) ArmEgress(port int, mask packet.ClassMask) {
+	a.note()
+	a.Switch.ArmEgress(port, mask)
+}
 func (a armWatch) WakeAt(timer int, at units.Time) {
 	if at != units.Never {
 		a.note()

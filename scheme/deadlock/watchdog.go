@@ -2,7 +2,6 @@ package deadlock
 
 import (
 	"fmt"
-	"math/bits"
 
 	"github.com/xoff-net/xoff/base/mmu"
 	"github.com/xoff-net/xoff/base/packet"
@@ -23,7 +22,7 @@ func defaultWatchdog() any {
 
 // queueState is what the watchdog knows of the classes of an egress port.
 type queueState struct {
-	storm   uint8                   // classes that are stuck
+	storm   packet.ClassMask        // classes that are stuck
 	changed [mmu.Classes]units.Time // when the pause of a class last began or ended
 }
 
@@ -54,9 +53,9 @@ func newWatchdog(params any, s Switch) (Handler, error) {
 func (w *watchdog) Patience() units.Time { return w.params.Detection + 2*w.params.Polling }
 
 // Gated implements Handler.
-func (w *watchdog) Gated(now units.Time, port int, from, to uint8) {
-	for m := from ^ to; m != 0; m &= m - 1 {
-		w.ports[port].changed[bits.TrailingZeros8(m)] = now
+func (w *watchdog) Gated(now units.Time, port int, from, to packet.ClassMask) {
+	for class := range (from ^ to).All() {
+		w.ports[port].changed[class] = now
 	}
 	if to != 0 {
 		w.look(now)
@@ -71,9 +70,8 @@ func (w *watchdog) Wake(now units.Time, _ int) {
 	again := false
 	for port := range w.ports {
 		q, paused := &w.ports[port], w.s.GatedClasses(port)
-		for m := paused | q.storm; m != 0; m &= m - 1 {
-			class := uint8(bits.TrailingZeros8(m))
-			bit := uint8(1) << class
+		for class := range (paused | q.storm).All() {
+			bit := packet.MaskOf(class)
 			lasted := now - q.changed[class]
 			switch {
 			case q.storm&bit == 0 && lasted >= w.params.Detection && w.s.Head(port, class) != nil:
@@ -118,7 +116,7 @@ func (w *watchdog) restore(now units.Time, port int, class uint8) {
 
 // arm lets the hook see what arrives for queues that are stuck.
 func (w *watchdog) arm() {
-	mask := uint8(0)
+	mask := packet.ClassMask(0)
 	for i := range w.ports {
 		mask |= w.ports[i].storm
 	}
@@ -129,7 +127,7 @@ func (w *watchdog) arm() {
 
 // Arriving implements Hook.
 func (w *watchdog) Arriving(_ units.Time, p *packet.Packet, out *int) Verdict {
-	if *out >= 0 && w.ports[*out].storm&(1<<p.Class()) != 0 {
+	if *out >= 0 && w.ports[*out].storm.Has(p.Class()) {
 		return DropIt
 	}
 	return Normal
@@ -142,7 +140,7 @@ func (w *watchdog) Departing(units.Time, int, *packet.Packet) Verdict { return N
 func (w *watchdog) Departed(units.Time, int, *packet.Packet) {}
 
 // Paused implements Handler.
-func (w *watchdog) Paused(units.Time, int, uint8, uint8) {}
+func (w *watchdog) Paused(units.Time, int, packet.ClassMask, packet.ClassMask) {}
 
 // OnPFC implements Handler.
 func (w *watchdog) OnPFC(_ units.Time, _ int, _ *packet.Packet, ext packet.Ext) packet.Ext {

@@ -13,10 +13,10 @@ import (
 
 // longPort is a port of 100 Gbps at 4 km of cable, 20 us each way, with frames of 1500 B:
 // DELTA = 2 x 250,000 + 64 + 2 x 1500 = 503,064 B.
-func longPort(lossless uint8) *fakePort {
+func longPort(lossless packet.ClassMask) *fakePort {
 	spec := mmu.Spec{Ports: 2, Size: 10_000_000, Shared: 20_000}
 	for c := range spec.Kinds {
-		if lossless&(1<<c) != 0 {
+		if lossless.Has(uint8(c)) {
 			spec.Kinds[c] = mmu.Lossless
 		}
 	}
@@ -37,7 +37,7 @@ type slotBench struct {
 	now  units.Time
 }
 
-func newSlotBench(t *testing.T, lossless uint8, name string, change func(params any)) *slotBench {
+func newSlotBench(t *testing.T, lossless packet.ClassMask, name string, change func(params any)) *slotBench {
 	t.Helper()
 	e, err := Schemes.Get(name)
 	if err != nil {

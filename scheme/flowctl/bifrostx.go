@@ -1,8 +1,6 @@
 package flowctl
 
 import (
-	"math/bits"
-
 	"github.com/xoff-net/xoff/base/mmu"
 	"github.com/xoff-net/xoff/base/packet"
 	"github.com/xoff-net/xoff/base/registry"
@@ -72,8 +70,7 @@ func (r *bifrostXReceiver) Wake(now units.Time, _ int) {
 	r.granted = max(0, min(r.full, r.room()-r.flight))
 	r.grant(r.granted)
 	view, index := r.port.View(), r.port.Index()
-	for m := r.port.Spec().Lossless; m != 0; m &= m - 1 {
-		c := uint8(bits.TrailingZeros8(m))
+	for c := range (r.port.Spec().Lossless).All() {
 		l := view.In(index, c, mmu.Headroom)
 		r.classes[c] = max(0, r.full-max(0, l-r.last[c]))
 		r.last[c] = l
@@ -171,8 +168,7 @@ func (g *bifrostXGate) Reset(units.Time, bool) {
 func (g *bifrostXGate) May(_ units.Time, class uint8, b units.Bytes) bool {
 	b += g.overhead
 	left := g.left
-	for m := g.port.Spec().Lossless & (1<<(class&7) - 1); m != 0; m &= m - 1 {
-		c := uint8(bits.TrailingZeros8(m))
+	for c := range (g.port.Spec().Lossless & (1<<(class&7) - 1)).All() {
 		left -= min(g.port.Waiting(c), g.classes[c])
 	}
 	return b <= left && b <= g.classes[class&7]
@@ -199,7 +195,7 @@ func (r *bifrostXReceiver) Gauges() []string { return bifrostXGaugeNames }
 
 // Measure implements probe.Gauged.
 func (r *bifrostXReceiver) Measure(_ units.Time, _ int, class uint8, values []float64) bool {
-	if r.port.Spec().Lossless>>(class&7)&1 == 0 {
+	if !r.port.Spec().Lossless.Has(class) {
 		return false
 	}
 	stored := r.port.View().In(r.port.Index(), class, mmu.Headroom)

@@ -2,7 +2,6 @@ package flowctl
 
 import (
 	"fmt"
-	"math/bits"
 
 	"github.com/xoff-net/xoff/base/link"
 	"github.com/xoff-net/xoff/base/mmu"
@@ -159,11 +158,11 @@ func (s *cbfc) Gate(p Port) Gate {
 type cbfcReceiver struct {
 	port   Port
 	period units.Time
-	lane   uint64 // blocks of each class
-	mask   uint64 // of counters
-	most   uint64 // credits that they can express
-	after  uint64 // blocks that are worth a frame of their own
-	due    uint8  // classes to be told
+	lane   uint64           // blocks of each class
+	mask   uint64           // of counters
+	most   uint64           // credits that they can express
+	after  uint64           // blocks that are worth a frame of their own
+	due    packet.ClassMask // classes to be told
 	came   [mmu.Classes]uint64
 	held   [mmu.Classes]uint64
 	told   [mmu.Classes]uint64     // limit in the last frame
@@ -203,7 +202,7 @@ func (r *cbfcReceiver) Charged(_ units.Time, a *mmu.Arrival, _ mmu.Segment) {
 func (r *cbfcReceiver) Released(now units.Time, a *mmu.Arrival) {
 	r.left[a.Class] = now
 	r.held[a.Class] -= r.blocks(a.Bytes)
-	if bit := uint8(1) << a.Class; r.due&bit == 0 && (r.limit(a.Class)-r.told[a.Class])&r.mask >= r.after {
+	if bit := packet.MaskOf(a.Class); r.due&bit == 0 && (r.limit(a.Class)-r.told[a.Class])&r.mask >= r.after {
 		r.due |= bit
 		r.port.Request(now)
 	}
@@ -222,7 +221,7 @@ func (r *cbfcReceiver) Frame(_ units.Time, f *packet.Packet, ext packet.Ext) (pa
 	if r.due == 0 {
 		return ext, false
 	}
-	c := uint8(bits.TrailingZeros8(r.due))
+	c := r.due.Lowest()
 	r.due &= r.due - 1
 	r.told[c] = r.limit(c)
 	*f = packet.Packet{Size: uint16(packet.PFCSize), Meta: packet.MakeMeta(packet.Feedback, c)}
@@ -248,7 +247,7 @@ func (r *cbfcReceiver) Reset(now units.Time, up bool) {
 // no more blocks than its bytes fill.
 func (r *cbfcReceiver) Resumes(_ units.Time, rest *Rest) bool {
 	held := r.held[rest.Class]
-	if rest.Moves&(1<<rest.Class) != 0 {
+	if rest.Moves.Has(rest.Class) {
 		in := rest.View.Ingress(r.port.Index(), rest.Class)
 		held = uint64((in.Total() + creditBlock - 1) / creditBlock)
 	}
@@ -264,7 +263,7 @@ type cbfcGate struct {
 	store  link.Store // of the receiver
 	mask   uint64
 	most   uint64
-	due    uint8
+	due    packet.ClassMask
 	limit  [mmu.Classes]uint64 // blocks that may be sent in all
 	sent   [mmu.Classes]uint64 // blocks sent (FCTBS)
 }
@@ -282,7 +281,7 @@ func (g *cbfcGate) Frame(_ units.Time, f *packet.Packet, ext packet.Ext) (packet
 	if g.due == 0 {
 		return ext, false
 	}
-	c := uint8(bits.TrailingZeros8(g.due))
+	c := g.due.Lowest()
 	g.due &= g.due - 1
 	*f = packet.Packet{Size: uint16(packet.PFCSize), Meta: packet.MakeMeta(packet.Request, c)}
 	return append(ext, g.sent[c]), true
@@ -324,7 +323,7 @@ func (r *cbfcReceiver) Gauges() []string { return cbfcReceiverGauges }
 // Measure implements probe.Gauged.
 func (r *cbfcReceiver) Measure(_ units.Time, _ int, class uint8, values []float64) bool {
 	values[0], values[1] = float64(r.held[class&7])*float64(creditBlock), float64(r.told[class&7])
-	return r.port.Spec().Lossless>>(class&7)&1 != 0
+	return r.port.Spec().Lossless.Has(class)
 }
 
 // Gauges implements probe.Gauged.
@@ -333,7 +332,7 @@ func (g *cbfcGate) Gauges() []string { return cbfcGateGauges }
 // Measure implements probe.Gauged.
 func (g *cbfcGate) Measure(_ units.Time, _ int, class uint8, values []float64) bool {
 	values[0] = float64((g.limit[class&7] - g.sent[class&7]) & g.mask)
-	return g.port.Spec().Lossless>>(class&7)&1 != 0
+	return g.port.Spec().Lossless.Has(class)
 }
 
 var cbfcReceiverGauges, cbfcGateGauges = registry.NamesOf(cbfcGauges[:2]), registry.NamesOf(cbfcGauges[2:])

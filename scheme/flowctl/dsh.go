@@ -6,6 +6,7 @@ import (
 
 	"github.com/xoff-net/xoff/base/link"
 	"github.com/xoff-net/xoff/base/mmu"
+	"github.com/xoff-net/xoff/base/packet"
 	"github.com/xoff-net/xoff/base/registry"
 	"github.com/xoff-net/xoff/base/units"
 	"github.com/xoff-net/xoff/scheme/buffer"
@@ -184,7 +185,7 @@ type dshRule struct {
 	phi       units.Bytes // PHI
 	direct    bool        // the policy is proportional: T need not be asked for
 	sharing   bool
-	all       uint8 // lossless classes
+	all       packet.ClassMask // lossless classes
 	ideal     ideal
 	private   units.Bytes
 	insurance units.Bytes // of the port
@@ -202,10 +203,10 @@ type dshReceiver struct {
 	// one for its queue.
 	*dshRule
 	in          mmu.PortView
-	since       units.Time // when the first one of those in a row came that went to the same queue
-	table       *tables    // nil: ideal
-	last        uint8      // that queue
-	off         uint8      // queues that are OFF
+	since       units.Time       // when the first one of those in a row came that went to the same queue
+	table       *tables          // nil: ideal
+	last        uint8            // that queue
+	off         packet.ClassMask // queues that are OFF
 	portOff     bool
 	PauseSender // 48 bytes
 	policy      buffer.Policy
@@ -281,7 +282,7 @@ func (r *dshReceiver) Arrived(now units.Time, class uint8, b units.Bytes) bool {
 	rule, q := r.dshRule, r.gradient(class)
 	rule.ideal.arrive(q, now, length)
 	t := rule.share.Of(free - b)
-	if r.want>>(class&7)&1 != 0 || length+rule.phi > t && length+rule.ideal.estimate(q) > t {
+	if r.want.Has(class) || length+rule.phi > t && length+rule.ideal.estimate(q) > t {
 		return false
 	}
 	limit := rule.queues*t - b
@@ -342,7 +343,7 @@ func (r *dshReceiver) Charged(now units.Time, a *mmu.Arrival, s mmu.Segment) {
 func (r *dshReceiver) Released(now units.Time, a *mmu.Arrival) {
 	held := r.want
 	r.look(now, a.Class)
-	if (held|r.want)&(1<<a.Class) != 0 {
+	if (held | r.want).Has(a.Class) {
 		r.quiet[a.Class&7] = now
 	}
 }
@@ -353,7 +354,7 @@ func (r *dshReceiver) Released(now units.Time, a *mmu.Arrival) {
 func (r *dshReceiver) look(now units.Time, class uint8) {
 	t := r.threshold(now, class)
 	limit := r.queues * t
-	if shared, _ := r.in.Held(class); r.want>>(class&7)&1 == 0 && !r.portOff && shared+r.phi <= t && r.in.Shared() <= limit {
+	if shared, _ := r.in.Held(class); !r.want.Has(class) && !r.portOff && shared+r.phi <= t && r.in.Shared() <= limit {
 		return // see Arrived
 	}
 	r.turn(now, class, t, limit)
@@ -364,7 +365,7 @@ func (r *dshReceiver) turn(now units.Time, class uint8, t, limit units.Bytes) {
 	view, port := r.in.All(), r.in.Index()
 	in, shared := view.Ingress(port, class), view.PortIn(port, mmu.Shared)
 	xoff := max(0, t-r.tau(class))
-	switch bit := uint8(1) << class; {
+	switch bit := packet.MaskOf(class); {
 	case in.Shared > xoff:
 		r.off |= bit
 	case r.queueGoesOn(&in, xoff):
@@ -407,7 +408,7 @@ func (r *dshReceiver) Resumes(now units.Time, rest *Rest) bool {
 	if r.portOff && (rest.Moves == 0 || !r.portGoesOn(rest.View, rest.View.PortIn(r.in.Index(), mmu.Shared), r.queues*t)) {
 		return false
 	}
-	bit := uint8(1) << rest.Class
+	bit := packet.MaskOf(rest.Class)
 	in := rest.View.Ingress(r.in.Index(), rest.Class)
 	return r.off&bit == 0 || rest.Moves&bit != 0 && r.queueGoesOn(&in, max(0, t-r.tau(rest.Class)))
 }
@@ -436,8 +437,8 @@ func (r *dshReceiver) Gauges() []string { return dshGaugeNames }
 func (r *dshReceiver) Measure(now units.Time, _ int, class uint8, values []float64) bool {
 	v, port := r.in.All(), r.in.Index()
 	in := v.Ingress(port, class)
-	off := r.off>>(class&7)&1 != 0
-	if r.all>>(class&7)&1 == 0 || in.Total() == 0 && !off && !r.portOff {
+	off := r.off.Has(class)
+	if !r.all.Has(class) || in.Total() == 0 && !off && !r.portOff {
 		return false
 	}
 	t, tau := r.threshold(now, class), r.tau(class)

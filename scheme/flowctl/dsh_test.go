@@ -6,6 +6,7 @@ import (
 
 	"github.com/xoff-net/xoff/base/link"
 	"github.com/xoff-net/xoff/base/mmu"
+	"github.com/xoff-net/xoff/base/packet"
 	"github.com/xoff-net/xoff/base/units"
 	"github.com/xoff-net/xoff/scheme/buffer"
 )
@@ -43,7 +44,7 @@ func newDSHBench(t *testing.T, change func(*DSHParams)) *dshBench {
 }
 
 // arrive takes a frame in, as a node does.
-func (b *dshBench) arrive(at units.Time, class uint8, bytes units.Bytes, segment mmu.Segment, paused uint8) {
+func (b *dshBench) arrive(at units.Time, class uint8, bytes units.Bytes, segment mmu.Segment, paused packet.ClassMask) {
 	b.t.Helper()
 	a := &mmu.Arrival{Class: class, Bytes: bytes, Kind: mmu.Lossless, Out: 1}
 	s, told := mmu.Shared, !(b.Shortcuts().Arrived != nil && b.Arrived(at*ns, class, bytes))
@@ -62,7 +63,7 @@ func (b *dshBench) arrive(at units.Time, class uint8, bytes units.Bytes, segment
 }
 
 // leave lets a frame go.
-func (b *dshBench) leave(at units.Time, class uint8, bytes units.Bytes, paused uint8) {
+func (b *dshBench) leave(at units.Time, class uint8, bytes units.Bytes, paused packet.ClassMask) {
 	b.t.Helper()
 	a := &mmu.Arrival{Class: class, Bytes: bytes, Kind: mmu.Lossless, Out: 1}
 	b.ledger.Release(a)
@@ -85,7 +86,7 @@ func (b *dshBench) levels(at units.Time, class uint8, want Levels) {
 	t, tau := b.threshold(at*ns, class), b.tau(class)
 	got := Levels{
 		Estimate: b.estimate(class), Tau: tau, Queue: max(0, t-tau), Port: b.queues * t,
-		QueueOff: b.off&(1<<class) != 0, PortOff: b.portOff,
+		QueueOff: b.off.Has(class), PortOff: b.portOff,
 	}
 	values := make([]float64, len(b.Gauges()))
 	if b.Measure(at*ns, 0, class, values) {
@@ -116,12 +117,12 @@ func TestDSHByHand(t *testing.T) {
 	b.arrive(4000, 1, 1000, mmu.Shared, 0)     // phi^ 1312.5: X_qoff 4687, shared 4000
 	b.arrive(6000, 1, 1000, mmu.Shared, 0b010) // g 0.5: avg 0.464844, dev 0.234375: 1.402344 x 800 = 1122; shared 5000 > 4878
 	b.levels(6000, 1, Levels{Estimate: 1122, Tau: 1122, Queue: 4878, Port: 12_000, QueueOff: true})
-	wantFrames(t, "queue OFF", says(&b.PauseSender, 6000*ns), [2]uint8{0b010, 0b010})
+	wantFrames(t, "queue OFF", says(&b.PauseSender, 6000*ns), [2]packet.ClassMask{0b010, 0b010})
 
 	b.arrive(6100, 2, 1000, mmu.Shared, 0b010) // class 2 is as new: X_qoff 6000
 	b.arrive(6180, 2, 1000, mmu.Shared, 0b110) // g 12.5: phi^ 10,000, X_qoff max(0, -4000) = 0 < 2000
 	b.levels(6180, 2, Levels{Estimate: 10_000, Tau: 10_000, Queue: 0, Port: 12_000, QueueOff: true})
-	wantFrames(t, "both queues OFF", says(&b.PauseSender, 6180*ns), [2]uint8{0b110, 0b110})
+	wantFrames(t, "both queues OFF", says(&b.PauseSender, 6180*ns), [2]packet.ClassMask{0b110, 0b110})
 	for i := range units.Time(5) {
 		b.arrive(6260+80*i, 2, 1000, mmu.Shared, 0b110) // in flight: the port holds 5000 + 2000 + 5000 = 12,000
 	}
@@ -137,12 +138,12 @@ func TestDSHByHand(t *testing.T) {
 	// The insurance is given back first: it is empty, and 11,000 B are below X_poff.
 	// The RESUME enables class 1 only: queue 2 holds 7000 > 0.
 	b.leave(7100, 2, 1000, 0b100)
-	wantFrames(t, "port ON", says(&b.PauseSender, 7100*ns), [2]uint8{0b110, 0b100})
+	wantFrames(t, "port ON", says(&b.PauseSender, 7100*ns), [2]packet.ClassMask{0b110, 0b100})
 	for i := range units.Time(6) {
 		b.leave(7200+80*i, 2, 1000, 0b100) // never below X_qoff = 0
 	}
 	b.leave(7700, 2, 1000, 0) // holds nothing: ON all the same (step 5)
-	wantFrames(t, "queue ON", says(&b.PauseSender, 7700*ns), [2]uint8{0b100, 0})
+	wantFrames(t, "queue ON", says(&b.PauseSender, 7700*ns), [2]packet.ClassMask{0b100, 0})
 }
 
 // delta_q and delta_p: 2000 B each. A queue of 5000 B against X_qoff = 4878 resumes
@@ -160,8 +161,8 @@ func TestDSHDeltas(t *testing.T) {
 	// Far apart, so that phi^ stays small: 1000 B in 100 us are g 0.01.
 	b = newDSHBench(t, func(p *DSHParams) { p.DeltaPort = 2000 })
 	for i := range units.Time(6) {
-		b.arrive(100_000*i, 1, 1000, mmu.Shared, uint8(i/5)<<1) // 6000 > 6000 - phi^: OFF at the sixth
-		b.arrive(100_000*i+50_000, 2, 1000, mmu.Shared, uint8(i/5)*0b110)
+		b.arrive(100_000*i, 1, 1000, mmu.Shared, packet.ClassMask(i/5)<<1) // 6000 > 6000 - phi^: OFF at the sixth
+		b.arrive(100_000*i+50_000, 2, 1000, mmu.Shared, packet.ClassMask(i/5)*0b110)
 	}
 	b.arrive(600_000, 1, 1000, mmu.Headroom, 0b110)
 	b.leave(600_100, 1, 1000, 0b110) // insurance empty, 12,000 B
@@ -226,8 +227,8 @@ func TestDSHWithoutSharedHeadroom(t *testing.T) {
 func TestDSHWithoutInsurance(t *testing.T) {
 	b := newDSHBench(t, func(p *DSHParams) { p.Insurance = Insurance{} })
 	for i := range units.Time(6) {
-		b.arrive(100_000*i, 1, 1000, mmu.Shared, uint8(i/5)<<1)
-		b.arrive(100_000*i+50_000, 2, 1000, mmu.Shared, uint8(i/5)*0b110)
+		b.arrive(100_000*i, 1, 1000, mmu.Shared, packet.ClassMask(i/5)<<1)
+		b.arrive(100_000*i+50_000, 2, 1000, mmu.Shared, packet.ClassMask(i/5)*0b110)
 	}
 	b.leave(550_000, 1, 1000, 0b100) // 5000 B each: below 6000 - phi^
 	b.leave(550_000, 2, 1000, 0)

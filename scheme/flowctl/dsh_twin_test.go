@@ -7,8 +7,8 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/xoff-net/xoff/base/link"
-
 	"github.com/xoff-net/xoff/base/mmu"
+	"github.com/xoff-net/xoff/base/packet"
 	"github.com/xoff-net/xoff/base/units"
 )
 
@@ -121,8 +121,8 @@ func (w *dshTwin) look(c uint8) {
 	}
 }
 
-func (w *dshTwin) paused() uint8 {
-	mask := uint8(0)
+func (w *dshTwin) paused() packet.ClassMask {
+	mask := packet.ClassMask(0)
 	for c := uint8(1); c <= 2; c++ {
 		if w.off[c] || w.portOff {
 			mask |= 1 << c
@@ -135,7 +135,7 @@ func (w *dshTwin) paused() uint8 {
 func untold(r *dshReceiver, p *fakePort, a *mmu.Arrival) bool {
 	s := r.Shortcuts()
 	q, t := p.policy.Level(0, p.View(), a.In, a.Class)
-	return r.Paused()>>a.Class&1 == 0 && s.Release && q+s.Margin <= t && p.View().PortIn(a.In, mmu.Shared) <= units.Bytes(s.Levels)*t
+	return !r.Paused().Has(a.Class) && s.Release && q+s.Margin <= t && p.View().PortIn(a.In, mmu.Shared) <= units.Bytes(s.Levels)*t
 }
 
 // A port can be above its threshold while the queue of a frame that leaves is far below

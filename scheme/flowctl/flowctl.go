@@ -81,12 +81,12 @@ type Arriver interface {
 
 // Pausing is a receiver whose queues are ON or OFF. Paused returns the classes
 // that are OFF; each change comes with a Port.Request.
-type Pausing interface{ Paused() uint8 }
+type Pausing interface{ Paused() packet.ClassMask }
 
 // Repeater is a receiver that can say again which classes it wants paused: a header that
 // rides on the frame has changed.
 type Repeater interface {
-	Repeat(now units.Time, mask uint8)
+	Repeat(now units.Time, mask packet.ClassMask)
 }
 
 // Whole is a receiver that can hold its upstream for what all classes of the port store
@@ -134,9 +134,9 @@ type Port interface {
 	// for a timer counts.
 	WakeAt(timer int, at units.Time)
 	// Block sets the classes that may not leave (gate only).
-	Block(now units.Time, mask uint8)
+	Block(now units.Time, mask packet.ClassMask)
 	// Meter sets the classes for which the gate's May is asked (gate only).
-	Meter(mask uint8)
+	Meter(mask packet.ClassMask)
 	// Reserve changes what the port takes from the shared segment of a switch, to at
 	// most what Scheme.Reserve said (receiver only).
 	Reserve(b units.Bytes)

@@ -1,8 +1,6 @@
 package flowctl
 
 import (
-	"math/bits"
-
 	"github.com/xoff-net/xoff/base/mmu"
 	"github.com/xoff-net/xoff/base/packet"
 	"github.com/xoff-net/xoff/base/units"
@@ -14,14 +12,14 @@ import (
 type PauseGate struct {
 	port    Port
 	until   [mmu.Classes]units.Time // of a class in paused: when it expires
-	paused  uint8
+	paused  packet.ClassMask
 	pending []pendingPause // frames whose processing is not over, in order
 }
 
 type pendingPause struct {
 	at     units.Time
-	enable uint8
-	pause  uint8
+	enable packet.ClassMask
+	pause  packet.ClassMask
 	quanta uint16
 }
 
@@ -43,7 +41,7 @@ func (g *PauseGate) Control(now units.Time, f *packet.Packet, _ packet.Ext) {
 	g.arm()
 }
 
-func (g *PauseGate) apply(now units.Time, enable, pause uint8, quanta uint16) {
+func (g *PauseGate) apply(now units.Time, enable, pause packet.ClassMask, quanta uint16) {
 	spec := g.port.Spec()
 	end := units.Never
 	if !spec.PeerPFC().Indefinite {
@@ -53,8 +51,8 @@ func (g *PauseGate) apply(now units.Time, enable, pause uint8, quanta uint16) {
 		pause = 0
 	}
 	g.paused = g.paused&^enable | pause
-	for m := pause; m != 0; m &= m - 1 {
-		g.until[bits.TrailingZeros8(m)] = end
+	for c := range pause.All() {
+		g.until[c] = end
 	}
 	g.port.Block(now, g.paused)
 	g.arm()
@@ -62,8 +60,8 @@ func (g *PauseGate) apply(now units.Time, enable, pause uint8, quanta uint16) {
 
 func (g *PauseGate) arm() {
 	next := units.Never
-	for m := g.paused; m != 0; m &= m - 1 {
-		next = min(next, g.until[bits.TrailingZeros8(m)])
+	for c := range g.paused.All() {
+		next = min(next, g.until[c])
 	}
 	if len(g.pending) > 0 {
 		next = min(next, g.pending[0].at)
@@ -83,9 +81,9 @@ func (g *PauseGate) Wake(now units.Time, _ int) {
 		g.pending = append(g.pending[:0], g.pending[1:]...)
 		g.apply(now, p.enable, p.pause, p.quanta)
 	}
-	expired := uint8(0)
-	for m := g.paused; m != 0; m &= m - 1 {
-		if c := bits.TrailingZeros8(m); g.until[c] <= now {
+	expired := packet.ClassMask(0)
+	for c := range g.paused.All() {
+		if g.until[c] <= now {
 			expired |= 1 << c
 		}
 	}
@@ -108,19 +106,19 @@ func (g *PauseGate) Reset(now units.Time, _ bool) {
 // built from the state at the moment it leaves, so a change of mind before that
 // costs nothing. Receivers embed it and call Want; timer 0 is its own.
 type PauseSender struct {
-	want    uint8 // classes that the queues want paused
-	storm   uint8 // classes that are paused whatever the queues want
-	sent    uint8 // classes that the last frame paused
-	refresh uint8 // classes whose pause must be repeated
+	want    packet.ClassMask // classes that the queues want paused
+	storm   packet.ClassMask // classes that are paused whatever the queues want
+	sent    packet.ClassMask // classes that the last frame paused
+	refresh packet.ClassMask // classes whose pause must be repeated
 	port    Port
-	changes []uint8 // link.PFC.Ordered: values of want not yet sent
+	changes []packet.ClassMask // link.PFC.Ordered: values of want not yet sent
 }
 
 // NewPauseSender returns a sender that has paused nothing.
 func NewPauseSender(p Port) PauseSender { return PauseSender{port: p} }
 
 // Paused returns the classes that the queues want paused.
-func (s *PauseSender) Paused() uint8 { return s.want }
+func (s *PauseSender) Paused() packet.ClassMask { return s.want }
 
 // holds reports whether the peer is to hold a class, with no RESUME of it waiting
 // to be sent.
@@ -129,16 +127,16 @@ func (s *PauseSender) holds(class uint8) bool {
 	for _, c := range s.changes {
 		all &= c
 	}
-	return all&(1<<class) != 0
+	return all.Has(class)
 }
 
 // Want sets the classes that the queues want paused.
-func (s *PauseSender) Want(now units.Time, mask uint8) { s.set(now, mask, s.storm) }
+func (s *PauseSender) Want(now units.Time, mask packet.ClassMask) { s.set(now, mask, s.storm) }
 
 // Storm sets the classes that are paused on top of that: a stuck host.
-func (s *PauseSender) Storm(now units.Time, mask uint8) { s.set(now, s.want, mask) }
+func (s *PauseSender) Storm(now units.Time, mask packet.ClassMask) { s.set(now, s.want, mask) }
 
-func (s *PauseSender) set(now units.Time, want, storm uint8) {
+func (s *PauseSender) set(now units.Time, want, storm packet.ClassMask) {
 	before, queues := s.want|s.storm, s.want
 	s.want, s.storm = want, storm
 	if want|storm == before && want == queues {
@@ -185,7 +183,7 @@ func (s *PauseSender) Frame(now units.Time, f *packet.Packet, ext packet.Ext) (p
 }
 
 // Repeat implements Repeater.
-func (s *PauseSender) Repeat(now units.Time, mask uint8) {
+func (s *PauseSender) Repeat(now units.Time, mask packet.ClassMask) {
 	if again := mask & s.sent; again != 0 {
 		s.refresh |= again
 		s.port.Request(now)

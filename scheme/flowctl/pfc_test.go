@@ -15,7 +15,7 @@ type fakePort struct {
 	spec      link.Port
 	ledger    *mmu.Ledger
 	policy    buffer.Policy
-	blocked   uint8
+	blocked   packet.ClassMask
 	wake      units.Time
 	requested bool
 	timers    int                // beyond the first
@@ -50,10 +50,10 @@ func (p *fakePort) Policy() buffer.Policy                             { return p
 func (p *fakePort) Waiting(uint8) units.Bytes                         { return p.waiting }
 func (p *fakePort) Request(units.Time)                                { p.requested = true }
 func (p *fakePort) NewTimer() int                                     { p.timers++; return p.timers }
-func (p *fakePort) Block(_ units.Time, mask uint8)                    { p.blocked = mask }
+func (p *fakePort) Block(_ units.Time, mask packet.ClassMask)         { p.blocked = mask }
 func (p *fakePort) Reserve(b units.Bytes)                             { p.reserved = b }
 func (p *fakePort) Pool() (held, size units.Bytes)                    { return p.View().Used(mmu.Headroom), p.pool }
-func (p *fakePort) Meter(uint8)                                       {}
+func (p *fakePort) Meter(packet.ClassMask)                            {}
 func (p *fakePort) Kick(units.Time)                                   {}
 func (p *fakePort) Report(units.Time, string, int, int64)             {}
 func (p *fakePort) Relay(units.Time, int, *packet.Packet, packet.Ext) {}
@@ -71,7 +71,7 @@ func (p *fakePort) WakeAt(timer int, at units.Time) {
 
 const ns = units.Nanosecond
 
-func pfc(enable, pause uint8, quanta uint16) *packet.Packet {
+func pfc(enable, pause packet.ClassMask, quanta uint16) *packet.Packet {
 	var f packet.Packet
 	f.SetPFC(enable, pause, quanta)
 	return &f
@@ -80,7 +80,7 @@ func pfc(enable, pause uint8, quanta uint16) *packet.Packet {
 func TestPauseGateExpires(t *testing.T) {
 	p := newFakePort()
 	g := NewPauseGate(p)
-	step := func(what string, blocked uint8, wake units.Time) {
+	step := func(what string, blocked packet.ClassMask, wake units.Time) {
 		t.Helper()
 		if p.blocked != blocked || p.wake != wake {
 			t.Errorf("%s: blocked %03b, wake %s; want %03b, %s", what, p.blocked, p.wake, blocked, wake)
@@ -146,18 +146,18 @@ func TestPauseGateProcessing(t *testing.T) {
 }
 
 // says asks a sender for frames until it has no more.
-func says(s *PauseSender, now units.Time) (frames [][2]uint8) {
+func says(s *PauseSender, now units.Time) (frames [][2]packet.ClassMask) {
 	for {
 		var f packet.Packet
 		if _, ok := s.Frame(now, &f, nil); !ok {
 			return frames
 		}
 		enable, pause, _ := f.PFC()
-		frames = append(frames, [2]uint8{enable, pause})
+		frames = append(frames, [2]packet.ClassMask{enable, pause})
 	}
 }
 
-func wantFrames(t *testing.T, what string, got [][2]uint8, want ...[2]uint8) {
+func wantFrames(t *testing.T, what string, got [][2]packet.ClassMask, want ...[2]packet.ClassMask) {
 	t.Helper()
 	if len(got) != len(want) {
 		t.Errorf("%s: frames %03b, want %03b", what, got, want)
@@ -182,7 +182,7 @@ func TestPauseSender(t *testing.T) {
 	if !p.requested {
 		t.Error("no frame is asked for")
 	}
-	wantFrames(t, "both in one", says(&s, 100*ns), [2]uint8{0b110, 0b110})
+	wantFrames(t, "both in one", says(&s, 100*ns), [2]packet.ClassMask{0b110, 0b110})
 	if p.wake != 2660*ns { // 100 + 5120 / 2
 		t.Errorf("refresh at %s, want half of the pause later, 2660 ns", p.wake)
 	}
@@ -190,14 +190,14 @@ func TestPauseSender(t *testing.T) {
 	s.Want(300*ns, 0b110)
 	wantFrames(t, "a change of mind costs nothing", says(&s, 400*ns))
 	s.Wake(2660*ns, 0)
-	wantFrames(t, "refresh", says(&s, 2700*ns), [2]uint8{0b110, 0b110})
+	wantFrames(t, "refresh", says(&s, 2700*ns), [2]packet.ClassMask{0b110, 0b110})
 	if p.wake != 5260*ns { // 2700 + 2560
 		t.Errorf("next refresh at %s", p.wake)
 	}
 	s.Want(3000*ns, 0b100)
-	wantFrames(t, "a RESUME repeats the other's pause", says(&s, 3000*ns), [2]uint8{0b110, 0b100})
+	wantFrames(t, "a RESUME repeats the other's pause", says(&s, 3000*ns), [2]packet.ClassMask{0b110, 0b100})
 	s.Want(4000*ns, 0)
-	wantFrames(t, "last RESUME", says(&s, 4000*ns), [2]uint8{0b100, 0})
+	wantFrames(t, "last RESUME", says(&s, 4000*ns), [2]packet.ClassMask{0b100, 0})
 	if p.wake != units.Never {
 		t.Errorf("nothing is paused, refresh at %s", p.wake)
 	}
@@ -209,7 +209,7 @@ func TestPauseSender(t *testing.T) {
 	if !p.requested {
 		t.Error("the peer forgot the pause, nobody tells it again")
 	}
-	wantFrames(t, "after the link came up", says(&s, 7000*ns), [2]uint8{0b010, 0b010})
+	wantFrames(t, "after the link came up", says(&s, 7000*ns), [2]packet.ClassMask{0b010, 0b010})
 }
 
 func TestPauseSenderOrdered(t *testing.T) {
@@ -219,11 +219,11 @@ func TestPauseSenderOrdered(t *testing.T) {
 	s.Want(0, 0b010)
 	s.Want(0, 0)
 	s.Want(0, 0b100)
-	wantFrames(t, "every change", says(&s, 0), [2]uint8{0b010, 0b010}, [2]uint8{0b010, 0}, [2]uint8{0b100, 0b100})
+	wantFrames(t, "every change", says(&s, 0), [2]packet.ClassMask{0b010, 0b010}, [2]packet.ClassMask{0b010, 0}, [2]packet.ClassMask{0b100, 0b100})
 	s.Want(0, 0)
 	s.Want(0, 0b100)
 	s.Reset(1, true)
-	wantFrames(t, "after a reset, the state only", says(&s, 1), [2]uint8{0b100, 0b100})
+	wantFrames(t, "after a reset, the state only", says(&s, 1), [2]packet.ClassMask{0b100, 0b100})
 }
 
 // However often classes change their minds while the wire is taken, a PAUSE waits
@@ -238,7 +238,7 @@ func TestPauseSenderOrderedIsBounded(t *testing.T) {
 		s.Want(0, 0)
 	}
 	s.Want(0, 0b100)
-	wantFrames(t, "the first three and the last", says(&s, 0), [2]uint8{0b010, 0b010}, [2]uint8{0b010, 0}, [2]uint8{0b010, 0b010}, [2]uint8{0b110, 0b100})
+	wantFrames(t, "the first three and the last", says(&s, 0), [2]packet.ClassMask{0b010, 0b010}, [2]packet.ClassMask{0b010, 0}, [2]packet.ClassMask{0b010, 0b010}, [2]packet.ClassMask{0b110, 0b100})
 }
 
 // SIH on one queue: 1000 B private, threshold 5000 B, delta 1000 B, headroom

@@ -26,10 +26,10 @@ func (p *stubPort) Request(units.Time)                                { p.reques
 func (p *stubPort) Report(units.Time, string, int, int64)             {}
 func (p *stubPort) NewTimer() int                                     { return 1 }
 func (p *stubPort) WakeAt(_ int, at units.Time)                       { p.wake = at }
-func (p *stubPort) Block(units.Time, uint8)                           {}
+func (p *stubPort) Block(units.Time, packet.ClassMask)                {}
 func (p *stubPort) Reserve(units.Bytes)                               {}
 func (p *stubPort) Pool() (held, size units.Bytes)                    { return 0, 0 }
-func (p *stubPort) Meter(uint8)                                       {}
+func (p *stubPort) Meter(packet.ClassMask)                            {}
 func (p *stubPort) Kick(units.Time)                                   {}
 func (p *stubPort) Relay(units.Time, int, *packet.Packet, packet.Ext) {}
 

@@ -2,6 +2,7 @@ package flowctl
 
 import (
 	"github.com/xoff-net/xoff/base/mmu"
+	"github.com/xoff-net/xoff/base/packet"
 	"github.com/xoff-net/xoff/base/units"
 )
 
@@ -28,7 +29,7 @@ type Rest struct {
 	// Moves are the classes of the port from which frames leave before that, or to
 	// which some may still come. A receiver that looks at a queue only when one of
 	// its frames leaves does not notice that thresholds have risen when none does.
-	Moves uint8
+	Moves packet.ClassMask
 	Next  units.Bytes // size of the frame that the upstream would send
 }
 

@@ -46,7 +46,7 @@ func TestResumes(t *testing.T) {
 		store(0, 1000, mmu.Private)
 		store(0, 2000, mmu.Shared)
 		rest := p.ledger.Rest()
-		ask := func(moves uint8) bool {
+		ask := func(moves packet.ClassMask) bool {
 			return r.(Resuming).Resumes(9*ns, &Rest{View: rest.View(), Class: 1, Moves: moves})
 		}
 		if on := name != "dsh"; ask(0) != on {
@@ -118,7 +118,7 @@ func TestHoldsNothingWhileAResumeWaits(t *testing.T) {
 	p := newFakePort()
 	p.spec.PFC.Ordered = true
 	s := NewPauseSender(p)
-	for _, want := range []uint8{0b010, 0b110, 0b010} {
+	for _, want := range []packet.ClassMask{0b010, 0b110, 0b010} {
 		s.Want(0, want)
 	}
 	if !s.holds(1) || s.holds(2) {

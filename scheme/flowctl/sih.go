@@ -5,6 +5,7 @@ import (
 
 	"github.com/xoff-net/xoff/base/link"
 	"github.com/xoff-net/xoff/base/mmu"
+	"github.com/xoff-net/xoff/base/packet"
 	"github.com/xoff-net/xoff/base/units"
 	"github.com/xoff-net/xoff/scheme/buffer"
 )
@@ -106,7 +107,7 @@ func (r *sihReceiver) Charged(now units.Time, a *mmu.Arrival, s mmu.Segment) {
 }
 
 func (r *sihReceiver) off(now units.Time, class uint8) {
-	if bit := uint8(1) << class; r.want&bit == 0 {
+	if bit := packet.MaskOf(class); r.want&bit == 0 {
 		r.Want(now, r.want|bit)
 	}
 }
@@ -115,7 +116,7 @@ func (r *sihReceiver) off(now units.Time, class uint8) {
 // below the queue while others grew.
 func (r *sihReceiver) Released(now units.Time, a *mmu.Arrival) {
 	q, xoff := r.policy.Level(now, r.view, r.index, a.Class)
-	bit := uint8(1) << a.Class
+	bit := packet.MaskOf(a.Class)
 	if r.want&bit == 0 {
 		if q > xoff {
 			r.quiet[a.Class&7] = now
@@ -141,7 +142,7 @@ func (r *sihReceiver) Resumes(now units.Time, rest *Rest) bool {
 	if !r.holds(rest.Class) {
 		return true
 	}
-	if rest.Moves&(1<<rest.Class) == 0 {
+	if !rest.Moves.Has(rest.Class) {
 		return false
 	}
 	q, xoff := r.policy.Level(now, rest.View, r.index, rest.Class)

@@ -5,6 +5,7 @@ import (
 
 	"github.com/xoff-net/xoff/base/link"
 	"github.com/xoff-net/xoff/base/mmu"
+	"github.com/xoff-net/xoff/base/packet"
 	"github.com/xoff-net/xoff/base/units"
 	"github.com/xoff-net/xoff/scheme/buffer"
 )
@@ -70,10 +71,8 @@ func (s *sonic) Receiver(p Port) Receiver {
 		counting: counting, reaching: reaching, PauseSender: NewPauseSender(p), view: p.View(), policy: p.Policy(), index: p.Index(),
 		headroom: s.params.Headroom.Of(p.Spec()), xon: s.params.Xon, offset: s.params.Offset, pooled: p.Spec().Pooled,
 	}
-	for c := range uint8(mmu.Classes) {
-		if p.Spec().Lossless&(1<<c) != 0 { // alike for all of them
-			r.private = p.View().PrivateOf(r.index, c)
-		}
+	for c := range p.Spec().Lossless.All() { // the same for all of them
+		r.private = p.View().PrivateOf(r.index, c)
 	}
 	if s.params.Borrow {
 		r.port = p.Spec().Queues() * r.headroom
@@ -120,7 +119,7 @@ func (r *sonicReceiver) Place(now units.Time, a *mmu.Arrival) mmu.Segment {
 // refuse pauses a queue for which the pool has nothing left, unless it holds nothing that
 // would turn it ON again.
 func (r *sonicReceiver) refuse(now units.Time, class uint8) {
-	in, bit := r.view.Ingress(r.index, class), uint8(1)<<class
+	in, bit := r.view.Ingress(r.index, class), packet.MaskOf(class)
 	if in.Total() > 0 && r.want&bit == 0 {
 		r.Want(now, r.want|bit)
 	}
@@ -137,14 +136,14 @@ func (r *sonicReceiver) room(held, b units.Bytes) bool {
 
 // Charged implements Receiver.
 func (r *sonicReceiver) Charged(now units.Time, a *mmu.Arrival, s mmu.Segment) {
-	if bit := uint8(1) << a.Class; r.want&bit == 0 && (s == mmu.Headroom || s == mmu.Shared && r.reaching != nil && r.reaching.Reached(r.view, r.index, a.Class)) {
+	if bit := packet.MaskOf(a.Class); r.want&bit == 0 && (s == mmu.Headroom || s == mmu.Shared && r.reaching != nil && r.reaching.Reached(r.view, r.index, a.Class)) {
 		r.Want(now, r.want|bit)
 	}
 }
 
 // Released implements Receiver.
 func (r *sonicReceiver) Released(now units.Time, a *mmu.Arrival) {
-	bit := uint8(1) << a.Class
+	bit := packet.MaskOf(a.Class)
 	if r.want&bit == 0 {
 		return
 	}
@@ -166,5 +165,5 @@ func (r *sonicReceiver) goesOn(now units.Time, v mmu.View, class uint8) bool {
 
 // Resumes implements Resuming.
 func (r *sonicReceiver) Resumes(now units.Time, rest *Rest) bool {
-	return !r.holds(rest.Class) || rest.Moves&(1<<rest.Class) != 0 && r.goesOn(now, rest.View, rest.Class)
+	return !r.holds(rest.Class) || rest.Moves.Has(rest.Class) && r.goesOn(now, rest.View, rest.Class)
 }

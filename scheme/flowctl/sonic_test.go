@@ -137,7 +137,7 @@ func TestSONiCPool(t *testing.T) {
 					got[class]++
 				}
 			}
-			if r.Paused()&(1<<class) == 0 {
+			if !r.Paused().Has(class) {
 				t.Errorf("class %d is not paused", class)
 			}
 		}

@@ -4,6 +4,7 @@ import (
 	"testing"
 
 	"github.com/xoff-net/xoff/base/mmu"
+	"github.com/xoff-net/xoff/base/packet"
 )
 
 // queueSteps plays arrivals and departures of frames of one queue (port 0, class 1)
@@ -12,11 +13,11 @@ type queueSteps struct {
 	t      *testing.T
 	port   *fakePort
 	recv   Receiver
-	paused func() uint8
+	paused func() packet.ClassMask
 	frame  *mmu.Arrival
 }
 
-func newQueueSteps(t *testing.T, p *fakePort, r Receiver, paused func() uint8) *queueSteps {
+func newQueueSteps(t *testing.T, p *fakePort, r Receiver, paused func() packet.ClassMask) *queueSteps {
 	return &queueSteps{t, p, r, paused, &mmu.Arrival{In: 0, Out: 1, Bytes: 1000, Class: 1, Kind: mmu.Lossless}}
 }
 

@@ -106,7 +106,7 @@ type swingGate struct {
 	*PauseGate
 	obeys  bool
 	passes bool
-	passed uint8 // classes whose pause was passed on and not yet withdrawn
+	passed packet.ClassMask // classes whose pause was passed on and not yet withdrawn
 }
 
 // Control implements Gate.
@@ -167,7 +167,7 @@ func (r *swingReceiver) Charged(now units.Time, a *mmu.Arrival, _ mmu.Segment) {
 
 // Released implements Receiver.
 func (r *swingReceiver) Released(now units.Time, a *mmu.Arrival) {
-	if r.want&(1<<a.Class) != 0 {
+	if r.want.Has(a.Class) {
 		r.quiet[a.Class&7] = now
 		if r.view.In(r.index, a.Class, mmu.Headroom) <= r.xoff {
 			r.Want(now, r.want&^(1<<a.Class))
@@ -178,5 +178,5 @@ func (r *swingReceiver) Released(now units.Time, a *mmu.Arrival) {
 // Resumes implements Resuming.
 func (r *swingReceiver) Resumes(_ units.Time, rest *Rest) bool {
 	in := rest.View.Ingress(r.index, rest.Class)
-	return !r.holds(rest.Class) || rest.Moves&(1<<rest.Class) != 0 && in.Total() <= r.xoff
+	return !r.holds(rest.Class) || rest.Moves.Has(rest.Class) && in.Total() <= r.xoff
 }

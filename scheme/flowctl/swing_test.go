@@ -38,7 +38,7 @@ func newRelay(t *testing.T, side string) (*relayPort, Scheme) {
 // A pause from the switch holds the port and goes to the other relay; one from there only
 // goes to the switch. The port is number 0, the other 1.
 func TestSwingPassesOn(t *testing.T) {
-	for side, held := range map[string]uint8{"short": 0b010, "long": 0} {
+	for side, held := range map[string]packet.ClassMask{"short": 0b010, "long": 0} {
 		p, s := newRelay(t, side)
 		g := s.Gate(p)
 		g.Control(0, pfc(0b010, 0b010, 100), nil)

@@ -3,10 +3,10 @@ package sched
 import (
 	"fmt"
 	"maps"
-	"math/bits"
 	"slices"
 
 	"github.com/xoff-net/xoff/base/mmu"
+	"github.com/xoff-net/xoff/base/packet"
 	"github.com/xoff-net/xoff/base/units"
 )
 
@@ -15,7 +15,7 @@ import (
 // round adds one quantum. Over time the bytes of backlogged classes are in the ratio of their
 // quanta, whatever the frame sizes.
 type dwrr struct {
-	strict  uint8
+	strict  packet.ClassMask
 	at      uint8 // class whose turn it is
 	classes [mmu.Classes]struct{ deficit, quantum int32 }
 	_       [60]byte // pads to whole cache lines; all but the last class use one
@@ -65,7 +65,7 @@ func (p *DWRRParams) check(env Env) error {
 	}
 	for _, class := range slices.Sorted(maps.Keys(p.Quanta)) {
 		key := fmt.Sprintf("quanta.%d", class)
-		if class < 0 || class >= mmu.Classes || env.Served>>class&1 == 0 {
+		if class < 0 || class >= mmu.Classes || !env.Served.Has(uint8(class)) {
 			return fmt.Errorf("%s is for a class that dwrr does not serve; allowed: ids of classes in groups that it serves", key)
 		}
 		if err := within(key, p.Quanta[class]); err != nil {
@@ -77,16 +77,16 @@ func (p *DWRRParams) check(env Env) error {
 
 // Quantum implements Weighted.
 func (s *dwrr) Quantum(class int) units.Bytes {
-	if s.strict>>(class&7)&1 != 0 {
+	if s.strict.Has(uint8(class)) {
 		return 0
 	}
 	return units.Bytes(s.classes[class&7].quantum)
 }
 
 // Pick implements Scheduler.
-func (s *dwrr) Pick(eligible uint8) int {
+func (s *dwrr) Pick(eligible packet.ClassMask) int {
 	if m := eligible & s.strict; m != 0 {
-		return bits.TrailingZeros8(m)
+		return int(m.Lowest())
 	}
 	for {
 		c := after(eligible, s.at)

@@ -6,6 +6,7 @@ import (
 	"math/bits"
 
 	"github.com/xoff-net/xoff/base/mmu"
+	"github.com/xoff-net/xoff/base/packet"
 	"github.com/xoff-net/xoff/base/registry"
 	"github.com/xoff-net/xoff/base/units"
 )
@@ -15,7 +16,7 @@ import (
 type Scheduler interface {
 	// Pick returns one of the classes in eligible, which is never empty. Paused classes are
 	// not eligible and keep their state.
-	Pick(eligible uint8) int
+	Pick(eligible packet.ClassMask) int
 	// Sent follows the dequeue of a frame; emptied reports that it was the last.
 	Sent(class int, b units.Bytes, emptied bool)
 }
@@ -39,8 +40,8 @@ func Quanta(s Scheduler) (q [mmu.Classes]units.Bytes) {
 
 // Env describes a port to its scheduler.
 type Env struct {
-	Strict uint8 // mask: classes with strict priority, lowest number first
-	Served uint8 // mask: the other classes, which share the remaining bandwidth
+	Strict packet.ClassMask // mask: classes with strict priority, lowest number first
+	Served packet.ClassMask // mask: the other classes, which share the remaining bandwidth
 	Rate   units.Rate
 }
 
@@ -64,6 +65,6 @@ var Schedulers = registry.NewTable("scheduler",
 
 // after returns the first class of mask at or after from, with wraparound. It has no branch,
 // because the wraparound would be mispredicted.
-func after(mask, from uint8) int {
-	return (int(from) + bits.TrailingZeros8(bits.RotateLeft8(mask, -int(from)))) & 7
+func after(mask packet.ClassMask, from uint8) int {
+	return (int(from) + bits.TrailingZeros8(bits.RotateLeft8(uint8(mask), -int(from)))) & 7
 }

@@ -4,12 +4,13 @@ import (
 	"reflect"
 	"testing"
 
+	"github.com/xoff-net/xoff/base/packet"
 	"github.com/xoff-net/xoff/base/units"
 )
 
 // serve lets a scheduler send n frames of the given sizes by class. All classes in mask are
 // always backlogged. It returns the order.
-func serve(s Scheduler, mask uint8, sizes map[int]units.Bytes, n int) []int {
+func serve(s Scheduler, mask packet.ClassMask, sizes map[int]units.Bytes, n int) []int {
 	var order []int
 	for range n {
 		c := s.Pick(mask)
@@ -37,7 +38,7 @@ func TestSequences(t *testing.T) {
 	for _, c := range []struct {
 		name string
 		new  New
-		mask uint8
+		mask packet.ClassMask
 		want []int
 	}{
 		{"strict", newStrict, 0b110, []int{1, 1, 1, 1, 1, 1}},

@@ -1,22 +1,21 @@
 package sched
 
 import (
-	"math/bits"
-
+	"github.com/xoff-net/xoff/base/packet"
 	"github.com/xoff-net/xoff/base/units"
 )
 
 // strict serves the lowest class number first.
-type strict struct{ first uint8 }
+type strict struct{ first packet.ClassMask }
 
 func newStrict(_ any, env Env) (Scheduler, error) { return strict{env.Strict}, nil }
 
 // Pick implements Scheduler.
-func (s strict) Pick(eligible uint8) int {
+func (s strict) Pick(eligible packet.ClassMask) int {
 	if m := eligible & s.first; m != 0 {
-		return bits.TrailingZeros8(m)
+		return int(m.Lowest())
 	}
-	return bits.TrailingZeros8(eligible)
+	return int(eligible.Lowest())
 }
 
 // Sent implements Scheduler.

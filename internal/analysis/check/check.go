@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/xoff-net/xoff/base/packet"
 	"github.com/xoff-net/xoff/dataplane"
 )
 
@@ -147,7 +148,7 @@ func (c *checker) cycles(ctx context.Context, o Options) error {
 		for _, part := range t.parts() {
 			k := f.Dependencies(part, nil).Count()
 			n += k
-			r.Dependencies += k * len(part.Classes)
+			r.Dependencies += k * part.Classes.Count()
 		}
 		if n > most { // classes without flows would be an empty picture
 			r.draw(t, nil, nil)
@@ -318,12 +319,12 @@ func (c *checker) handling(cycles []Cycle) string {
 
 // traffic returns who may send to whom, by classes.
 func (c *checker) traffic(f *Fabric, flows bool) ([]*Traffic, error) {
-	lossless := losslessOf(c.Survey)
+	lossless := c.lossless()
 	if lossless == 0 {
 		return nil, nil
 	}
 	acks := c.acksIn(lossless)
-	anyone := Traffic{Classes: idsOf(lossless), pins: c.pinned(f, nil)}
+	anyone := Traffic{Classes: lossless, pins: c.pinned(f, nil)}
 	// A host that sends only by pinned routes uses no others, except for what comes
 	// back in a lossless class.
 	if len(c.Pins) > 0 && acks == 0 {
@@ -339,14 +340,14 @@ func (c *checker) traffic(f *Fabric, flows bool) ([]*Traffic, error) {
 	pins := c.pairs()
 	ways := c.ways(f, all)
 	var kinds []*Traffic
-	for _, class := range anyone.Classes {
+	for class := range anyone.Classes.All() {
 		sends := make(map[[2]int]bool)
 		from := matrix(len(f.homes))
 		var own []pinned // routes of single flows
 		for i := range all {
 			src, dst := int(all[i].Src), int(all[i].Dst)
 			way := ways[i]
-			if acks>>class&1 != 0 { // what comes back is not pinned, unless it has its own route
+			if acks.Has(class) { // what comes back is not pinned, unless it has its own route
 				if way.back != nil {
 					own = append(own, *way.back)
 				} else {
@@ -374,7 +375,7 @@ func (c *checker) traffic(f *Fabric, flows bool) ([]*Traffic, error) {
 			same = len(kinds)
 			kinds = append(kinds, t)
 		}
-		kinds[same].Classes = append(kinds[same].Classes, class)
+		kinds[same].Classes |= 1 << class
 	}
 	return kinds, nil
 }
@@ -456,8 +457,8 @@ func (c *checker) pinned(f *Fabric, pairs map[[2]int]bool) []pinned {
 }
 
 // acksIn returns the lossless classes of what comes back for data.
-func (c *checker) acksIn(lossless uint8) uint8 {
-	mask := uint8(0)
+func (c *checker) acksIn(lossless packet.ClassMask) packet.ClassMask {
+	mask := packet.ClassMask(0)
 	for _, u := range c.Uses {
 		mask |= u.Ack & lossless
 	}

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/xoff-net/xoff/base/packet"
 	"github.com/xoff-net/xoff/base/units"
 	"github.com/xoff-net/xoff/examples"
 	"github.com/xoff-net/xoff/scenario"
@@ -434,9 +435,9 @@ func TestDot(t *testing.T) {
 }
 
 func TestNames(t *testing.T) {
-	for want, ids := range map[string][]uint8{"class 3": {3}, "classes 1-7": {1, 2, 3, 4, 5, 6, 7}, "classes 1, 2, 5": {1, 2, 5}, "classes 0, 2-4": {0, 2, 3, 4}} {
-		if got := classes(ids); got != want {
-			t.Errorf("%v: %q, want %q", ids, got, want)
+	for want, mask := range map[string]packet.ClassMask{"class 3": 0b1000, "classes 1-7": 0b11111110, "classes 1, 2, 5": 0b100110, "classes 0, 2-4": 0b11101} {
+		if got := classes(mask); got != want {
+			t.Errorf("%#b: %q, want %q", mask, got, want)
 		}
 	}
 }

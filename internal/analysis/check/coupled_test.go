@@ -92,8 +92,8 @@ func TestJoinedPorts(t *testing.T) {
 		way := func(via ...string) pinned {
 			return pinned{Cause{From: via[0], To: via[2], Pinned: true}, f.route(hops(g, via...))}
 		}
-		one := &Traffic{Classes: []uint8{1}, from: matrix(4), pins: []pinned{way("switch0", "switch1", "switch2"), way("switch1", "switch2", "switch3")}}
-		two := &Traffic{Classes: []uint8{2}, from: matrix(4), pins: []pinned{way("switch2", "switch3", "switch0"), way("switch3", "switch0", "switch1")}}
+		one := &Traffic{Classes: 1 << 1, from: matrix(4), pins: []pinned{way("switch0", "switch1", "switch2"), way("switch1", "switch2", "switch3")}}
+		two := &Traffic{Classes: 1 << 2, from: matrix(4), pins: []pinned{way("switch2", "switch3", "switch0"), way("switch3", "switch0", "switch1")}}
 		found := 0
 		for _, t := range f.coupled([]*Traffic{one, two}) {
 			list, _ := f.Cycles(t, nil)
@@ -127,7 +127,7 @@ func TestJoinedPorts(t *testing.T) {
 func TestJoinedFailuresOfTree(t *testing.T) {
 	f := NewFabric(topo.LeafSpine(4, 2, 1, cable, cable), nil, false)
 	f.join(func(int, int) bool { return true })
-	one, two := &Traffic{Classes: []uint8{1}, from: matrix(4)}, &Traffic{Classes: []uint8{2}, from: matrix(4)}
+	one, two := &Traffic{Classes: 1 << 1, from: matrix(4)}, &Traffic{Classes: 1 << 2, from: matrix(4)}
 	one.from[0][3], one.from[3][0], two.from[1][2], two.from[2][1] = true, true, true, true
 	for _, c := range []struct {
 		t    *Traffic
@@ -147,7 +147,7 @@ func TestJoinedRing(t *testing.T) {
 	g := graph(t, "ring", &topo.RingParams{Switches: 4, HostsPerSwitch: 1, HostLink: cable, FabricLink: cable})
 	f := NewFabric(g, nil, false)
 	f.join(func(int, int) bool { return true })
-	kinds := []*Traffic{{Classes: []uint8{1}, from: matrix(4)}, {Classes: []uint8{2}, from: matrix(4)}}
+	kinds := []*Traffic{{Classes: 1 << 1, from: matrix(4)}, {Classes: 1 << 2, from: matrix(4)}}
 	for from := range 4 {
 		kinds[from/2].from[(from+2)%4][from] = true
 	}

@@ -52,7 +52,7 @@ func down(t testing.TB, g *topo.Graph, names ...string) []bool {
 }
 
 // everyone is traffic between all hosts.
-var everyone = &Traffic{Classes: []uint8{3}}
+var everyone = &Traffic{Classes: 1 << 3}
 
 // ring writes the switches of a cycle, from a given one on.
 func ring(c Cycle, first string) string {

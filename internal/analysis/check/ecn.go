@@ -2,9 +2,9 @@ package check
 
 import (
 	"fmt"
-	"math/bits"
 
 	"github.com/xoff-net/xoff/base/mmu"
+	"github.com/xoff-net/xoff/base/packet"
 	"github.com/xoff-net/xoff/base/units"
 	"github.com/xoff-net/xoff/internal/model/layout"
 	"github.com/xoff-net/xoff/scheme/mark"
@@ -21,18 +21,18 @@ type Late struct {
 // lateMarks finds ports at which congestion marks come after pauses, for classes whose
 // congestion control needs marks: it slows nobody down then before PFC does.
 func (c *checker) lateMarks() {
-	wanted := uint8(0)
+	wanted := packet.ClassMask(0)
 	for _, u := range c.Uses {
 		if len(u.NeedMarks) > 0 {
 			wanted |= u.Classes
 		}
 	}
-	if wanted &= losslessOf(c.Survey); wanted == 0 {
+	if wanted &= c.lossless(); wanted == 0 {
 		return
 	}
 	type kind struct {
 		late    Late
-		classes uint8
+		classes packet.ClassMask
 		others  int
 	}
 	var found alike[kind]
@@ -63,13 +63,13 @@ func (c *checker) lateMarks() {
 	for k, ports := range found.all() {
 		of := k.late
 		what := fmt.Sprintf("%s: frames of %s are marked above %d B, but PFC pauses first: a queue that all other %d ports feed has at most %d B by then",
-			c.ports(ports), classes(idsOf(k.classes)), of.Marks, k.others, of.Reach)
+			c.ports(ports), classes(k.classes), of.Marks, k.others, of.Reach)
 		if of.From > 0 {
 			what = fmt.Sprintf("%s: frames of %s are marked above %d B, which a queue reaches before PFC pauses only if at least %d ports feed it; from one port it is %d B",
-				c.ports(ports), classes(idsOf(k.classes)), of.Marks, of.From, of.Alone)
+				c.ports(ports), classes(k.classes), of.Marks, of.From, of.Alone)
 		}
 		c.add(Finding{
-			Level: Note, Kind: OfECN, Where: c.where(ports), Classes: numbers(idsOf(k.classes)), Late: &of, What: what,
+			Level: Note, Kind: OfECN, Where: c.where(ports), Classes: numbers(k.classes), Late: &of, What: what,
 			Fix: fmt.Sprintf("a lower threshold of switch.ecn (below %d B), a larger threshold of switch.policy, or more buffer to share", of.Alone),
 		})
 	}
@@ -87,9 +87,9 @@ func (s *surveyedSwitch) congests(out int) bool {
 }
 
 // late looks at the queue of a port in the lowest of some classes.
-func (c *checker) late(s *surveyedSwitch, out int, marked uint8, m mark.Marker) Late {
+func (c *checker) late(s *surveyedSwitch, out int, marked packet.ClassMask, m mark.Marker) Late {
 	l := Late{Marks: m.Floor()}
-	class := uint8(bits.TrailingZeros8(marked))
+	class := marked.Lowest()
 	for n := 1; n < len(s.Ports); n++ {
 		reach, first := c.reach(s, out, class, n, l.Marks)
 		if n == 1 {

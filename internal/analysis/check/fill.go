@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	"github.com/xoff-net/xoff/base/mmu"
+	"github.com/xoff-net/xoff/base/packet"
 	"github.com/xoff-net/xoff/base/units"
 	"github.com/xoff-net/xoff/scheme/buffer"
 )
@@ -24,7 +25,7 @@ func (c *checker) empty(s *surveyedSwitch) *filling {
 	if err != nil {
 		panic(err) // validate has looked
 	}
-	b := c.budget(s, losslessOf(c.Survey))
+	b := c.budget(s, c.lossless())
 	if b.Shared <= 0 {
 		return nil
 	}
@@ -80,15 +81,15 @@ func (f *filling) charge(a *mmu.Arrival, segment mmu.Segment) {
 // neverTaken finds ports whose empty queue has no room for a frame of a lossy class: all of
 // them are dropped, whatever the load.
 func (c *checker) neverTaken() {
-	used := uint8(0)
+	used := packet.ClassMask(0)
 	for _, u := range c.Uses {
 		used |= u.Classes
 	}
-	if used &= c.kindMask(mmu.Lossy); used == 0 {
+	if used &= mmu.ClassesOf(c.Kinds, mmu.Lossy); used == 0 {
 		return
 	}
 	type kind struct {
-		classes uint8
+		classes packet.ClassMask
 		frame   units.Bytes
 		shared  units.Bytes
 	}
@@ -102,7 +103,7 @@ func (c *checker) neverTaken() {
 		for in := range s.Ports {
 			p := &s.Ports[in]
 			k := kind{frame: f.ledger.Cells(p.Spec.MTU), shared: f.view.SharedSize()}
-			for _, class := range idsOf(used) {
+			for class := range used.All() {
 				a := &mmu.Arrival{In: in, Out: (in + 1) % len(s.Ports), Class: class, Bytes: k.frame, Kind: mmu.Lossy}
 				if _, ok := f.place(a); !ok {
 					k.classes |= 1 << class
@@ -115,8 +116,8 @@ func (c *checker) neverTaken() {
 	}
 	for k, ports := range found.all() {
 		c.add(Finding{
-			Level: Problem, Kind: OfBuffer, Where: c.where(ports), Classes: numbers(idsOf(k.classes)),
-			What: fmt.Sprintf("%s: a frame of %d B is not taken by an empty queue of lossy %s, with %d B to share: all that long are dropped", c.ports(ports), k.frame, classes(idsOf(k.classes)), k.shared),
+			Level: Problem, Kind: OfBuffer, Where: c.where(ports), Classes: numbers(k.classes),
+			What: fmt.Sprintf("%s: a frame of %d B is not taken by an empty queue of lossy %s, with %d B to share: all that long are dropped", c.ports(ports), k.frame, classes(k.classes), k.shared),
 			Fix:  "a larger threshold of switch.policy, or more buffer to share",
 		})
 	}

@@ -4,12 +4,13 @@ import (
 	"math/bits"
 	"slices"
 
+	"github.com/xoff-net/xoff/base/packet"
 	"github.com/xoff-net/xoff/workload"
 )
 
 // Traffic is who may send to whom in some classes.
 type Traffic struct {
-	Classes []uint8
+	Classes packet.ClassMask
 	// from tells by place of the receiver's and of the sender's switch among homes
 	// whether there is traffic on the usual routes; nil: everyone sends to everyone.
 	from [][]bool
@@ -34,9 +35,8 @@ func (f *Fabric) coupled(kinds []*Traffic) []*Traffic {
 	}
 	all := &Traffic{layers: kinds}
 	for _, t := range kinds {
-		all.Classes = append(all.Classes, t.Classes...)
+		all.Classes |= t.Classes
 	}
-	slices.Sort(all.Classes)
 	return []*Traffic{all}
 }
 

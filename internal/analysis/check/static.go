@@ -2,12 +2,12 @@ package check
 
 import (
 	"fmt"
-	"math/bits"
 	"slices"
 	"strings"
 
 	"github.com/xoff-net/xoff/base/link"
 	"github.com/xoff-net/xoff/base/mmu"
+	"github.com/xoff-net/xoff/base/packet"
 	"github.com/xoff-net/xoff/base/registry"
 	"github.com/xoff-net/xoff/base/units"
 	"github.com/xoff-net/xoff/dataplane"
@@ -71,7 +71,7 @@ func (c *checker) private(s *surveyedSwitch) (all, most units.Bytes) {
 }
 
 // budget divides the buffer of a switch, for a mask of lossless classes.
-func (c *checker) budget(s *surveyedSwitch, lossless uint8) Budget {
+func (c *checker) budget(s *surveyedSwitch, lossless packet.ClassMask) Budget {
 	b := Budget{Size: s.Buffer.Size, Ports: len(s.Ports)}
 	var most, mostNeeded, mostExact units.Bytes
 	for i := range s.Ports {
@@ -103,7 +103,7 @@ const little = 10 // per cent
 
 // buffers checks that what is set aside fits, and what it leaves.
 func (c *checker) buffers() {
-	lossless := losslessOf(c.Survey)
+	lossless := c.lossless()
 	var first []*surveyedSwitch // of each budget
 	for i := range c.Switches {
 		s := &c.Switches[i]
@@ -141,9 +141,9 @@ func (c *checker) buffers() {
 }
 
 // larger says how more would be left.
-func (c *checker) larger(s *surveyedSwitch, b *Budget, lossless uint8) string {
+func (c *checker) larger(s *surveyedSwitch, b *Budget, lossless packet.ClassMask) string {
 	fix := "a larger buffer"
-	if bits.OnesCount8(lossless) > 1 {
+	if lossless.Count() > 1 {
 		fix += ", fewer lossless classes"
 	}
 	if b.Ports > len(s.Ports) {
@@ -153,7 +153,7 @@ func (c *checker) larger(s *surveyedSwitch, b *Budget, lossless uint8) string {
 }
 
 // smaller says what would fit.
-func (c *checker) smaller(s *surveyedSwitch, b *Budget, lossless uint8) string {
+func (c *checker) smaller(s *surveyedSwitch, b *Budget, lossless packet.ClassMask) string {
 	fix := fmt.Sprintf("a buffer of more than %d B", b.Private+b.Headroom)
 	if b.Exact < b.Headroom && b.Size-b.Private > b.Exact {
 		for i := range s.Ports {
@@ -170,7 +170,7 @@ func (c *checker) smaller(s *surveyedSwitch, b *Budget, lossless uint8) string {
 		}
 	}
 	if fewer != 0 {
-		fix += ", or at most " + count(bits.OnesCount8(fewer), "lossless class", "lossless classes")
+		fix += ", or at most " + count(fewer.Count(), "lossless class", "lossless classes")
 	}
 	cabled := *s
 	cabled.Buffer.ReserveFor = "cabled"
@@ -209,7 +209,7 @@ func (c *checker) headroom() {
 		look(&c.Slow[i])
 	}
 	for k, ports := range found.all() {
-		lossless := idsOf(ports[0].Spec.Lossless)
+		lossless := ports[0].Spec.Lossless
 		c.add(Finding{
 			Level: Problem, Kind: OfHeadroom, Where: c.where(ports), Classes: numbers(lossless),
 			Headroom: &k.gap,
@@ -240,7 +240,7 @@ func (c *checker) advice() {
 	}
 	for k, ports := range found.all() {
 		c.add(Finding{
-			Level: Note, Kind: OfHeadroom, Where: c.where(ports), Classes: numbers(idsOf(ports[0].Spec.Lossless)),
+			Level: Note, Kind: OfHeadroom, Where: c.where(ports), Classes: numbers(ports[0].Spec.Lossless),
 			What: fmt.Sprintf("%s: %s", c.ports(ports), k.what), Fix: k.better,
 		})
 	}
@@ -281,11 +281,11 @@ func resends(reliability string) bool { return reliability == "irn" || reliabili
 // classes checks that classes are treated alike on their way. Kinds of classes are
 // those of the whole fabric, so what can differ is what ports do for them.
 func (c *checker) classes() {
-	lossless := losslessOf(c.Survey)
+	lossless := c.lossless()
 	if lossless != 0 {
 		c.lossyHops(lossless)
 	}
-	used := uint8(0)
+	used := packet.ClassMask(0)
 	for _, u := range c.Uses {
 		used |= u.Classes | u.Ack
 	}
@@ -300,24 +300,24 @@ func (c *checker) classes() {
 		}
 		if saved > 0 {
 			c.add(Finding{
-				Level: Note, Kind: OfClasses, Classes: numbers(idsOf(idle)),
-				What: fmt.Sprintf("%s: lossless, but used by no workload; headroom for that takes %d B of %s", classes(idsOf(idle)), saved, who),
+				Level: Note, Kind: OfClasses, Classes: numbers(idle),
+				What: fmt.Sprintf("%s: lossless, but used by no workload; headroom for that takes %d B of %s", classes(idle), saved, who),
 				Fix:  "take what is not used out of classes, or make it lossy",
 			})
 		}
 	}
 	if acks := c.acksIn(lossless); acks != 0 {
 		c.add(Finding{
-			Level: Note, Kind: OfClasses, Classes: numbers(idsOf(acks)),
-			What: fmt.Sprintf("ACKs travel in lossless %s: a pause holds them up, and they wait behind data", classes(idsOf(acks))),
+			Level: Note, Kind: OfClasses, Classes: numbers(acks),
+			What: fmt.Sprintf("ACKs travel in lossless %s: a pause holds them up, and they wait behind data", classes(acks)),
 			Fix:  "hosts.ack.class: a group of kind control",
 		})
 	}
 	for _, u := range c.Uses {
-		if lossy := c.kindMask(mmu.Lossy) & u.Classes; lossy != 0 && slices.Contains(u.Reliability, "go-back-n") {
+		if lossy := mmu.ClassesOf(c.Kinds, mmu.Lossy) & u.Classes; lossy != 0 && slices.Contains(u.Reliability, "go-back-n") {
 			c.add(Finding{
-				Level: Note, Kind: OfClasses, Where: []string{u.Workload}, Classes: numbers(idsOf(lossy)),
-				What: fmt.Sprintf("workload %s: go-back-n in lossy %s: every drop repeats all that followed", u.Workload, classes(idsOf(lossy))),
+				Level: Note, Kind: OfClasses, Where: []string{u.Workload}, Classes: numbers(lossy),
+				What: fmt.Sprintf("workload %s: go-back-n in lossy %s: every drop repeats all that followed", u.Workload, classes(lossy)),
 				Fix:  "a lossless class, or a transport with sack or irn (hosts.transports)",
 			})
 		}
@@ -326,19 +326,9 @@ func (c *checker) classes() {
 	c.mtus()
 }
 
-func (c *checker) kindMask(k mmu.Kind) uint8 {
-	mask := uint8(0)
-	for id, kind := range c.Kinds {
-		if kind == k {
-			mask |= 1 << id
-		}
-	}
-	return mask
-}
-
 // lossyHops finds ports that do not keep lossless classes lossless, and cables of
 // which one end does.
-func (c *checker) lossyHops(lossless uint8) {
+func (c *checker) lossyHops(lossless packet.ClassMask) {
 	var bad, good []*surveyedPort
 	var half []string
 	for i := range c.Switches {
@@ -365,7 +355,7 @@ func (c *checker) lossyHops(lossless uint8) {
 	if len(good) > 0 {
 		where = fmt.Sprintf("flow control %s at %s", bad[0].FlowControl, c.ports(bad))
 	}
-	what := fmt.Sprintf("%s: lossless for hosts, but not on the way: %s drops what does not fit", classes(idsOf(lossless)), where)
+	what := fmt.Sprintf("%s: lossless for hosts, but not on the way: %s drops what does not fit", classes(lossless), where)
 	if level == Note {
 		what += ", and transports recover from that"
 	}
@@ -374,11 +364,11 @@ func (c *checker) lossyHops(lossless uint8) {
 		fix = of.Sizing.Enough + ", or " + fix
 	}
 	c.add(Finding{
-		Level: level, Kind: OfClasses, Where: c.where(bad), Classes: numbers(idsOf(lossless)), What: what, Fix: fix,
+		Level: level, Kind: OfClasses, Where: c.where(bad), Classes: numbers(lossless), What: what, Fix: fix,
 	})
 	if len(half) > 0 {
 		c.add(Finding{
-			Level: level, Kind: OfClasses, Where: half, Classes: numbers(idsOf(lossless)),
+			Level: level, Kind: OfClasses, Where: half, Classes: numbers(lossless),
 			What: fmt.Sprintf("%s lossless in one direction only: %s drops what its neighbour would hold back", count(len(half), "cable is", "cables are"), brief(half)),
 			Fix:  "the same flow control at both ends",
 		})
@@ -390,7 +380,7 @@ func (c *checker) otherEnd(p *surveyedPort) *surveyedPort {
 }
 
 // recovers tells whether all that use lossless classes recover from losses.
-func (c *checker) recovers(lossless uint8) bool {
+func (c *checker) recovers(lossless packet.ClassMask) bool {
 	for _, u := range c.Uses {
 		if u.Classes&lossless != 0 && slices.ContainsFunc(u.Reliability, func(r string) bool { return !resends(r) }) {
 			return false
@@ -405,7 +395,7 @@ func (c *checker) unmarked(u *use) {
 		return
 	}
 	var ports []*surveyedPort
-	missing, nowhere := uint8(0), u.Classes
+	missing, nowhere := packet.ClassMask(0), u.Classes
 	for i := range c.Switches {
 		for k := range c.Switches[i].Ports {
 			p := &c.Switches[i].Ports[k]
@@ -418,17 +408,17 @@ func (c *checker) unmarked(u *use) {
 	if missing == 0 {
 		return
 	}
-	if nowhere &= losslessOf(c.Survey); nowhere != 0 { // a lossy class drops instead
+	if nowhere &= c.lossless(); nowhere != 0 { // a lossy class drops instead
 		c.add(Finding{
-			Level: Problem, Kind: OfECN, Where: []string{u.Workload}, Classes: numbers(idsOf(nowhere)),
-			What: fmt.Sprintf("workload %s: %s slows down by congestion marks, but no port marks frames of %s: it never does", u.Workload, u.NeedMarks[0], classes(idsOf(nowhere))),
+			Level: Problem, Kind: OfECN, Where: []string{u.Workload}, Classes: numbers(nowhere),
+			What: fmt.Sprintf("workload %s: %s slows down by congestion marks, but no port marks frames of %s: it never does", u.Workload, u.NeedMarks[0], classes(nowhere)),
 			Fix:  "switch.ecn with a marker, and these classes in switch.ecn.classes; or congestion control that needs no marks, or none",
 		})
 		return
 	}
 	c.add(Finding{
-		Level: Note, Kind: OfECN, Where: c.where(ports), Classes: numbers(idsOf(missing)),
-		What: fmt.Sprintf("workload %s: %s waits for congestion marks, but %s no frames of %s", u.Workload, u.NeedMarks[0], count(len(ports), "port marks", "ports mark"), classes(idsOf(missing))),
+		Level: Note, Kind: OfECN, Where: c.where(ports), Classes: numbers(missing),
+		What: fmt.Sprintf("workload %s: %s waits for congestion marks, but %s no frames of %s", u.Workload, u.NeedMarks[0], count(len(ports), "port marks", "ports mark"), classes(missing)),
 		Fix:  "switch.ecn with a marker, and these classes in switch.ecn.classes",
 	})
 }

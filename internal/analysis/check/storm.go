@@ -3,6 +3,7 @@ package check
 import (
 	"slices"
 
+	"github.com/xoff-net/xoff/base/packet"
 	"github.com/xoff-net/xoff/dataplane"
 )
 
@@ -108,7 +109,7 @@ func (c *checker) stormLayer(f *Fabric, t *Traffic, flows []dataplane.Flow, byFl
 	seen := make(map[[2]int]bool) // what a flow before had, too
 	for i := range flows {
 		pair := [2]int{int(flows[i].Src), int(flows[i].Dst)}
-		if !slices.Contains(t.Classes, flows[i].Class) {
+		if !t.Classes.Has(flows[i].Class) {
 			continue
 		}
 		if way := ways[i].data; way != nil {
@@ -272,7 +273,7 @@ func (l *stormLayer) neighbour(src, dst int) bool {
 // stormOf puts together what a stuck host does to all traffic.
 func (c *checker) stormOf(f *Fabric, all []*stormer, stuck int, flows []dataplane.Flow) *Storm {
 	out := &Storm{Host: c.Graph.Names[stuck], Hosts: c.Graph.Hosts - 1, OfFlows: len(flows), Paused: []string{}, Ports: []string{}}
-	classes := make([]uint8, c.Graph.Hosts) // by host: those in which it is paused
+	classes := make([]packet.ClassMask, c.Graph.Hosts) // by host: those in which it is paused
 	ports := make([]bool, len(f.ends))
 	for _, s := range all {
 		s.spread(stuck)
@@ -289,11 +290,11 @@ func (c *checker) stormOf(f *Fabric, all []*stormer, stuck int, flows []dataplan
 			}
 			for layer := range s.layers {
 				if s.stops(layer, host, stuck) {
-					classes[host] |= maskOf(s.layers[layer].Classes)
+					classes[host] |= s.layers[layer].Classes
 				}
 			}
 			if classes[host] != 0 && at.Joins {
-				classes[host] = losslessOf(c.Survey)
+				classes[host] = c.lossless()
 			}
 		}
 	}
@@ -311,7 +312,7 @@ func (c *checker) stormOf(f *Fabric, all []*stormer, stuck int, flows []dataplan
 		}
 	}
 	for i := range flows {
-		if classes[flows[i].Src]>>flows[i].Class&1 != 0 {
+		if classes[flows[i].Src].Has(flows[i].Class) {
 			out.Flows++
 		}
 	}
@@ -327,12 +328,4 @@ func (f *Fabric) ingress(c int32) string {
 	}
 	name, _ := f.graph.PortNames(node, port, -1)
 	return name
-}
-
-func maskOf(ids []uint8) uint8 {
-	mask := uint8(0)
-	for _, c := range ids {
-		mask |= 1 << c
-	}
-	return mask
 }

@@ -2,11 +2,11 @@ package check
 
 import (
 	"maps"
-	"math/bits"
 	"slices"
 
 	"github.com/xoff-net/xoff/base/link"
 	"github.com/xoff-net/xoff/base/mmu"
+	"github.com/xoff-net/xoff/base/packet"
 	"github.com/xoff-net/xoff/base/registry"
 	"github.com/xoff-net/xoff/base/units"
 	"github.com/xoff-net/xoff/dataplane"
@@ -58,7 +58,7 @@ type surveyedPort struct {
 	Promises    registry.Promise // of the flow control
 	Holds       bool             // it makes its upstream wait
 	Joins       bool             // it can pause all lossless classes together
-	ECN         uint8            // mask of classes that are marked
+	ECN         packet.ClassMask // mask of classes that are marked
 	MTU         units.Bytes      // as configured; 0: what hosts send
 }
 
@@ -80,9 +80,9 @@ type surveyedWay struct {
 // use is what a workload asks of the fabric.
 type use struct {
 	Workload    string
-	Classes     uint8    // mask
-	Ack         uint8    // mask: of what comes back
-	Reliability []string // of the hosts' transports that can carry it
+	Classes     packet.ClassMask // mask
+	Ack         packet.ClassMask // mask: of what comes back
+	Reliability []string         // of the hosts' transports that can carry it
 	CC          []string
 	NeedMarks   []string // of the congestion controls, those that need marks
 	Routed      bool     // some of its flows have routes of their own; see Ways
@@ -185,7 +185,7 @@ func (s *Survey) uses() error {
 		}
 		for _, h := range s.l.OfHosts {
 			v := h.Variant(w.Transport)
-			u.Ack |= 1 << bits.TrailingZeros8(s.l.Masks[v.Ack.Class])
+			u.Ack |= 1 << s.l.Masks[v.Ack.Class].Lowest() // none if ACKs travel with the data
 			u.Reliability = append(u.Reliability, v.Reliability.Name)
 			u.CC = append(u.CC, v.CC.Name)
 			if layout.Traits(cc.Algorithms, v.CC.Name)&registry.NeedsMarks != 0 {

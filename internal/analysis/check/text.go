@@ -7,42 +7,27 @@ import (
 	"strings"
 
 	"github.com/xoff-net/xoff/base/mmu"
+	"github.com/xoff-net/xoff/base/packet"
 	"github.com/xoff-net/xoff/topo"
 )
 
 // This file is how findings name things.
 
-func losslessOf(s *Survey) uint8 {
-	mask := uint8(0)
-	for c, k := range s.Kinds {
-		if k == mmu.Lossless {
-			mask |= 1 << c
-		}
-	}
-	return mask
-}
-
-func idsOf(mask uint8) []uint8 {
-	var list []uint8
-	for c := range uint8(mmu.Classes) {
-		if mask>>c&1 != 0 {
-			list = append(list, c)
-		}
-	}
-	return list
-}
+// lossless returns the lossless classes.
+func (s *Survey) lossless() packet.ClassMask { return mmu.ClassesOf(s.Kinds, mmu.Lossless) }
 
 // numbers are classes as JSON writes them.
-func numbers(ids []uint8) []int {
+func numbers(mask packet.ClassMask) []int {
 	var list []int
-	for _, c := range ids {
+	for c := range mask.All() {
 		list = append(list, int(c))
 	}
 	return list
 }
 
 // classes names classes: "class 3", "classes 1-7", "classes 1, 2, 5".
-func classes(ids []uint8) string {
+func classes(mask packet.ClassMask) string {
+	ids := slices.Collect(mask.All())
 	var parts []string
 	for i := 0; i < len(ids); {
 		j := i
@@ -68,11 +53,11 @@ func classes(ids []uint8) string {
 
 // ClassNames names classes as findings do.
 func ClassNames(ids []int) string {
-	var list []uint8
+	mask := packet.ClassMask(0)
 	for _, id := range ids {
-		list = append(list, uint8(id))
+		mask |= 1 << id
 	}
-	return classes(list)
+	return classes(mask)
 }
 
 // count says how many there are.

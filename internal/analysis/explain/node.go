@@ -198,7 +198,7 @@ func (n *node) fill(now units.Time, e *event, port int, class uint8) {
 	v := n.n.View()
 	held := v.Ingress(port, class)
 	e.queue, e.threshold = int64(held.Total()), probe.Null
-	if n.n.LosslessClasses(port)>>class&1 != 0 {
+	if n.n.LosslessClasses(port).Has(class) {
 		q, xoff := n.n.Level(now, port, class)
 		e.queue, e.threshold = int64(q), int64(xoff)
 	}
@@ -213,10 +213,9 @@ func (n *node) pfc(now units.Time, port int, p *packet.Packet) {
 		pause = 0
 	}
 	causes, _ := n.n.(probe.Causes)
-	for c := range uint8(mmu.Classes) {
+	for c := range enable.All() {
 		switch {
-		case enable>>c&1 == 0:
-		case pause>>c&1 == 0:
+		case !pause.Has(c):
 			n.event(now, event{what: evResume, port: int64(port), class: int64(c), flow: probe.Null, cause: probe.Null})
 		default:
 			e := event{what: evPause, port: int64(port), class: int64(c), flow: probe.Null, kind: probe.Null, seq: probe.Null, reason: probe.Null,
@@ -233,13 +232,10 @@ func (n *node) pfc(now units.Time, port int, p *packet.Packet) {
 }
 
 // Blocked implements probe.Sink.
-func (n *node) Blocked(now units.Time, port int, from, to uint8) {
-	for c := range uint8(mmu.Classes) {
-		if (from^to)>>c&1 == 0 {
-			continue
-		}
+func (n *node) Blocked(now units.Time, port int, from, to packet.ClassMask) {
+	for c := range (from ^ to).All() {
 		e := event{what: evOpen, port: int64(port), class: int64(c), flow: probe.Null, cause: probe.Null}
-		if to>>c&1 != 0 {
+		if to.Has(c) {
 			e.what = evHeld
 		}
 		n.event(now, e)

@@ -17,8 +17,8 @@ type bench struct {
 	tx     []units.Time // by port: when its wire is free; Never: nobody waits for that
 	armed  []int        // ports that wait
 	wake   units.Time
-	paused []uint8 // by port: classes that the switch has asked the tester to hold
-	out    int     // port that does not send
+	paused []packet.ClassMask // by port: classes that the switch has asked the tester to hold
+	out    int                // port that does not send
 	frame  units.Bytes
 	left   int64 // frames that left there
 	checks *dataplane.Checks
@@ -41,7 +41,7 @@ func newBench(s *setup, checks *dataplane.Checks) (*bench, error) {
 		spec.Ports[i].Excused = 1 // the tester does not obey
 	}
 	spec.Checks = checks
-	b := &bench{out: s.ports - 1, frame: s.frame, wake: units.Never, checks: checks, tx: make([]units.Time, s.ports), paused: make([]uint8, s.ports)}
+	b := &bench{out: s.ports - 1, frame: s.frame, wake: units.Never, checks: checks, tx: make([]units.Time, s.ports), paused: make([]packet.ClassMask, s.ports)}
 	for i := range b.tx {
 		b.tx[i] = units.Never
 	}
@@ -74,7 +74,7 @@ func (b *bench) ArmTx(port int, at units.Time) {
 func (b *bench) ArmWake(at units.Time) { b.wake = at }
 
 // shut tells the switch which classes its destination takes no frames of.
-func (b *bench) shut(classes uint8) {
+func (b *bench) shut(classes packet.ClassMask) {
 	var f packet.Packet
 	f.SetPFC(0xff, classes, 65535)
 	b.sw.Arrive(b.now, b.out, &f, nil)
@@ -118,7 +118,7 @@ func (b *bench) send(in int, class uint8) bool {
 }
 
 // holds reports whether the switch asks the tester to hold a class.
-func (b *bench) holds(port int, class uint8) bool { return b.paused[port]>>class&1 != 0 }
+func (b *bench) holds(port int, class uint8) bool { return b.paused[port].Has(class) }
 
 // What can keep a switch from having a point.
 var (

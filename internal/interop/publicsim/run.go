@@ -3,6 +3,7 @@ package publicsim
 import (
 	"slices"
 
+	"github.com/xoff-net/xoff/base/packet"
 	"github.com/xoff-net/xoff/base/probe"
 	"github.com/xoff-net/xoff/base/units"
 	"github.com/xoff-net/xoff/fabric"
@@ -81,12 +82,12 @@ type spy struct {
 }
 
 // Paused implements probe.Sink.
-func (s *spy) Paused(now units.Time, port int, from, to uint8) {
+func (s *spy) Paused(now units.Time, port int, from, to packet.ClassMask) {
 	s.note(now, port, from, to, PauseSent, ResumeSent)
 }
 
 // Blocked implements probe.Sink.
-func (s *spy) Blocked(now units.Time, port int, from, to uint8) {
+func (s *spy) Blocked(now units.Time, port int, from, to packet.ClassMask) {
 	s.note(now, port, from, to, PauseReceived, ResumeReceived)
 }
 
@@ -114,7 +115,7 @@ func (r *Run) Pauses() []Pause {
 	return all
 }
 
-func (s *spy) note(now units.Time, port int, from, to uint8, on, off PauseKind) {
+func (s *spy) note(now units.Time, port int, from, to packet.ClassMask, on, off PauseKind) {
 	if to&^from != 0 {
 		s.seen = append(s.seen, Pause{now, s.node, s.host, port + 1, on})
 	}

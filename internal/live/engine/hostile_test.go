@@ -80,7 +80,7 @@ func hostile(r *rand.Rand, flows int) (packet.Packet, packet.Ext) {
 		ext = append(ext, w)
 	}
 	if p.Kind() == packet.PFC {
-		p.SetPFC(uint8(r.Uint32()), uint8(r.Uint32()), uint16(r.Uint32()))
+		p.SetPFC(packet.ClassMask(r.Uint32()), packet.ClassMask(r.Uint32()), uint16(r.Uint32()))
 	}
 	if len(ext) > 0 {
 		p.Flags |= packet.Extended

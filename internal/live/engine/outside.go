@@ -173,11 +173,11 @@ func (o *outsideHost) Arrive(now units.Time, _ int, p *packet.Packet, ext packet
 	case packet.PFC:
 		enable, pause, quanta := p.PFC()
 		for c := range o.until {
-			if enable>>c&1 == 0 {
+			if !enable.Has(uint8(c)) {
 				continue
 			}
 			o.until[c] = 0
-			if pause>>c&1 != 0 {
+			if pause.Has(uint8(c)) {
 				o.until[c] = now + packet.Quanta(quanta, o.rate)
 			}
 		}

@@ -23,7 +23,7 @@ type Layout struct {
 	Config *scenario.Config
 	Graph  *topo.Graph
 	Kinds  [mmu.Classes]mmu.Kind
-	Masks  map[string]uint8 // of each group of classes
+	Masks  map[string]packet.ClassMask // of each group of classes
 	*Settings
 
 	ends    [][]PortEnd    // see PortEnds
@@ -58,8 +58,8 @@ func (l *Layout) HostAt(node int) *HostSetting { return l.hosts[node] }
 func (l *Layout) RoutingAt(node int) *RouteSetting { return l.routing[node-l.Graph.Hosts] }
 
 // Classes returns the kind of each class and the mask of each group.
-func Classes(c *scenario.Config) (kinds [mmu.Classes]mmu.Kind, masks map[string]uint8) {
-	masks = make(map[string]uint8)
+func Classes(c *scenario.Config) (kinds [mmu.Classes]mmu.Kind, masks map[string]packet.ClassMask) {
+	masks = make(map[string]packet.ClassMask)
 	names := map[string]mmu.Kind{"control": mmu.Control, "lossless": mmu.Lossless, "lossy": mmu.Lossy}
 	for name, group := range c.Classes {
 		for _, id := range group.IDs {
@@ -71,37 +71,12 @@ func Classes(c *scenario.Config) (kinds [mmu.Classes]mmu.Kind, masks map[string]
 }
 
 // MaskOf returns the classes of some kinds.
-func (l *Layout) MaskOf(want ...mmu.Kind) uint8 {
-	mask := uint8(0)
-	for c, k := range l.Kinds {
-		for _, w := range want {
-			if k == w {
-				mask |= 1 << c
-			}
-		}
+func (l *Layout) MaskOf(want ...mmu.Kind) packet.ClassMask {
+	mask := packet.ClassMask(0)
+	for _, kind := range want {
+		mask |= mmu.ClassesOf(l.Kinds, kind)
 	}
 	return mask
-}
-
-// IDs returns the classes of a mask.
-func IDs(mask uint8) []uint8 {
-	var list []uint8
-	for c := range uint8(mmu.Classes) {
-		if mask&(1<<c) != 0 {
-			list = append(list, c)
-		}
-	}
-	return list
-}
-
-// lowestID returns the first class of a mask.
-func lowestID(mask uint8) int {
-	for c := range mmu.Classes {
-		if mask&(1<<c) != 0 {
-			return c
-		}
-	}
-	return 0
 }
 
 // seedOf derives the seed of an entity from the scenario's: every switch and

@@ -71,7 +71,7 @@ func (l *Layout) sizes() frameSizes {
 		for _, h := range l.HostAt(i).Variants {
 			f.largest[i] = max(f.largest[i], h.Payload+h.HeaderSize(), h.AckSize(l.Telemetry()))
 			f.smallest[i] = min(f.smallest[i], h.Header+1)
-			if mask, ok := l.Masks[h.Ack.Class]; !ok || l.Kinds[lowestID(mask)] == mmu.Lossless {
+			if mask, ok := l.Masks[h.Ack.Class]; !ok || l.Kinds[mask.Lowest()] == mmu.Lossless {
 				f.smallest[i] = min(f.smallest[i], h.Ack.Size)
 			}
 		}

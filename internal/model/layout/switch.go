@@ -6,6 +6,7 @@ import (
 
 	"github.com/xoff-net/xoff/base/link"
 	"github.com/xoff-net/xoff/base/mmu"
+	"github.com/xoff-net/xoff/base/packet"
 	"github.com/xoff-net/xoff/base/registry"
 	"github.com/xoff-net/xoff/base/units"
 	"github.com/xoff-net/xoff/dataplane"
@@ -138,16 +139,16 @@ func (l *Layout) ClassMarkers(e *scenario.ECN, r units.Rate) (map[uint8]mark.Mar
 		if err != nil {
 			return nil, c.Wrong("switch.ecn.by_class."+g, err)
 		}
-		for _, id := range IDs(l.Masks[g]) {
-			own[uint8(id)] = m
+		for id := range l.Masks[g].All() {
+			own[id] = m
 		}
 	}
 	return own, nil
 }
 
 // CanMark returns the classes that a port may mark: those whose marker is not none.
-func (l *Layout) CanMark(e *scenario.ECN) uint8 {
-	mask := uint8(0)
+func (l *Layout) CanMark(e *scenario.ECN) packet.ClassMask {
+	mask := packet.ClassMask(0)
 	if e.Name != "none" {
 		mask = l.Marked(e)
 	}
@@ -161,11 +162,11 @@ func (l *Layout) CanMark(e *scenario.ECN) uint8 {
 }
 
 // Marked returns the classes that a port marks.
-func (l *Layout) Marked(e *scenario.ECN) uint8 {
+func (l *Layout) Marked(e *scenario.ECN) packet.ClassMask {
 	if len(e.Classes) == 0 {
 		return l.MaskOf(mmu.Lossless, mmu.Lossy)
 	}
-	mask := uint8(0)
+	mask := packet.ClassMask(0)
 	for _, g := range e.Classes {
 		mask |= l.Masks[g]
 	}

@@ -147,7 +147,7 @@ func (t *Traffic) depend(plans []*workload.Plan, begin []int, id []uint32) {
 func (l *Layout) classesOf(c scenario.ClassChoice) ([]uint8, []float64) {
 	switch {
 	case c.Random != "":
-		return IDs(l.Masks[c.Random]), nil
+		return slices.Collect(l.Masks[c.Random].All()), nil
 	case c.Fixed != "":
 		return []uint8{l.classNamed(c.Fixed)}, nil
 	case len(c.Shares) > 0:
@@ -167,5 +167,5 @@ func (l *Layout) classNamed(name string) uint8 {
 	if id, err := strconv.Atoi(name); err == nil {
 		return uint8(id)
 	}
-	return IDs(l.Masks[name])[0]
+	return l.Masks[name].Lowest()
 }

@@ -204,7 +204,7 @@ func (l *Layout) answer(way dataplane.Transport, from, receiver *HostSetting) da
 	h := receiver.Variant(from.Name)
 	way.AckSize, way.AckEvery = h.AckSize(from.Records), h.Ack.Every
 	if mask, ok := l.Masks[h.Ack.Class]; ok {
-		way.AckClass = uint8(lowestID(mask))
+		way.AckClass = mask.Lowest()
 	} else {
 		way.AckClass = dataplane.ClassOfData
 	}

@@ -12,6 +12,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/xoff-net/xoff/base/mmu"
+	"github.com/xoff-net/xoff/base/packet"
 	"github.com/xoff-net/xoff/base/registry"
 	"github.com/xoff-net/xoff/base/units"
 	"github.com/xoff-net/xoff/internal/model/layout"
@@ -172,7 +173,7 @@ func (c checker) checkScheduler() error {
 	s := &c.Switch.Scheduler
 	const path = "switch.scheduler"
 	_, masks := layout.Classes(c.Config)
-	covered := uint8(0)
+	covered := packet.ClassMask(0)
 	for _, list := range []struct {
 		name   string
 		groups []string

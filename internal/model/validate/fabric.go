@@ -375,7 +375,7 @@ func (f fabric) checkReceiver(r *scenario.Receive, node int) error {
 		return err
 	}
 	port := f.PortSpecs(node)[0]
-	lossless := units.Bytes(len(layout.IDs(port.Lossless)))
+	lossless := port.Queues()
 	if need := lossless*r.Xoff + scheme.Reserve(&port); r.Buffer < need {
 		return yaml.Atf(path+".buffer", "%s do not hold xoff and headroom of %d lossless classes; allowed: %s or more", r.Buffer,
 			lossless, need)

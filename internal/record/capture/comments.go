@@ -38,12 +38,11 @@ func (n *node) pause(now units.Time, number int, at *port, out bool, p *packet.P
 		pause = 0
 	}
 	var parts []string
-	for c := range uint8(mmu.Classes) {
+	for c := range enable.All() {
 		switch {
-		case enable>>c&1 == 0:
-		case pause>>c&1 == 0 && out:
+		case !pause.Has(c) && out:
 			parts = append(parts, fmt.Sprintf("class %d of %s may send again", c, at.peerName))
-		case pause>>c&1 == 0:
+		case !pause.Has(c):
 			parts = append(parts, fmt.Sprintf("class %d may send again", c))
 		case !out:
 			parts = append(parts, fmt.Sprintf("class %d paused by %s, depth %d", c, at.peerName, p.PauseDepth(c)))

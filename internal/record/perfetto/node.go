@@ -24,12 +24,12 @@ type happened struct {
 	interval interval
 	counter  uint8
 	class    uint8
-	from, to uint8
+	from, to packet.ClassMask
 }
 
 // pfcFrame is a PFC frame that leaves.
 type pfcFrame struct {
-	enable, pause uint8
+	enable, pause packet.ClassMask
 	quanta        uint16
 	class         [mmu.Classes]pfcClass
 }
@@ -69,12 +69,12 @@ type node struct {
 func (n *node) Attach(p probe.Node) { n.n = p }
 
 // Blocked implements probe.Sink.
-func (n *node) Blocked(now units.Time, port int, from, to uint8) {
+func (n *node) Blocked(now units.Time, port int, from, to packet.ClassMask) {
 	n.list = append(n.list, happened{at: now, what: changed, interval: held, port: port, from: from, to: to})
 }
 
 // Off implements probe.Sink.
-func (n *node) Off(now units.Time, port int, from, to uint8) {
+func (n *node) Off(now units.Time, port int, from, to packet.ClassMask) {
 	n.list = append(n.list, happened{at: now, what: changed, interval: off, port: port, from: from, to: to})
 }
 
@@ -90,10 +90,7 @@ func (n *node) Depart(now units.Time, port int, p *packet.Packet) {
 		f.pause = 0
 	}
 	causes, _ := n.n.(probe.Causes)
-	for c := range uint8(mmu.Classes) {
-		if f.pause>>c&1 == 0 {
-			continue
-		}
+	for c := range f.pause.All() {
 		x := pfcClass{depth: p.PauseDepth(c), byPort: -1}
 		x.queue, x.threshold = n.n.Level(now, port, c)
 		if causes != nil {
@@ -114,10 +111,7 @@ func (n *node) sample(now units.Time, at probe.Node) {
 	for port := range n.sent {
 		n.set(now, port, 0, countRate, int64(units.RateOf(n.sent[port], Every)))
 		n.sent[port] = 0
-		for c := range uint8(mmu.Classes) {
-			if at.LosslessClasses(port)>>c&1 == 0 {
-				continue
-			}
+		for c := range at.LosslessClasses(port).All() {
 			was := n.last[n.place(port, c, countQueue)]
 			q, xoff := at.Level(now, port, c)
 			if q > 0 || was > 0 {

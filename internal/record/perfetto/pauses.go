@@ -3,17 +3,15 @@ package perfetto
 import (
 	"fmt"
 
-	"github.com/xoff-net/xoff/base/mmu"
 	"github.com/xoff-net/xoff/base/units"
 	"github.com/xoff-net/xoff/sim"
 )
 
 // frame follows a PFC frame that leaves: pauses begin and end.
 func (t *Timeline) frame(at units.Time, n *node, port int, f *pfcFrame) {
-	for c := range uint8(mmu.Classes) {
+	for c := range f.enable.All() {
 		switch q := t.queue(n.number, port, c); {
-		case f.enable>>c&1 == 0:
-		case f.pause>>c&1 == 0:
+		case !f.pause.Has(c):
 			if q.open[paused] {
 				t.end(at, n.number, port, c, paused)
 			}

@@ -10,6 +10,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/xoff-net/xoff/base/packet"
 	"github.com/xoff-net/xoff/base/units"
 	"github.com/xoff-net/xoff/fabric"
 	"github.com/xoff-net/xoff/internal/record/perfetto"
@@ -479,7 +480,7 @@ func TestWriteError(t *testing.T) {
 	line.Open(failing{})
 	sink := built.Spec.Switches[0].Sink
 	for i := range 10000 {
-		sink.Off(units.Time(i), 0, 0, uint8(i%2*2))
+		sink.Off(units.Time(i), 0, 0, packet.ClassMask(i%2*2))
 	}
 	if line.Flush() == nil || line.Close(units.Millisecond, nil) == nil {
 		t.Error("nobody says that nothing was written")

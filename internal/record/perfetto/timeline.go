@@ -218,10 +218,8 @@ func (t *Timeline) track(q *queue, node, port int, class uint8, k interval) uint
 func (t *Timeline) write(n *node, e *happened) {
 	switch e.what {
 	case changed:
-		for c := range uint8(mmu.Classes) {
-			if on := e.to>>c&1 != 0; on != (e.from>>c&1 != 0) {
-				t.change(e, n.number, c, on)
-			}
+		for c := range (e.from ^ e.to).All() {
+			t.change(e, n.number, c, e.to.Has(c))
 		}
 	case framed:
 		t.frame(e.at, n, e.port, &n.frames[e.extra])

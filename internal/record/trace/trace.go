@@ -204,7 +204,7 @@ func (n *node) Queued(now units.Time, in, out int, p *packet.Packet, s mmu.Segme
 		_, xoff := n.n.Level(now, in, c)
 		text += fmt.Sprintf(" (threshold %d B)", int64(xoff))
 	}
-	if n.n.BlockedClasses(out)&(1<<c) != 0 {
+	if n.n.BlockedClasses(out).Has(c) {
 		text += fmt.Sprintf("; class %d is paused here", c)
 	}
 	n.add(now, out, false, "%s", text)
@@ -225,16 +225,16 @@ func (n *node) Drop(now units.Time, port int, p *packet.Packet, why probe.Reason
 }
 
 // Blocked implements probe.Sink.
-func (n *node) Blocked(now units.Time, port int, from, to uint8) {
+func (n *node) Blocked(now units.Time, port int, from, to packet.ClassMask) {
 	n.change(now, port, false, from, to, "held      may not send", "open      may send again")
 }
 
 // Off implements probe.Sink.
-func (n *node) Off(now units.Time, port int, from, to uint8) {
+func (n *node) Off(now units.Time, port int, from, to packet.ClassMask) {
 	n.change(now, port, true, from, to, "OFF       wants the other end to pause", "ON        lets the other end send")
 }
 
-func (n *node) change(now units.Time, port int, in bool, from, to uint8, on, off string) {
+func (n *node) change(now units.Time, port int, in bool, from, to packet.ClassMask, on, off string) {
 	if now < n.t.from || now >= n.t.to || !n.at(port) {
 		return
 	}
@@ -294,10 +294,8 @@ func pfc(p *packet.Packet) string {
 	var parts []string
 	if pause != 0 {
 		s := fmt.Sprintf("PAUSE %s for %d quanta, depth", classList(pause), quanta)
-		for c := range uint8(mmu.Classes) {
-			if pause&(1<<c) != 0 {
-				s += fmt.Sprintf(" %d", p.PauseDepth(c))
-			}
+		for c := range pause.All() {
+			s += fmt.Sprintf(" %d", p.PauseDepth(c))
 		}
 		parts = append(parts, s)
 	}
@@ -307,12 +305,10 @@ func pfc(p *packet.Packet) string {
 	return strings.Join(parts, ", ")
 }
 
-func classList(mask uint8) string {
+func classList(mask packet.ClassMask) string {
 	var list []string
-	for c := range mmu.Classes {
-		if mask&(1<<c) != 0 {
-			list = append(list, strconv.Itoa(c))
-		}
+	for c := range mask.All() {
+		list = append(list, strconv.Itoa(int(c)))
 	}
 	if len(list) == 1 {
 		return "class " + list[0]
