@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"github.com/xoff-net/xoff/base/units"
+	"github.com/xoff-net/xoff/internal/devtool/deep"
 	"github.com/xoff-net/xoff/internal/model/layout"
 	"github.com/xoff-net/xoff/internal/yaml"
 	"github.com/xoff-net/xoff/scenario"
@@ -24,14 +25,8 @@ var hostile = []string{
 	"rdma", "tcp", "host0", "leaf0", "spine1", "leaf0-spine0", "websearch", "x", "''", "~", "true", "false", "[]", "{}", "[0]", "[rdma]", "{random: tcp}", "{shares: {1: 1}}", "matched", "uplinks", "rack1", "ring_allreduce", "messages", "trace", "./none", "{0: 1KB}", "[{}]", "[[1]]", "{name: none}", "{a: b}",
 }
 
-// few selects one in 43 cases: 43 is prime, so that every key meets other values.
-func few(n int) []int {
-	var cases []int
-	for i := 0; i < n; i += 43 {
-		cases = append(cases, i)
-	}
-	return cases
-}
+// few selects one in 40 cases.
+func few(n int) []int { return deep.All(n / 40) }
 
 // begin builds a scenario and runs its first microseconds.
 func begin(c *scenario.Config) error {
@@ -113,7 +108,9 @@ func assault(t *testing.T, base *scenario.Config, prefix string, choose func(n i
 			}
 		}
 	}
-	for _, i := range choose(len(paths) * len(hostile)) {
+	n := len(paths) * len(hostile)
+	for _, i := range choose(n) {
+		i = i * 7919 % n // a prime: neighbouring cases have distant keys
 		try(paths[i/len(hostile)] + "=" + hostile[i%len(hostile)])
 	}
 	for _, i := range choose(2000) {

@@ -20,6 +20,9 @@ func TestDeepLiveAgrees(t *testing.T) { testLive(t, deep.Cases(60)) }
 
 func TestDeepTightPFC(t *testing.T) { testTight(t, deep.Cases(1000)) }
 
-func TestDeepIdealIsTheFCTAlone(t *testing.T) { testIdeal(t, deep.Cases(2000)) }
+func TestDeepIdealIsTheFCTAlone(t *testing.T) {
+	deep.Turn(t)
+	testIdeal(t, deep.All(600))
+}
 
 func TestDeepLateTimers(t *testing.T) { testLateTimers(t, deep.Cases(20)) }

@@ -8,6 +8,12 @@ import (
 	"github.com/xoff-net/xoff/internal/devtool/deep"
 )
 
-func TestDeepPartsAddUp(t *testing.T) { partsAddUp(t, deep.Cases(200)) }
+func TestDeepPartsAddUp(t *testing.T) {
+	deep.Turn(t)
+	partsAddUp(t, deep.All(50))
+}
 
-func TestDeepTrees(t *testing.T) { sameTrees(t, deep.Cases(120)) }
+func TestDeepTrees(t *testing.T) {
+	deep.Turn(t)
+	sameTrees(t, deep.All(24))
+}
