@@ -23,9 +23,9 @@ func TestTopologyRejects(t *testing.T) {
 		name, about string
 		spoil       func(*topo.Graph)
 	}{
-		{"port taken twice", "a port that is taken", func(g *topo.Graph) { g.Links[1].PortB = g.Links[0].PortB; g.Links[1].B = g.Links[0].B }},
+		{"port taken twice", "ends at a port that is in use", func(g *topo.Graph) { g.Links[1].PortB = g.Links[0].PortB; g.Links[1].B = g.Links[0].B }},
 		{"no delay", "without delay", func(g *topo.Graph) { g.Links[2].Delay = 0 }},
-		{"names twice", "as is another", func(g *topo.Graph) { g.Names[1] = g.Names[0] }},
+		{"names twice", "not unique", func(g *topo.Graph) { g.Names[1] = g.Names[0] }},
 		{"racks across switches", "a rack for each switch", func(g *topo.Graph) { g.Rack[1] = g.Rack[0] }},
 		{"in two parts", "cannot be reached", func(g *topo.Graph) { g.Remove([]int{4, 6}) }},
 		{"another one every time", "the second time", func(g *topo.Graph) { times++; g.Links[0].Rate -= units.Rate(times) * units.Gbps }},

@@ -54,7 +54,7 @@ func recorded(t *testing.T, text string, set ...string) (*explain.Run, *run.Resu
 // example is the text of one of the examples.
 func example(t *testing.T, name string) string {
 	t.Helper()
-	data, err := os.ReadFile(filepath.Join("..", "..", "examples", name))
+	data, err := os.ReadFile(filepath.Join("..", "..", "..", "examples", name))
 	if err != nil {
 		t.Fatal(err)
 	}

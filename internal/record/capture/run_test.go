@@ -18,7 +18,7 @@ import (
 func runSet(t *testing.T, file, text, ports string, set []string) *bytes.Buffer {
 	t.Helper()
 	if file != "" {
-		data, err := os.ReadFile(filepath.Join("..", "..", "examples", file))
+		data, err := os.ReadFile(filepath.Join("..", "..", "..", "examples", file))
 		if err != nil {
 			t.Fatal(err)
 		}
