@@ -6,19 +6,19 @@ VERSION ?= $(shell git describe --tags --always --dirty)
 
 build: ; go build -o xoff ./cmd/xoff && go build -o xoff-hub ./cmd/xoff-hub
 # Archives for all systems, with completions, man pages and checksums, in dist.
-release: ; go run ./internal/release -version $(VERSION)
+release: ; go run ./internal/devtool/release -version $(VERSION)
 test: ; go test ./...
 # A tenth of the deep cases, by the number of commits; test-all has all of them.
 test-deep: ; turn=$$(.ci/turn) && XOFF_TURN=$$turn go test -tags deep -run Deep -timeout 20m ./...
 test-all: test ; XOFF_TURN= go test -tags deep -run Deep -timeout 60m ./...
 # Packages with goroutines, without their long sequential tests (-short); check has them for failures only.
-race: ; go test -race -short -timeout 30m ./sim/... ./internal/live/... ./cli/... ./internal/sweep/... ./internal/remote/... ./internal/hub/... && go test -race -short -run Failures ./internal/check
+race: ; go test -race -short -timeout 30m ./sim/... ./internal/live/... ./cli/... ./internal/batch/sweep/... ./internal/batch/remote/... ./cmd/xoff-hub/... && go test -race -short -run Failures ./internal/analysis/check
 # The example is a module of its own.
 lint: ; $(LINT) run ./... && cd examples/own-scheme && go vet .
 bench: ; go run ./cmd/xoff bench
 instructions: ; .ci/instructions
 instructions-record: ; .ci/instructions record
-profile: ; go test -trimpath ./internal/bench -run ^$$ -bench Fabric -benchtime 8x -o /dev/null -cpuprofile cmd/xoff/raw.pgo && go run ./internal/pgo < cmd/xoff/raw.pgo > cmd/xoff/default.pgo && rm cmd/xoff/raw.pgo
+profile: ; go test -trimpath ./internal/devtool/bench -run ^$$ -bench Fabric -benchtime 8x -o /dev/null -cpuprofile cmd/xoff/raw.pgo && go run ./internal/devtool/pgo < cmd/xoff/raw.pgo > cmd/xoff/default.pgo && rm cmd/xoff/raw.pgo
 figures: ; .ci/figures docs/img
 fidelity: ; go run ./cmd/xoff fidelity --render docs/fidelity.md && go run ./cmd/xoff fidelity sonic --quiet --render docs/fidelity-sonic.md
 docs: ; go test ./scenario -run DocsReference -rewrite && go test -tags deep ./cli -run 'DocsOutputs|DocsSee|DocsStart|DocsTutorial' -rewrite

@@ -92,7 +92,7 @@ func (s *Switch) Quiet(port int, class uint8) units.Time {
 	return 0
 }
 
-// Resumed returns when the last bit of the last RESUME of a class left by a port.
+// LastResume returns when the last bit of the last RESUME of a class left by a port.
 func (s *Switch) LastResume(port int, class uint8) units.Time {
 	return s.resumedAt[port*mmu.Classes+int(class)]
 }

@@ -166,7 +166,7 @@ func (o *Outcome) Summarize() *Summary {
 	return s
 }
 
-// Counters returns the part of a summary that nodes count themselves. It does not visit
+// SummarizeCounters returns the part of a summary that nodes count themselves. It does not visit
 // flows, so it is cheap at any time.
 func (o *Outcome) SummarizeCounters() *Summary {
 	t := &o.Totals

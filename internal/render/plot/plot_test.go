@@ -145,7 +145,7 @@ func golden(t *testing.T, path string, got []byte) {
 		t.Fatal(err)
 	}
 	if !bytes.Equal(got, want) {
-		t.Errorf("%s is not what is drawn now; look at the difference, then go test ./internal/plot -run Golden -rewrite", path)
+		t.Errorf("%s is not what is drawn now; look at the difference, then go test ./internal/render/plot -run Golden -rewrite", path)
 	}
 }
 

@@ -90,7 +90,7 @@ func golden(t *testing.T, name, got string) {
 		t.Fatal(err)
 	}
 	if got != string(want) {
-		t.Errorf("%s is not what is written now; look at the difference, then go test ./internal/report -run Golden -rewrite", path)
+		t.Errorf("%s is not what is written now; look at the difference, then go test ./internal/render/report -run Golden -rewrite", path)
 	}
 }
 
