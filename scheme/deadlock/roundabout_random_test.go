@@ -86,7 +86,7 @@ func testRandomLoops(t *testing.T, seeds []int) {
 	}
 }
 
-func TestRoundaboutRandomLoops(t *testing.T) { testRandomLoops(t, seeds(100)) }
+func TestRoundaboutRandomLoops(t *testing.T) { testRandomLoops(t, seeds(20)) }
 
 // A ring of eight in which a switch has less free than replies need, twice: when it should
 // give the first credit of a round, and in the middle of one, with less than a frame out.
