@@ -55,10 +55,6 @@ const ControlKinds = int(numKinds - PFC)
 // KindNames lists the names of all kinds, by number.
 func KindNames() []string { return kindNames[:] }
 
-// Control reports whether frames of this kind are link-local: they go before
-// everything else, are never paused and never stored in the switch's buffer.
-func (k Kind) Control() bool { return k >= PFC }
-
 // NoNode is the destination of a frame that no router knows: a Barrier goes where a
 // deadlock handler leads it, or nowhere.
 const NoNode uint16 = 1<<16 - 1
@@ -90,7 +86,8 @@ func (p *Packet) Kind() Kind { return Kind(p.Meta >> 3) }
 // Class returns the traffic class, 0..7.
 func (p *Packet) Class() uint8 { return p.Meta & 7 }
 
-// Control reports whether the frame is link-local control (see Kind.Control).
+// Control reports whether the frame is link-local: such frames go before everything else,
+// are never paused and never stored in the buffer of a switch.
 func (p *Packet) Control() bool { return p.Meta >= uint8(PFC)<<3 }
 
 // PFCSize is the size of an IEEE 802.1Qbb frame.

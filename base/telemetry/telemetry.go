@@ -156,14 +156,6 @@ func hpccCode(r units.Rate) (uint64, bool) {
 	return 0, false
 }
 
-// Words returns how many words a record has.
-func (f Format) Words() int {
-	if f == HPCC {
-		return 1
-	}
-	return 2
-}
-
 // Tick returns the unit of times in records.
 func (f Format) Tick() units.Time {
 	if f == HPCC {
