@@ -372,9 +372,10 @@ func (n *NIC) more(p *port) {
 	}
 }
 
-// may asks the meter of the gate, if the class has one.
+// may asks the meter of the gate, if the class has one. With ClassMask.Has it is too large to
+// be inlined.
 func (n *NIC) may(now units.Time, p *port, class int, size uint16) bool {
-	return !p.metered.Has(uint8(class)) || p.meter.May(now, uint8(class), units.Bytes(size))
+	return p.metered&(1<<(class&7)) == 0 || p.meter.May(now, uint8(class), units.Bytes(size))
 }
 
 func (n *NIC) sendReply(now units.Time, p *port, class int) bool {

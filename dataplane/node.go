@@ -162,7 +162,6 @@ func (n *node) control(now units.Time, in int, f *packet.Packet, ext packet.Ext)
 	p := &n.ports[in]
 	switch f.Kind() {
 	case packet.PFC:
-		p.stats.PFCReceived++
 		p.pauses.received(f)
 		if n.log != nil {
 			n.log.received(now, p, f)

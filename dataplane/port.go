@@ -20,7 +20,7 @@ type port struct {
 	busy       units.Time       // until when the wire is taken
 	perByte    units.Time       // serialization of a byte; 0 when it is no whole number
 	nonEmpty   packet.ClassMask // classes with frames waiting
-	blocked    packet.ClassMask // classes that may not be sent: pauses.gate, with the handler's overrides
+	blocked    packet.ClassMask // classes that may not be sent: pauses.gated, with the handler's overrides
 	metered    packet.ClassMask // classes for which the meter is asked
 	speaking   uint8            // ends that have control frames to send, see speak*
 	armedIn    packet.ClassMask // ingress classes that a deadlock handler armed
@@ -59,6 +59,7 @@ type port struct {
 
 	stats PortStats
 	tally units.Bytes // what telemetry counts; see stamps
+	_     [8]byte
 }
 
 // The size of a port is an odd number of cache lines: those that are used most then
@@ -79,12 +80,11 @@ type loopFrame struct {
 
 // PortStats counts what happened at a port.
 type PortStats struct {
-	Sent        [mmu.Classes]uint64 // bytes that left, wire overhead included
-	SentControl uint64              // the same of control frames of the link
-	Pauses      [mmu.Classes]uint64 // PAUSE sent for a class that was not paused
-	Resumes     [mmu.Classes]uint64 // RESUME sent
-	Refreshes   uint64              // frames that only repeated a pause
-	PFCReceived uint64
+	Sent        [mmu.Classes]uint64     // bytes that left, wire overhead included
+	SentControl uint64                  // the same of control frames of the link
+	Pauses      [mmu.Classes]uint64     // PAUSE sent for a class that was not paused
+	Resumes     [mmu.Classes]uint64     // RESUME sent
+	Refreshes   uint64                  // frames that only repeated a pause
 	HeaderBytes uint64                  // of headers that rode on PFC frames
 	Blocked     [mmu.Classes]units.Time // time during which the class could not be sent
 	Forced      uint64                  // frames sent in spite of a pause, by a deadlock handler

@@ -9,11 +9,11 @@ import (
 // Foreign frames are frames of real hosts. A switch carries them unchanged in the extension
 // of a packet: the length in bytes, then the bytes, eight per word.
 
-// MaxForeign is the longest foreign frame without its FCS: a jumbo frame with two tags.
-const MaxForeign = 9216
+// maxForeign is the longest foreign frame without its FCS: a jumbo frame with two tags.
+const maxForeign = 9216
 
-// PackForeign appends a frame to an extension.
-func PackForeign(ext packet.Ext, b []byte) packet.Ext {
+// packForeign appends a frame to an extension.
+func packForeign(ext packet.Ext, b []byte) packet.Ext {
 	ext = append(ext, uint64(len(b)))
 	for ; len(b) >= 8; b = b[8:] {
 		ext = append(ext, binary.LittleEndian.Uint64(b))
@@ -26,9 +26,9 @@ func PackForeign(ext packet.Ext, b []byte) packet.Ext {
 	return ext
 }
 
-// AppendForeign appends the frame in an extension to b. It appends nothing if there is none.
-func AppendForeign(b []byte, ext packet.Ext) []byte {
-	if len(ext) == 0 || ext[0] > MaxForeign || int(ext[0]+7)/8 != len(ext)-1 {
+// unpackForeign appends the frame in an extension to b. It appends nothing if there is none.
+func unpackForeign(b []byte, ext packet.Ext) []byte {
+	if len(ext) == 0 || ext[0] > maxForeign || int(ext[0]+7)/8 != len(ext)-1 {
 		return b
 	}
 	end := len(b) + int(ext[0])
@@ -41,10 +41,10 @@ func AppendForeign(b []byte, ext packet.Ext) []byte {
 // appendForeign appends the frame of a foreign packet, ECN-marked if the packet is.
 func appendForeign(b []byte, p *packet.Packet, ext packet.Ext) []byte {
 	start := len(b)
-	b = AppendForeign(b, ext)
+	b = unpackForeign(b, ext)
 	var h Headers
 	if p.Flags&packet.CE != 0 && h.Read(b[start:]) == nil {
-		h.SetCE(b[start:])
+		h.setCE(b[start:])
 	}
 	return b
 }
@@ -73,10 +73,10 @@ func (f *Frame) Foreign(b []byte, src, dst uint16, class uint8) error {
 	f.From, f.To = h.Src, h.Dst
 	f.Packet = packet.Packet{Flow: uint32(src), Dst: dst, Hash: h.Hash, Size: uint16(max(minLen, len(b)) + FCSLen),
 		Meta: packet.MakeMeta(packet.Foreign, class), Flags: packet.Extended}
-	if !h.Markable() {
+	if !h.markable() {
 		f.Packet.Flags |= packet.CE
 	}
-	f.Ext = PackForeign(f.Ext[:0], b)
+	f.Ext = packForeign(f.Ext[:0], b)
 	return nil
 }
 
@@ -118,7 +118,7 @@ func (h *Headers) Read(b []byte) error {
 	switch {
 	case len(b) < ethernetLen:
 		return ErrShort
-	case len(b) > MaxForeign:
+	case len(b) > maxForeign:
 		return ErrLong
 	}
 	copy(h.Dst[:], b)
@@ -171,13 +171,13 @@ func mix(h uint32, b []byte) uint32 {
 	return (h ^ binary.BigEndian.Uint32(b)) * 0x9e3779b1
 }
 
-// Markable reports whether the frame allows ECN marking and is not yet marked.
-func (h *Headers) Markable() bool { return h.IP != 0 && h.ECN != notECT && h.ECN != ce }
+// markable reports whether the frame allows ECN marking and is not yet marked.
+func (h *Headers) markable() bool { return h.IP != 0 && h.ECN != notECT && h.ECN != ce }
 
-// SetCE marks a parsed frame if it is markable, and updates the IPv4 checksum (RFC 1624,
+// setCE marks a parsed frame if it is markable, and updates the IPv4 checksum (RFC 1624,
 // equation 3).
-func (h *Headers) SetCE(b []byte) {
-	if !h.Markable() {
+func (h *Headers) setCE(b []byte) {
+	if !h.markable() {
 		return
 	}
 	ip := b[h.IP:]

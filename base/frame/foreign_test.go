@@ -67,11 +67,11 @@ func TestForeignHeaders(t *testing.T) {
 		if err := h.Read(b); err != nil {
 			t.Fatalf("%s: %v", c.name, err)
 		}
-		if h.DSCP != c.dscp || h.Markable() != c.markable || h.Tagged != (c.tag != nil) || c.tag != nil && h.PCP != 5 {
+		if h.DSCP != c.dscp || h.markable() != c.markable || h.Tagged != (c.tag != nil) || c.tag != nil && h.PCP != 5 {
 			t.Errorf("%s: %+v", c.name, h)
 		}
 		marked := bytes.Clone(b)
-		h.SetCE(marked)
+		h.setCE(marked)
 		var again Headers
 		if err := again.Read(marked); err != nil {
 			t.Fatal(err)
@@ -126,7 +126,7 @@ func TestForeignThereAndBack(t *testing.T) {
 			t.Fatal(err)
 		}
 		p := in.Packet
-		if got := AppendForeign(nil, in.Ext); !bytes.Equal(got, b) {
+		if got := unpackForeign(nil, in.Ext); !bytes.Equal(got, b) {
 			t.Fatalf("packed %x, unpacked %x", b, got)
 		}
 		wire := AppendTrailer(Append(nil, MAC{}, MAC{}, &p, in.Ext, nil), &p, in.Ext, nil, due)
@@ -137,7 +137,7 @@ func TestForeignThereAndBack(t *testing.T) {
 		if q.Kind() != packet.Foreign || q.Class() != class || q.Flow != uint32(src) || q.Dst != dst || q.Size != p.Size || q.Hash != p.Hash || out.Due != due {
 			t.Fatalf("sent %+v, got %+v", p, q)
 		}
-		got := AppendForeign(nil, out.Ext)
+		got := unpackForeign(nil, out.Ext)
 		if !bytes.Equal(got[:len(b)], b) || len(got) != max(len(b), minLen) {
 			t.Fatalf("sent %x, got %x", b, got)
 		}
@@ -150,11 +150,11 @@ func TestForeignRefused(t *testing.T) {
 	if err := f.Foreign(make([]byte, 13), 0, 0, 0); err != ErrShort {
 		t.Error(err)
 	}
-	if err := f.Foreign(make([]byte, MaxForeign+1), 0, 0, 0); err != ErrLong {
+	if err := f.Foreign(make([]byte, maxForeign+1), 0, 0, 0); err != ErrLong {
 		t.Error(err)
 	}
-	for _, ext := range []packet.Ext{nil, {8}, {9, 1}, {MaxForeign + 1}, {1 << 63, 0}} {
-		if got := AppendForeign(nil, ext); len(got) != 0 {
+	for _, ext := range []packet.Ext{nil, {8}, {9, 1}, {maxForeign + 1}, {1 << 63, 0}} {
+		if got := unpackForeign(nil, ext); len(got) != 0 {
 			t.Errorf("%v: %x", ext, got)
 		}
 	}
@@ -169,7 +169,7 @@ func FuzzForeign(f *testing.F) {
 		if h.Read(b) != nil {
 			return
 		}
-		h.SetCE(b)
+		h.setCE(b)
 		h.FillChecksum(b)
 	})
 }

@@ -25,8 +25,8 @@ type division struct {
 	pools  bool                       // egress is counted
 }
 
-// PartOf returns the part of a port: parts are ranges of ports of about equal length.
-func PartOf(port, ports, parts int) int { return port * parts / ports }
+// partOf returns the part of a port: parts are ranges of ports of about equal length.
+func partOf(port, ports, parts int) int { return port * parts / ports }
 
 // newDivision returns nil for a buffer in one part.
 func newDivision(spec *Spec) *division {
@@ -35,7 +35,7 @@ func newDivision(spec *Spec) *division {
 	}
 	d := &division{of: make([]uint8, spec.Ports), n: units.Bytes(spec.Parts), used: make([][numSegments]units.Bytes, spec.Parts)}
 	for i := range d.of {
-		d.of[i] = uint8(PartOf(i, max(spec.Ports, spec.ChipPorts), spec.Parts))
+		d.of[i] = uint8(partOf(i, max(spec.Ports, spec.ChipPorts), spec.Parts))
 	}
 	return d
 }

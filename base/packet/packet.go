@@ -55,10 +55,6 @@ const ControlKinds = int(numKinds - PFC)
 // KindNames returns the names of all kinds, indexed by Kind.
 func KindNames() []string { return kindNames[:] }
 
-// Control reports whether frames of this kind are link-local. They have strict priority,
-// are never paused and are never stored in the switch's buffer.
-func (k Kind) Control() bool { return k >= PFC }
-
 // NoNode is the destination of a frame that is not routed, such as a Barrier, which a
 // deadlock handler forwards.
 const NoNode uint16 = 1<<16 - 1
@@ -90,7 +86,8 @@ func (p *Packet) Kind() Kind { return Kind(p.Meta >> 3) }
 // Class returns the traffic class, 0..7.
 func (p *Packet) Class() uint8 { return p.Meta & 7 }
 
-// Control reports whether the frame is link-local (see Kind.Control).
+// Control reports whether the frame is link-local. Such frames have strict priority, are never
+// paused and are never stored in the buffer of a switch.
 func (p *Packet) Control() bool { return p.Meta >= uint8(PFC)<<3 }
 
 // PFCSize is the size of an IEEE 802.1Qbb frame.

@@ -154,14 +154,6 @@ func hpccCode(r units.Rate) (uint64, bool) {
 	return 0, false
 }
 
-// Words returns the number of words of a record.
-func (f Format) Words() int {
-	if f == HPCC {
-		return 1
-	}
-	return 2
-}
-
 // Tick returns the unit of time in records.
 func (f Format) Tick() units.Time {
 	if f == HPCC {
