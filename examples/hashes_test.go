@@ -29,7 +29,7 @@ func cut(name string) units.Time {
 	return 200 * units.Microsecond
 }
 
-// TestHashes runs the first 200 us of every example and compares hashes of the scenario as
+// TestHashes runs the first 200 us of every example (see cut) and compares hashes of the scenario as
 // it is written, of the flow table and of the summary with testdata/hashes.txt. A change
 // that is not meant to change results must leave all of them alone.
 func TestHashes(t *testing.T) {

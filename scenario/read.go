@@ -56,7 +56,7 @@ func (missingFile) Error() string {
 func (missingFile) Is(target error) bool { return target == fs.ErrNotExist }
 
 // Parse reads a scenario and fills in the defaults. The name stands for the file in
-// messages. What decoding cannot see, build.Validate finds.
+// messages. fabric.NewPlan validates what decoding cannot.
 func Parse(name string, data []byte, set ...string) (*Config, error) {
 	return parse(name, data, nil, set)
 }

@@ -118,9 +118,9 @@ func (h *roundabout) unused(in int, class uint8) units.Bytes {
 // floor is what stays free of the shared segment: replies live on it.
 func (h *roundabout) floor() units.Bytes { return h.s.View().SharedSize() / 16 }
 
-// settle ends the use of a reserve by a queue, with no more in headroom than its own part if
+// endLoan ends the use of a reserve by a queue, with no more in headroom than its own part if
 // the shared segment has room for the rest, and for another round.
-func (h *roundabout) settle(now units.Time, in int, class uint8) {
+func (h *roundabout) endLoan(now units.Time, in int, class uint8) {
 	own := h.unused(in, class) + h.s.View().In(in, class, mmu.Headroom)
 	h.s.Settle(now, in, class, own, h.floor()+h.params.Redundant)
 }
@@ -287,7 +287,7 @@ func (h *roundabout) repay(now units.Time) {
 			continue
 		}
 		if h.unused(b.by, b.class) < 0 {
-			h.settle(now, b.by, b.class)
+			h.endLoan(now, b.by, b.class)
 		}
 		q := h.s.View().Ingress(b.by, b.class)
 		if q.Reserve == 0 && h.unused(b.by, b.class) >= 0 && !h.scarce() || q.Total() == 0 {
@@ -398,7 +398,7 @@ func (h *roundabout) end(now units.Time) {
 		h.s.ArmEgress(p, 0)
 	}
 	h.s.SetGate(now, r.out, r.class, Obey, 0)
-	h.settle(now, r.in, r.class)
+	h.endLoan(now, r.in, r.class)
 	h.s.GiveBack(h.s.View().Reserved())
 	h.s.Splice(now, r.out, r.class)
 	h.letGo(now, r.in)

@@ -27,7 +27,7 @@ func TestDeepMistakesInRoundaboutAreCaught(t *testing.T) {
 		{"a check does not wait for the barrier", "roundabout.check", "case at > 0 && r.home:", "case at > 0:", loops},
 		{"there is one round", "roundabout.again", "!open && l.rounds >= h.params.Rounds", "!open", loops},
 		{"what missed its exit stays where it began", "roundabout.Departing", "r.home && !r.moving || r.stopped", "r.home", mesh},
-		{"lent headroom is not handed on", "roundabout.settle", "own, h.floor()+h.params.Redundant", "own, 1<<40", mesh},
+		{"lent headroom is not handed on", "roundabout.endLoan", "own, h.floor()+h.params.Redundant", "own, 1<<40", mesh},
 		{"what is locked is resumed", "roundabout.locks", "\th.s.HoldResume(now, in, 1<<hdr.Class)\n", "", mesh},
 		{"a round may be left without a frame of credit", "roundabout.grant", "r.granted-r.arrived < uint64(r.longest)", "false", tests("TestRoundaboutGoesOnWithLittleRoom")},
 		{"rounds last for ever", "roundabout.roundOverdue", "now-r.moved < patience", "r.on", tests("TestRoundaboutGivenUp")},

@@ -50,7 +50,7 @@ const (
 const (
 	maxInline = 256 << 10 // of files or results in a message; longer ones are objects
 	maxInputs = 100       // files of a scenario
-	maxInput  = 4 << 30   // bytes of one; a scenario has strict.MaxFile
+	maxInput  = 4 << 30   // bytes of one; a scenario has yaml.MaxFile
 	maxFiles  = 10_000    // of results
 	maxResult = 64 << 30  // bytes of all of them
 	maxLog    = 64 << 10

@@ -32,7 +32,7 @@ var programs = []struct {
 	command func() *cobra.Command
 }{
 	{"xoff", "github.com/xoff-net/xoff/cli.release", cli.Command},
-	{"xoff-hub", "github.com/xoff-net/xoff/internal/hub.release", hub.Command},
+	{"xoff-hub", "github.com/xoff-net/xoff/cmd/xoff-hub/hub.release", hub.Command},
 }
 
 func main() {
