@@ -46,7 +46,7 @@ func TestTrailersByTshark(t *testing.T) {
 	if err := os.WriteFile(file, pcap(frames), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	cmd := exec.Command(path, "-r", file, "-X", "lua_script:../../docs/xoff.lua", "-T", "fields", "-E", "separator=;",
+	cmd := exec.Command(path, "-r", file, "-X", "lua_script:../../../docs/xoff.lua", "-T", "fields", "-E", "separator=;",
 		"-e", "xoff.trailer.kind", "-e", "xoff.class", "-e", "xoff.trailer.number", "-e", "xoff.trailer.size", "-e", "xoff.word8")
 	cmd.Env = append(os.Environ(), "HOME="+t.TempDir())
 	out, err := cmd.Output()

@@ -292,7 +292,7 @@ func TestTsharkFindsNoError(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			file := save(t, &tapped{Capture: nil, out: *runSet(t, c.file, c.text, cmp.Or(c.ports, "*.to-*"), c.set)})
-			checked := []string{"-X", "lua_script:../../docs/xoff.lua", "-o", "eth.check_fcs:TRUE", "-o", "ip.check_checksum:TRUE", "-o", "tcp.check_checksum:TRUE", "-Y"}
+			checked := []string{"-X", "lua_script:../../../docs/xoff.lua", "-o", "eth.check_fcs:TRUE", "-o", "ip.check_checksum:TRUE", "-o", "tcp.check_checksum:TRUE", "-Y"}
 			if list := ask(file, append(checked, "_ws.malformed || _ws.expert.severity >= 0x00800000 || eth.fcs.status == 0")...); list[0] != "" {
 				t.Errorf("%d frames are malformed or in error: %s", len(list), list[0])
 			}
