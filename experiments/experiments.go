@@ -1,11 +1,11 @@
-// Package experiments holds figures of papers as data: what is run, what is
-// measured, and what the paper says about it. A folder is a paper, a file in it a
-// figure; docs/reproduce.md describes the format.
+// Package experiments embeds the figures of papers that `xoff reproduce` runs: scenarios,
+// metrics and claims. A folder is a paper and a file in it a figure; docs/reproduce.md
+// describes the format.
 package experiments
 
 import "embed"
 
-// Files are PAPER/paper.yaml and PAPER/FIGURE.yaml.
+// Files contains PAPER/paper.yaml, PAPER/FIGURE.yaml and PAPER/scenarios.
 //
-//go:embed */*.yaml
+//go:embed */*.yaml */scenarios/*.yaml
 var Files embed.FS
