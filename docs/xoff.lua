@@ -1,13 +1,13 @@
--- Wireshark and tshark show frames of xoff's own with this: those of type 0x88B5, what
--- rides on pauses, data and ACKs, and the trailers of live wires. docs/see.md has the layouts.
+-- Wireshark and tshark show the frame formats of xoff with this: frames of type 0x88B5, the
+-- extensions of pauses, data and ACKs, and the trailers of live wires. docs/see.md has the layouts.
 --
 --   tshark -X lua_script:docs/xoff.lua -r capture.pcapng -Y xoff
 
 local xoff = Proto("xoff", "xoff control frame")
-local beside = Proto("xoff_beside", "xoff, beside a frame")
+local beside = Proto("xoff_beside", "xoff extension of a frame")
 
 local whats = {
-  [0x10] = "feedback", [0x11] = "request", [0x12] = "loop", [0x14] = "beside a pause", [0x15] = "beside a packet",
+  [0x10] = "feedback", [0x11] = "request", [0x12] = "loop", [0x14] = "extension of a pause", [0x15] = "extension of a packet",
 }
 local opcodes = {
   [1] = "probe", [2] = "invalid", [3] = "announcement", [4] = "route", [5] = "table", [6] = "credit", [7] = "barrier", [8] = "check",
@@ -20,7 +20,7 @@ local kinds = {
 local f = xoff.fields
 f.what = ProtoField.uint8("xoff.what", "What", base.HEX, whats)
 f.class = ProtoField.uint8("xoff.class", "Class", base.DEC, nil, 0x07)
-f.telemetry = ProtoField.bool("xoff.telemetry", "Telemetry wanted", 8, nil, 0x08)
+f.telemetry = ProtoField.bool("xoff.telemetry", "Telemetry requested", 8, nil, 0x08)
 f.wide = ProtoField.bool("xoff.wide", "Words of 8 bytes", 8, nil, 0x80)
 f.count = ProtoField.uint8("xoff.count", "Words")
 f.word4 = ProtoField.uint32("xoff.word", "Word")
@@ -29,11 +29,11 @@ f.opcode = ProtoField.uint8("xoff.ra.opcode", "ra_hdr opcode", base.DEC, opcodes
 f.flags = ProtoField.uint8("xoff.ra.flags", "Flags", base.HEX, nil, 0xf8)
 f.hop = ProtoField.uint8("xoff.ra.hop", "Hop")
 f.nodes = ProtoField.uint8("xoff.ra.nodes", "Node ids")
-f.sid = ProtoField.uint16("xoff.ra.sid", "Switch where it began")
-f.qid = ProtoField.uint16("xoff.ra.qid", "Queue where it began")
+f.sid = ProtoField.uint16("xoff.ra.sid", "Switch of origin")
+f.qid = ProtoField.uint16("xoff.ra.qid", "Queue of origin")
 f.rand = ProtoField.uint32("xoff.ra.rand", "Random number, or credit")
 f.round = ProtoField.uint32("xoff.ra.round", "Round")
-f.asked = ProtoField.uint32("xoff.ra.asked", "Asked at, us")
+f.asked = ProtoField.uint32("xoff.ra.asked", "Requested at, us")
 f.switch = ProtoField.uint16("xoff.ra.switch", "Switch")
 f.enters = ProtoField.uint16("xoff.ra.in", "enters by port")
 f.leaves = ProtoField.uint16("xoff.ra.out", "leaves by port")
@@ -42,7 +42,7 @@ f.kind = ProtoField.uint8("xoff.trailer.kind", "Kind of packet", base.DEC, kinds
 f.number = ProtoField.uint32("xoff.trailer.number", "Number, or hosts of a foreign frame")
 f.size = ProtoField.uint16("xoff.trailer.size", "Size of the packet")
 f.marks = ProtoField.uint8("xoff.trailer.flags", "Flags that no header has", base.HEX)
-f.due = ProtoField.bool("xoff.trailer.due", "The first word is when it is due", 8, nil, 0x01)
+f.due = ProtoField.bool("xoff.trailer.due", "The first word is the due time", 8, nil, 0x01)
 
 -- header shows an ra_hdr and returns its length; nil: there is none.
 local function header(b, tree)

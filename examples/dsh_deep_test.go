@@ -18,11 +18,11 @@ import (
 	"github.com/xoff-net/xoff/sim"
 )
 
-// differences counts arrivals by |table - ideal| in permille of PHI.
+// differences is a histogram of |table - ideal| over arrivals, in permille of PHI.
 type differences struct {
 	counts [1002]int
-	all    int
-	same   int // no difference
+	all    int // arrivals
+	same   int // arrivals without a difference
 }
 
 func (d *differences) add(difference, phi units.Bytes) {
@@ -33,18 +33,18 @@ func (d *differences) add(difference, phi units.Bytes) {
 	}
 }
 
-// comparison is about all arrivals, and about those at which the ideal estimate is
-// neither 0 nor PHI, where both forms can hardly differ.
+// comparison counts all arrivals, and separately those whose ideal estimate is strictly
+// between 0 and PHI. At 0 and PHI the two estimates can hardly differ.
 type comparison struct {
 	differences
 	between differences
 	phi     units.Bytes
 	full    int // arrivals at which the ideal estimate is PHI
-	none    int // and 0
-	odd     int // arrivals at which that of the tables is none of its steps
+	none    int // arrivals at which the ideal estimate is 0
+	odd     int // arrivals at which the table's estimate is not one of its steps
 }
 
-// quantile returns the difference that a share of the arrivals stays within.
+// quantile returns the quantile of the differences, as a fraction of PHI.
 func (d *differences) quantile(share float64) float64 {
 	seen := 0
 	for i, n := range d.counts {
@@ -55,10 +55,10 @@ func (d *differences) quantile(share float64) float64 {
 	return 1
 }
 
-// tableSteps is how many steps phi^ has in the tables (docs/dsh.md).
+// tableSteps is the number of steps of phi^ in the tables (docs/dsh.md).
 const tableSteps = 32
 
-// both is DSH that decides by the ideal estimate and keeps that of the tables beside.
+// both is DSH that decides by the ideal estimate and also computes the table's estimate.
 type both struct {
 	flowctl.Scheme
 	table flowctl.Scheme
@@ -69,14 +69,14 @@ func (s *both) Receiver(p flowctl.Port) flowctl.Receiver {
 	return &bothReceiver{Receiver: s.Scheme.Receiver(p), table: s.table.Receiver(mute{p}), out: s.out}
 }
 
-// mute is a port that does nothing.
+// mute is a port that ignores requests and timers.
 type mute struct{ flowctl.Port }
 
 func (mute) Request(units.Time)     {}
 func (mute) NewTimer() int          { return 1 }
 func (mute) WakeAt(int, units.Time) {}
 
-// bothReceiver hears of every frame: it has no shortcuts.
+// bothReceiver sees every frame, because it declares no shortcuts.
 type bothReceiver struct {
 	flowctl.Receiver
 	table flowctl.Receiver
@@ -88,8 +88,8 @@ func (r *bothReceiver) Place(now units.Time, a *mmu.Arrival) mmu.Segment {
 	return r.Receiver.Place(now, a)
 }
 
-// estimate is phi^ as a receiver shows it, the first of its gauges. The queue holds
-// the frame, so it shows something.
+// estimate returns phi^ of a receiver, its first gauge. The gauge has a value because the
+// queue stores a frame.
 func estimate(r flowctl.Receiver, now units.Time, class uint8) units.Bytes {
 	gauged := r.(probe.Gauged)
 	values := make([]float64, len(gauged.Gauges()))
@@ -120,9 +120,9 @@ func (r *bothReceiver) Charged(now units.Time, a *mmu.Arrival, s mmu.Segment) {
 	r.Receiver.Charged(now, a, s)
 }
 
-// What a switching chip can compute is within 10 % of PHI of what it should, at 99 of
-// 100 arrivals (DSH section IV-C): Fig. 17's fabric, without congestion control and with
-// DCQCN.
+// The estimate that a switching chip can compute is within 10 % of PHI of the ideal one at
+// 99 % of the arrivals (DSH section IV-C). It runs the fabric of Fig. 17 without congestion
+// control and with DCQCN.
 func TestDeepEstimatesOfTables(t *testing.T) {
 	const phi = 60_000
 	entry, err := flowctl.Schemes.Get("dsh")
@@ -169,18 +169,18 @@ func TestDeepEstimatesOfTables(t *testing.T) {
 			t.Logf("%d arrivals: half within %.1f %% of PHI, 99 %% within %.1f %%, 99.9 %% within %.1f %%; the estimate is PHI at %.1f %% and 0 at %.1f %% of them",
 				out.all, 100*out.quantile(0.5), 100*out.quantile(0.99), 100*out.quantile(0.999), 100*float64(out.full)/float64(out.all), 100*float64(out.none)/float64(out.all))
 			in := &out.between
-			t.Logf("%d of them are in between: half within %.1f %% of PHI, 99 %% within %.1f %%; %d are the same", in.all, 100*in.quantile(0.5), 100*in.quantile(0.99), in.same)
+			t.Logf("%d estimates are in between: half within %.1f %% of PHI, 99 %% within %.1f %%; %d are the same", in.all, 100*in.quantile(0.5), 100*in.quantile(0.99), in.same)
 			if out.odd > 0 || in.same > in.all/10 {
-				t.Errorf("%d estimates are no step of the tables, %d of %d in between are the ideal ones: what was compared?", out.odd, in.same, in.all)
+				t.Errorf("%d estimates are not a step of the tables, %d of %d in between equal the ideal ones: the wrong estimates were compared", out.odd, in.same, in.all)
 			}
 			if q := in.quantile(0.99); q >= 0.1 {
-				t.Errorf("in between, 99 %% of the differences are within %.1f %% of PHI; wanted: below 10 %%", 100*q)
+				t.Errorf("in between, 99 %% of the differences are within %.1f %% of PHI, want below 10 %%", 100*q)
 			}
 			if out.all < 1_000_000 {
-				t.Errorf("only %d arrivals", out.all)
+				t.Errorf("only %d arrivals, want 1,000,000", out.all)
 			}
 			if q := out.quantile(0.99); q >= 0.1 {
-				t.Errorf("99 %% of the differences are within %.1f %% of PHI; wanted: below 10 %%", 100*q)
+				t.Errorf("99 %% of the differences are within %.1f %% of PHI, want below 10 %%", 100*q)
 			}
 		})
 	}

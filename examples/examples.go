@@ -1,5 +1,5 @@
-// Package examples holds scenarios to start from. Each file begins with a comment
-// whose first sentence says what it shows.
+// Package examples contains the scenarios that `xoff init` offers. Each file begins with a
+// comment whose first sentence says what the scenario shows.
 package examples
 
 import (
@@ -16,11 +16,11 @@ var files embed.FS
 // Example is a commented scenario.
 type Example struct {
 	Name string `json:"name"`
-	Doc  string `json:"doc"` // first sentence
-	Text string `json:"-"`
+	Doc  string `json:"doc"` // first sentence of the comment
+	Text string `json:"-"`   // the file
 }
 
-// All returns the examples in order of their names.
+// All returns the examples, sorted by name.
 func All() []Example {
 	var list []Example
 	entries, err := fs.ReadDir(files, ".")
@@ -32,12 +32,12 @@ func All() []Example {
 		if err != nil {
 			panic(err)
 		}
-		list = append(list, Example{strings.TrimSuffix(e.Name(), ".yaml"), sentence(string(text)), string(text)})
+		list = append(list, Example{strings.TrimSuffix(e.Name(), ".yaml"), firstSentence(string(text)), string(text)})
 	}
 	return list
 }
 
-// Get returns an example by name. The error lists what there is.
+// Get returns an example by name. The error for an unknown name lists all names.
 func Get(name string) (Example, error) {
 	var names []string
 	for _, e := range All() {
@@ -49,8 +49,9 @@ func Get(name string) (Example, error) {
 	return Example{}, registry.Unknown("template", name, names)
 }
 
-// sentence returns the first sentence of the comment at the top.
-func sentence(text string) string {
+// firstSentence returns the first sentence of the comment at the top of text, without its
+// full stop.
+func firstSentence(text string) string {
 	var words []string
 	for _, line := range strings.Split(text, "\n") {
 		comment, ok := strings.CutPrefix(line, "#")
@@ -60,7 +61,7 @@ func sentence(text string) string {
 		words = append(words, strings.Fields(comment)...)
 	}
 	for i, w := range words {
-		// A figure has a number: Fig. 14.
+		// "Fig. 14" does not end a sentence.
 		last := i+1 == len(words) || words[i+1][0] > '9'
 		if strings.HasSuffix(w, ".") && last {
 			return strings.TrimSuffix(strings.Join(words[:i+1], " "), ".")

@@ -8,20 +8,20 @@ import (
 	"github.com/xoff-net/xoff/examples"
 )
 
-// Every example says in one sentence what it shows. That it runs is tested in
-// package scenario.
+// Every example begins with a sentence that says what it shows. Package scenario tests that
+// it runs.
 func TestSentences(t *testing.T) {
 	if len(examples.All()) < 6 {
 		t.Error("examples are missing")
 	}
 	for _, e := range examples.All() {
 		if len(e.Doc) < 20 || len(e.Doc) > 200 {
-			t.Errorf("%s: %q is no sentence that says what it shows", e.Name, e.Doc)
+			t.Errorf("%s: first sentence is %q (expected 20 to 200 characters)", e.Name, e.Doc)
 		}
 	}
 }
 
-// The list of examples has all of them.
+// README.md lists all examples.
 func TestListed(t *testing.T) {
 	text, err := os.ReadFile("README.md")
 	if err != nil {
@@ -35,14 +35,14 @@ func TestListed(t *testing.T) {
 }
 
 func TestGet(t *testing.T) {
-	if e, err := examples.Get("fanin"); err != nil || e.Doc != "Web search traffic with bursts of 16-to-1 fan-in on top, all classes lossless" {
+	if e, err := examples.Get("fanin"); err != nil || e.Doc != "Web search traffic with bursts of 16-to-1 fan-in, all classes lossless" {
 		t.Errorf("got %q, %v", e.Doc, err)
 	}
 	_, err := examples.Get("fanni")
 	if err == nil {
-		t.Fatal("there is no fanni")
+		t.Fatal("no error for the unknown name fanni")
 	}
-	if want := `unknown template "fanni" (did you mean "fanin"?); allowed: `; len(err.Error()) < len(want) || err.Error()[:len(want)] != want {
+	if want := `unknown template "fanni"; did you mean "fanin"? (allowed: `; len(err.Error()) < len(want) || err.Error()[:len(want)] != want {
 		t.Errorf("got %v", err)
 	}
 }

@@ -12,8 +12,8 @@ import (
 	"github.com/xoff-net/xoff/scenario"
 )
 
-// Where nothing deadlocks, Roundabout changes nothing: flows.parquet is the same, byte for
-// byte, as without a handler. Its headers take no room on the wire, and it arms nothing.
+// Without a deadlock Roundabout changes nothing: flows.parquet is identical to a run without
+// a handler. Its headers take no bytes on the wire, and it sets no timers.
 func TestRoundaboutLeavesOthersAlone(t *testing.T) {
 	for _, name := range []string{"incast", "hybrid"} {
 		var files [2][]byte
@@ -35,14 +35,14 @@ func TestRoundaboutLeavesOthersAlone(t *testing.T) {
 	}
 }
 
-// A loop through two classes, which DSH joins (docs/dsh.md). All but ITSY see it; what
-// resolves it is a larger buffer, or loss: a round of Roundabout turns one class, and Loop
-// Breaker has no other way to send frames on a ring.
+// DSH couples two classes into one loop (docs/dsh.md). All handlers but ITSY and the printed
+// form of Roundabout detect it. Only a larger buffer or drops resolve it: a round of
+// Roundabout rotates one class, and Loop Breaker finds no other path on a ring.
 func TestHandlersOnJoinedClasses(t *testing.T) {
 	const quick = ", period: 100us, latency: 10us}"
 	for _, c := range []struct {
 		handler      string
-		seen, given  string // events that must be there
+		seen, given  string // events that must be reported
 		done, losses bool
 	}{
 		{handler: "{name: roundabout}", seen: "confirmed", given: "given up"},
@@ -73,16 +73,16 @@ func TestHandlersOnJoinedClasses(t *testing.T) {
 		}
 		s := r.Summary
 		if done := s.Flows.Unfinished == 0; done != c.done || done == (s.Deadlock.Standing != 0) {
-			t.Errorf("%s: %d flows unfinished, %d deadlocks stand; done: want %t", c.handler, s.Flows.Unfinished, s.Deadlock.Standing, c.done)
+			t.Errorf("%s: %d unfinished flows, %d standing deadlocks; want done %t", c.handler, s.Flows.Unfinished, s.Deadlock.Standing, c.done)
 		}
 		if s.Drops.Handler > 0 != c.losses || s.Drops.Lossless != 0 || s.Invariants.Broken != 0 {
 			t.Errorf("%s: %+v, %+v", c.handler, s.Drops, s.Invariants)
 		}
 		if found := bytes.Contains(events, []byte("detected")); found != (c.seen != "") || !bytes.Contains(events, []byte(c.seen)) {
-			t.Errorf("%s: detected %t, want %q among the events", c.handler, found, c.seen)
+			t.Errorf("%s: detected %t, want event %q", c.handler, found, c.seen)
 		}
 		if !bytes.Contains(events, []byte(c.given)) {
-			t.Errorf("%s: nothing was given up", c.handler)
+			t.Errorf("%s: no event %q", c.handler, c.given)
 		}
 	}
 }

@@ -21,7 +21,8 @@ var rewrite = flag.Bool("rewrite", false, "write testdata/hashes.txt")
 
 const hashFile = "testdata/hashes.txt"
 
-// cut is when an example ends in TestHashes; the last flow of websearch starts at 600 us.
+// cut returns the time at which TestHashes ends an example. The last flow of websearch starts
+// at 600 us.
 func cut(name string) units.Time {
 	if name == "websearch" {
 		return 700 * units.Microsecond
@@ -29,9 +30,9 @@ func cut(name string) units.Time {
 	return 200 * units.Microsecond
 }
 
-// TestHashes runs the first 200 us of every example (see cut) and compares hashes of the scenario as
-// it is written, of the flow table and of the summary with testdata/hashes.txt. A change
-// that is not meant to change results must leave all of them alone.
+// TestHashes runs the first 200 us of every example (see cut). It compares hashes of the
+// canonical scenario, the flow table and the summary with testdata/hashes.txt. A change that
+// is not meant to change results must not change any hash.
 func TestHashes(t *testing.T) {
 	var got strings.Builder
 	fmt.Fprintln(&got, "# example, scenario, flows.csv and summary.json of its first 200 us (go test ./examples -run Hashes -rewrite)")
@@ -47,14 +48,15 @@ func TestHashes(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	was := strings.Split(string(want), "\n")
+	recorded := strings.Split(string(want), "\n")
 	for i, line := range strings.Split(got.String(), "\n") {
-		if i >= len(was) || line != was[i] {
+		if i >= len(recorded) || line != recorded[i] {
 			t.Errorf("line %d of %s: got %s", i+1, hashFile, line)
 		}
 	}
 }
 
+// hashes returns the hashes of an example's scenario, flow table and summary.
 func hashes(t *testing.T, e examples.Example) []string {
 	t.Helper()
 	cfg, err := scenario.Parse(e.Name, []byte(e.Text))

@@ -18,13 +18,13 @@ func init() {
 
 // AIMDParams are the parameters of the congestion control.
 type AIMDParams struct {
-	Packets int `yaml:"packets" doc:"of the first window"`
+	Packets int `yaml:"packets" doc:"initial window, in packets"`
 }
 
 func newAIMD(params any) (cc.Factory, error) {
 	p := *params.(*AIMDParams)
 	if p.Packets < 1 {
-		return nil, fmt.Errorf("packets is %d; allowed: 1 or more", p.Packets)
+		return nil, fmt.Errorf("packets is %d (expected 1 or more)", p.Packets)
 	}
 	return func() cc.Control { return &aimd{params: p} }, nil
 }
@@ -33,8 +33,8 @@ type aimd struct {
 	params AIMDParams
 	flow   cc.Flow
 	window units.Bytes
-	grown  units.Bytes // acknowledged since the window last grew
-	quiet  uint32      // no second cut before this packet is acknowledged
+	acked  units.Bytes // bytes acknowledged since the window last grew
+	next   uint32      // marks on packets before this one do not cut again
 }
 
 // Start implements cc.Control.
@@ -44,22 +44,22 @@ func (a *aimd) Start(_ units.Time, f *cc.Flow) {
 
 // OnAck implements cc.Control.
 func (a *aimd) OnAck(_ units.Time, ack *cc.Ack) {
-	if ack.CE && ack.Seq >= a.quiet {
+	if ack.CE && ack.Seq >= a.next {
 		a.cut()
-		a.quiet = ack.Next
+		a.next = ack.Next
 		return
 	}
-	if a.grown += ack.Bytes; a.grown >= a.window {
-		a.grown, a.window = 0, a.window+a.flow.MTU
+	if a.acked += ack.Bytes; a.acked >= a.window {
+		a.acked, a.window = 0, a.window+a.flow.MTU
 	}
 }
 
-func (a *aimd) cut() { a.window, a.grown = max(a.flow.MTU, a.window/2), 0 }
+func (a *aimd) cut() { a.window, a.acked = max(a.flow.MTU, a.window/2), 0 }
 
 // OnLoss implements cc.Control.
 func (a *aimd) OnLoss(units.Time, bool) { a.cut() }
 
-// OnCNP implements cc.Control: marks come in ACKs.
+// OnCNP implements cc.Control. Receivers that echo marks in ACKs send no CNPs.
 func (a *aimd) OnCNP(units.Time) { a.cut() }
 
 // OnSend implements cc.Control.

@@ -17,6 +17,7 @@ import (
 	"github.com/xoff-net/xoff/workload"
 )
 
+// get returns a registered scheme.
 func get[N any](t *testing.T, table *registry.Table[N], name string) registry.Entry[N] {
 	t.Helper()
 	e, err := table.Get(name)

@@ -11,16 +11,16 @@ import (
 
 func init() {
 	deadlock.Handlers.Register(registry.Entry[deadlock.New]{
-		Name: "alarm", Doc: "reports egress classes that have been paused for long, and does nothing about them",
+		Name: "alarm", Doc: "reports ports that have been paused for long, and does nothing about them",
 		Promises: registry.Lossless | registry.InOrder,
-		Events:   []registry.Shown{{Name: "stuck", Doc: "a class has been paused for so long; the number is since when, in ps"}},
+		Events:   []registry.Export{{Name: "stuck", Doc: "a port has been paused for long; the number is when the pause began, in ps"}},
 		Params:   func() any { return &AlarmParams{After: 100 * units.Microsecond} }, New: newAlarm,
 	})
 }
 
 // AlarmParams are the parameters of the handler.
 type AlarmParams struct {
-	After units.Time `yaml:"after" doc:"how long a class must have been paused"`
+	After units.Time `yaml:"after" doc:"paused time after which a port is reported"`
 }
 
 // alarm has a timer for each port.
@@ -28,13 +28,13 @@ type alarm struct {
 	s      deadlock.Switch
 	after  units.Time
 	timers []int
-	since  []units.Time // by port: when its oldest pause began
+	since  []units.Time // by port: when its first class was paused
 }
 
 func newAlarm(params any, s deadlock.Switch) (deadlock.Handler, error) {
 	p := params.(*AlarmParams)
 	if p.After <= 0 {
-		return nil, fmt.Errorf("after is %s; allowed: more than 0s", p.After)
+		return nil, fmt.Errorf("after is %s (expected more than 0s)", p.After)
 	}
 	a := &alarm{s: s, after: p.After, since: make([]units.Time, s.Ports())}
 	for range s.Ports() {

@@ -20,7 +20,7 @@ func init() {
 
 // EarlyParams are the parameters of the flow control.
 type EarlyParams struct {
-	At units.Ratio `yaml:"at" doc:"of the policy's threshold: a queue is paused above it"`
+	At units.Ratio `yaml:"at" doc:"fraction of the policy's threshold above which a queue is paused"`
 }
 
 type early struct{ at units.Ratio }
@@ -28,18 +28,18 @@ type early struct{ at units.Ratio }
 func newEarly(params any) (flowctl.Scheme, error) {
 	p := params.(*EarlyParams)
 	if p.At.Num > p.At.Den {
-		return nil, fmt.Errorf("at is above 1; allowed: more than 0, at most 1")
+		return nil, fmt.Errorf("at is above 1 (expected at most 1)")
 	}
 	return &early{p.At}, nil
 }
 
-// Reserve implements flowctl.Scheme: all that can be in flight, for every queue.
+// Reserve implements flowctl.Scheme: headroom for everything in flight, for every queue.
 func (e *early) Reserve(p *link.Port) units.Bytes { return p.Queues() * link.Needed(p) }
 
-// Properties implements flowctl.Scheme: PFC frames, on every port, with the promises above.
+// Properties implements flowctl.Scheme. The zero value means ordinary PFC on every port.
 func (e *early) Properties() flowctl.Properties { return flowctl.Properties{} }
 
-// Gate implements flowctl.Scheme: the upstream obeys PFC as everyone does.
+// Gate implements flowctl.Scheme: the upstream obeys ordinary PFC.
 func (e *early) Gate(p flowctl.Port) flowctl.Gate { return flowctl.NewPauseGate(p) }
 
 // Receiver implements flowctl.Scheme.
@@ -54,7 +54,7 @@ type earlyReceiver struct {
 	headroom units.Bytes
 }
 
-// Place implements flowctl.Receiver: private, shared, headroom, drop.
+// Place implements flowctl.Receiver: it tries private, shared and headroom, then drops.
 func (r *earlyReceiver) Place(now units.Time, a *mmu.Arrival) mmu.Segment {
 	v := r.port.View()
 	switch {
@@ -68,14 +68,15 @@ func (r *earlyReceiver) Place(now units.Time, a *mmu.Arrival) mmu.Segment {
 	return mmu.Drop
 }
 
-// over reports whether a queue is to be paused.
+// over reports whether a queue must be paused.
 func (r *earlyReceiver) over(now units.Time, v mmu.View, class uint8) bool {
 	q, xoff := r.port.Policy().Level(now, v, r.port.Index(), class)
 	in := v.Ingress(r.port.Index(), class)
 	return in.Headroom > 0 || q > r.at.Of(xoff) && in.Total() > 0
 }
 
-func (r *earlyReceiver) look(now units.Time, class uint8) {
+// update pauses or resumes a class after its queue has changed.
+func (r *earlyReceiver) update(now units.Time, class uint8) {
 	want := r.Paused().Without(class)
 	if r.over(now, r.port.View(), class) {
 		want = want.With(class)
@@ -86,7 +87,9 @@ func (r *earlyReceiver) look(now units.Time, class uint8) {
 }
 
 // Charged implements flowctl.Receiver.
-func (r *earlyReceiver) Charged(now units.Time, a *mmu.Arrival, _ mmu.Segment) { r.look(now, a.Class) }
+func (r *earlyReceiver) Charged(now units.Time, a *mmu.Arrival, _ mmu.Segment) {
+	r.update(now, a.Class)
+}
 
 // Released implements flowctl.Receiver.
-func (r *earlyReceiver) Released(now units.Time, a *mmu.Arrival) { r.look(now, a.Class) }
+func (r *earlyReceiver) Released(now units.Time, a *mmu.Arrival) { r.update(now, a.Class) }

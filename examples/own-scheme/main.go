@@ -1,5 +1,5 @@
-// Command own-scheme is xoff with schemes of its own: one file for each plug point.
-// Each registers itself; everything else, from `list` to `reproduce`, is xoff's.
+// Command own-scheme is xoff with additional schemes, one file for each plug point. Each file
+// registers its scheme; every command, from `list` to `reproduce`, then knows it.
 package main
 
 import (

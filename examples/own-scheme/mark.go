@@ -11,14 +11,14 @@ import (
 
 func init() {
 	mark.Markers.Register(registry.Entry[mark.New]{
-		Name: "coin", Doc: "every second frame above k, by chance",
+		Name: "coin", Doc: "marks each frame above k with probability 1/2",
 		Params: func() any { return &CoinParams{K: 100 * units.KB} }, New: newCoin,
 	})
 }
 
 // CoinParams are the parameters of the marker.
 type CoinParams struct {
-	K units.Bytes `yaml:"k" doc:"queue above which frames are marked"`
+	K units.Bytes `yaml:"k" doc:"queue length above which frames are marked"`
 }
 
 type coin struct{ k units.Bytes }
@@ -26,7 +26,7 @@ type coin struct{ k units.Bytes }
 func newCoin(params any, _ units.Rate) (mark.Marker, error) {
 	p := params.(*CoinParams)
 	if p.K <= 0 {
-		return nil, fmt.Errorf("k is %s; allowed: more than 0B", p.K)
+		return nil, fmt.Errorf("k is %s (expected more than 0B)", p.K)
 	}
 	return coin{p.K}, nil
 }

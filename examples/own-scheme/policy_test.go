@@ -8,7 +8,8 @@ import (
 	"github.com/xoff-net/xoff/scheme/buffer"
 )
 
-// Whatever the plug point demands and the entry promises, with random arrivals.
+// TestFairConforms checks the requirements of the plug point and the promises of the entry,
+// with random arrivals.
 func TestFairConforms(t *testing.T) {
 	e, err := buffer.Policies.Get("fair")
 	if err != nil {
@@ -17,7 +18,8 @@ func TestFairConforms(t *testing.T) {
 	conformance.Policy(t, e)
 }
 
-// 12,000 B shared. One active queue gets 12,000 / (1 + 1) = 6000 B, two get 4000 B each.
+// TestFairByHand shares 12,000 B: one active queue may store 12,000 / (1 + 1) = 6000 B, two
+// may store 4000 B each.
 func TestFairByHand(t *testing.T) {
 	ledger := mmu.NewLedger(mmu.Spec{Ports: 2, Size: 20000, Shared: 12000, Kinds: [mmu.Classes]mmu.Kind{1: mmu.Lossless}})
 	v := ledger.View()
@@ -32,7 +34,7 @@ func TestFairByHand(t *testing.T) {
 	}
 	arrive(0)
 	if q, xoff := p.Level(0, v, 0, 1); q != 1000 || xoff != 6000 {
-		t.Errorf("%d of %d B, want 1000 of 6000", q, xoff)
+		t.Errorf("got %d of %d B, want 1000 of 6000", q, xoff)
 	}
 	arrive(1)
 	if _, xoff := p.Level(0, v, 0, 1); xoff != 4000 {

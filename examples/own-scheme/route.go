@@ -9,7 +9,7 @@ import (
 
 func init() {
 	route.Routers.Register(registry.Entry[route.New]{
-		Name: "shortest-queue", Doc: "the equal-cost port with the fewest bytes waiting, packet by packet",
+		Name: "shortest-queue", Doc: "sends each packet to the equal-cost port with the fewest queued bytes",
 		New: func(_ any, env route.Env) (route.Router, error) { return &shortestQueue{env}, nil },
 	})
 }
@@ -26,8 +26,8 @@ func (r *shortestQueue) Route(_ units.Time, _ int, p *packet.Packet) int {
 	}
 	best, least := -1, units.Bytes(0)
 	for _, port := range r.Table.Set(p.Dst) {
-		if waits := r.View.EgressPort(int(port)); best < 0 || waits < least {
-			best, least = int(port), waits
+		if queued := r.View.EgressPort(int(port)); best < 0 || queued < least {
+			best, least = int(port), queued
 		}
 	}
 	return best

@@ -16,11 +16,12 @@ func init() {
 	})
 }
 
-type highest struct{ first packet.ClassMask }
+// highest always serves the strict classes of the scenario first.
+type highest struct{ strict packet.ClassMask }
 
 // Pick implements sched.Scheduler.
 func (h highest) Pick(eligible packet.ClassMask) int {
-	if m := eligible & h.first; m != 0 {
+	if m := eligible & h.strict; m != 0 {
 		return int(m.Lowest())
 	}
 	return bits.Len8(uint8(eligible)) - 1

@@ -18,19 +18,19 @@ func init() {
 
 // StarsParams are the parameters of the topology.
 type StarsParams struct {
-	Stars    int        `yaml:"stars" doc:"around the middle"`
-	Hosts    int        `yaml:"hosts" doc:"of each star"`
-	HostLink topo.Cable `yaml:"host_link" doc:"from the hosts to their star"`
-	Trunk    topo.Cable `yaml:"trunk" doc:"from the stars to the middle"`
+	Stars    int        `yaml:"stars" doc:"stars around the middle switch"`
+	Hosts    int        `yaml:"hosts" doc:"hosts of each star"`
+	HostLink topo.Cable `yaml:"host_link" doc:"links from the hosts to their star"`
+	Trunk    topo.Cable `yaml:"trunk" doc:"links from the stars to the middle switch"`
 }
 
 func newStars(params any) (*topo.Graph, error) {
 	p := params.(*StarsParams)
 	if p.Stars < 2 || p.Stars > 64 {
-		return nil, fmt.Errorf("stars is %d; allowed: 2 to 64", p.Stars)
+		return nil, fmt.Errorf("stars is %d (expected 2 to 64)", p.Stars)
 	}
 	if p.Hosts < 1 || p.Hosts > 64 {
-		return nil, fmt.Errorf("hosts is %d; allowed: 1 to 64", p.Hosts)
+		return nil, fmt.Errorf("hosts is %d (expected 1 to 64)", p.Hosts)
 	}
 	for key, c := range map[string]*topo.Cable{"host_link": &p.HostLink, "trunk": &p.Trunk} {
 		if err := c.Check(key); err != nil {

@@ -10,15 +10,15 @@ import (
 
 func init() {
 	workload.Generators.Register(registry.Entry[workload.New]{
-		Name: "neighbours", Doc: "every host sends to the next one, all at once",
+		Name: "neighbours", Doc: "every host sends a flow to the next host, all at the same time",
 		Params: func() any { return &Neighbours{Size: 100 * units.KB} },
 		New:    func(params any) workload.Generator { return params.(workload.Generator) },
 	})
 }
 
-// Neighbours is a generator of flows, and its parameters.
+// Neighbours is the generator together with its parameters.
 type Neighbours struct {
-	Size units.Bytes `yaml:"size" doc:"of a flow"`
+	Size units.Bytes `yaml:"size" doc:"size of a flow"`
 }
 
 // Uses implements workload.Generator.
@@ -28,9 +28,9 @@ func (n *Neighbours) Uses() workload.Uses { return workload.Uses{From: true, Sta
 func (n *Neighbours) Check(e *workload.Env) (float64, error) {
 	switch {
 	case n.Size < 1 || n.Size > e.MaxSize:
-		return 0, &workload.KeyError{Key: "size", Err: fmt.Errorf("%s is no size of a flow; allowed: 1B to %s", n.Size, e.MaxSize)}
+		return 0, &workload.KeyError{Key: "size", Err: fmt.Errorf("%s is not a flow size (expected 1B to %s)", n.Size, e.MaxSize)}
 	case len(e.From) < 2:
-		return 0, &workload.KeyError{Key: "from", Err: fmt.Errorf("there is %d host; allowed: 2 or more", len(e.From))}
+		return 0, &workload.KeyError{Key: "from", Err: fmt.Errorf("pattern matches too few hosts: %d (expected 2 or more)", len(e.From))}
 	}
 	return float64(len(e.From)), nil
 }
