@@ -1,4 +1,4 @@
-// Uses a page as a reader does, and leaves what is wrong in the element #result.
+// Uses a page like a reader and writes the failed checks to the element #result.
 (() => {
 const wrong = window.wrong, did = [];
 const check = (ok, text) => { did.push(text); if (!ok) wrong.push(text); };
@@ -6,7 +6,7 @@ const seen = e => e.getClientRects().length > 0;
 const all = (what, from = document) => [...from.querySelectorAll(what)].filter(seen);
 const tip = document.querySelector('.tip'), bar = document.querySelector('.bar');
 
-// Legible: sizes, contrast, no scrolling of the whole page.
+// Legible: text sizes, contrast, no horizontal scrolling of the page.
 check(document.documentElement.scrollWidth <= innerWidth, 'the page is not wider than the window');
 const colour = text => (text.match(/[\d.]+/g) || []).map(Number);
 const light = c => { const f = c.slice(0, 3).map(v => v / 255).map(v => v <= 0.03928 ? v / 12.92 : ((v + 0.055) / 1.055) ** 2.4); return 0.2126 * f[0] + 0.7152 * f[1] + 0.0722 * f[2]; };
@@ -23,8 +23,8 @@ for (const e of all('body *')) {
     if (inBox && contrast(colour(style.fill), colour(getComputedStyle(inBox.querySelector('path')).fill)) < 4.5) pale.add(text);
   }
 }
-check(small.size === 0, 'texts have 11 pixels: ' + [...small].slice(0, 3));
-check(pale.size === 0, 'texts have contrast: ' + [...pale].slice(0, 3));
+check(small.size === 0, 'text is at least 11 px: ' + [...small].slice(0, 3));
+check(pale.size === 0, 'text has enough contrast: ' + [...pale].slice(0, 3));
 
 const box = p => p.dataset.b.split(' ').map(Number);
 const event = (p, kind, fx, fy = 0.5) => {
@@ -45,9 +45,9 @@ for (const kind of ['lines', 'cdf', 'bars', 'spans']) {
   }
   check(/\d/.test(text), 'the pointer over ' + kind + ' shows a value: ' + text);
   const r = tip.getBoundingClientRect();
-  check(r.left >= 0 && r.right <= innerWidth + 1, 'which is within the window');
+  check(r.left >= 0 && r.right <= innerWidth + 1, 'the value is within the window');
   event(p, 'pointerleave', 0.5);
-  check(tip.hidden, 'and goes away');
+  check(tip.hidden, 'the value disappears');
 }
 
 const times = all('.panel').filter(e => e.dataset.x.split(' ')[4] === '1');
@@ -55,49 +55,49 @@ if (times.length) {
   const before = times.map(paths), ticks = times[0].querySelector('.xt').textContent;
   event(times[0], 'pointerdown', 0.3);
   event(times[0], 'pointermove', 0.5);
-  check(all('.brush').length === times.length, 'a part is chosen in all ' + times.length + ' panels of time');
+  check(all('.brush').length === times.length, 'dragging selects a part in all ' + times.length + ' time panels');
   event(times[0], 'pointerup', 0.5);
-  check(times.every((p, i) => paths(p) !== before[i]), 'all panels of time show the part');
-  check(times[0].querySelector('.xt').textContent !== ticks && times[0].querySelector('.xt text'), 'with ticks of its own');
-  check(!bar.hidden && /\d/.test(bar.textContent), 'the bar says which: ' + bar.textContent);
+  check(times.every((p, i) => paths(p) !== before[i]), 'all time panels show the part');
+  check(times[0].querySelector('.xt').textContent !== ticks && times[0].querySelector('.xt text'), 'the part has its own ticks');
+  check(!bar.hidden && /\d/.test(bar.textContent), 'the bar shows the range: ' + bar.textContent);
   event(times[0], 'pointermove', 0.5);
   event(times[0], 'pointerleave', 0.5);
   const closer = paths(times[0]);
   event(times[0], 'pointerdown', 0.2);
   event(times[0], 'pointermove', 0.8);
   event(times[0], 'pointerup', 0.8);
-  check(paths(times[0]) !== closer, 'a part of the part');
+  check(paths(times[0]) !== closer, 'zooming in twice');
   bar.querySelector('button').click();
   const whole = d => d.replace(/[A-Z]/g, '').length;
-  check(bar.hidden && times.every(p => p.querySelector('.series')), 'the whole again');
+  check(bar.hidden && times.every(p => p.querySelector('.series')), 'the button resets the zoom');
   const first = d => parseFloat(d.slice(1));
-  check(times.every((p, i) => before[i] === '' || Math.abs(first(paths(p)) - first(before[i])) < 0.02), 'as it was');
-  check(times[0].querySelector('.xt').textContent === ticks, 'with the ticks that it had');
+  check(times.every((p, i) => before[i] === '' || Math.abs(first(paths(p)) - first(before[i])) < 0.02), 'the reset restores the lines');
+  check(times[0].querySelector('.xt').textContent === ticks, 'the reset restores the ticks');
 }
 
 const entry = all('.entry')[0];
 if (entry) {
   const series = all('.series', entry.closest('figure')).filter(s => s.dataset.s === entry.dataset.s);
   entry.dispatchEvent(new MouseEvent('click', {bubbles: true}));
-  check(series.length && series.every(s => getComputedStyle(s).display === 'none'), 'a series goes');
+  check(series.length && series.every(s => getComputedStyle(s).display === 'none'), 'a click hides a series');
   entry.dispatchEvent(new KeyboardEvent('keydown', {key: 'Enter', bubbles: true}));
-  check(series.every(s => getComputedStyle(s).display !== 'none'), 'and comes back');
+  check(series.every(s => getComputedStyle(s).display !== 'none'), 'Enter shows it again');
 }
 
 const net = all('.net')[0];
 if (net) {
   const ways = [...net.querySelectorAll('.way')], buttons = [...net.previousElementSibling.querySelectorAll('button')];
   const was = ways.map(w => w.getAttribute('class')).join(), scale = () => all('.scale', net).map(s => s.dataset.n).join();
-  check(scale() === buttons[0].textContent, 'the fabric has one scale: ' + scale());
+  check(scale() === buttons[0].textContent, 'the fabric shows one scale: ' + scale());
   buttons[1].click();
-  check(ways.map(w => w.getAttribute('class')).join() !== was && scale() === buttons[1].textContent, 'other colours of the fabric');
+  check(ways.map(w => w.getAttribute('class')).join() !== was && scale() === buttons[1].textContent, 'a button selects another measure');
   buttons[0].click();
-  check(ways.map(w => w.getAttribute('class')).join() === was, 'and the first again');
+  check(ways.map(w => w.getAttribute('class')).join() === was, 'the first button restores the first measure');
   ways[0].dispatchEvent(new PointerEvent('pointermove', {clientX: 5, clientY: 5, bubbles: true}));
-  check(!tip.hidden && tip.textContent.includes(ways[0].dataset.n), 'a link says what it is: ' + tip.textContent);
+  check(!tip.hidden && tip.textContent.includes(ways[0].dataset.n), 'the pointer over a link shows its name: ' + tip.textContent);
 }
-check(performance.getEntriesByType('resource').length === 0, 'nothing is loaded');
-check(matchMedia('(prefers-color-scheme:dark)').matches === (light(paper(document.body)) < 0.2), 'light or dark as the reader likes it');
+check(performance.getEntriesByType('resource').length === 0, 'the page loads nothing');
+check(matchMedia('(prefers-color-scheme:dark)').matches === (light(paper(document.body)) < 0.2), 'the page follows the preference for light or dark');
 const result = top.document.createElement('pre');
 result.id = 'result';
 result.textContent = JSON.stringify({width: innerWidth, dark: matchMedia('(prefers-color-scheme:dark)').matches, wrong, did});

@@ -1,5 +1,5 @@
-// Collects what goes wrong on a page, from its beginning on.
+// Collects the errors of a page from its start.
 window.wrong = [];
 window.addEventListener('error', e => window.wrong.push('error: ' + e.message));
-window.addEventListener('securitypolicyviolation', e => window.wrong.push('wanted to load ' + e.blockedURI));
+window.addEventListener('securitypolicyviolation', e => window.wrong.push('tried to load ' + e.blockedURI));
 for (const how of ['error', 'warn', 'log']) console[how] = (...text) => window.wrong.push(how + ': ' + text.join(' '));
