@@ -2,41 +2,45 @@ package frame
 
 import (
 	"encoding/binary"
+	"slices"
+	"unsafe"
 
 	"github.com/xoff-net/xoff/base/packet"
 )
 
-// Foreign frames are frames of real hosts. A switch carries them unchanged in the extension
+// Foreign frames are frames from real hosts. A switch carries them unchanged in the extension
 // of a packet: the length in bytes, then the bytes, eight per word.
 
 // maxForeign is the longest foreign frame without its FCS: a jumbo frame with two tags.
 const maxForeign = 9216
 
-// packForeign appends a frame to an extension.
+// foreignBytes returns the memory of the words after the length. Words have the byte order of the
+// machine: extensions stay in this process.
+func foreignBytes(ext packet.Ext) []byte {
+	return unsafe.Slice((*byte)(unsafe.Pointer(unsafe.SliceData(ext[1:]))), 8*len(ext[1:]))
+}
+
+// packForeign appends a frame to an empty extension.
 func packForeign(ext packet.Ext, b []byte) packet.Ext {
-	ext = append(ext, uint64(len(b)))
-	for ; len(b) >= 8; b = b[8:] {
-		ext = append(ext, binary.LittleEndian.Uint64(b))
-	}
-	if len(b) > 0 {
-		var last [8]byte
-		copy(last[:], b)
-		ext = append(ext, binary.LittleEndian.Uint64(last[:]))
-	}
+	words := 1 + (len(b)+7)/8
+	ext = slices.Grow(ext[:0], words)[:words]
+	ext[0], ext[words-1] = uint64(len(b)), 0
+	copy(foreignBytes(ext), b)
 	return ext
 }
 
-// unpackForeign appends the frame in an extension to b. It appends nothing if there is none.
+// unpackForeign appends the frame in an extension to b. It appends nothing if the extension is
+// not a foreign frame.
 func unpackForeign(b []byte, ext packet.Ext) []byte {
 	if len(ext) == 0 || ext[0] > maxForeign || int(ext[0]+7)/8 != len(ext)-1 {
 		return b
 	}
-	end := len(b) + int(ext[0])
-	for _, w := range ext[1:] {
-		b = binary.LittleEndian.AppendUint64(b, w)
-	}
-	return b[:end]
+	return append(b, foreignBytes(ext)[:ext[0]]...)
 }
+
+// ForeignSource returns the source address of the foreign frame in an extension, which has at
+// least 12 bytes.
+func ForeignSource(ext packet.Ext) MAC { return MAC(foreignBytes(ext)[6:12]) }
 
 // appendForeign appends the frame of a foreign packet, ECN-marked if the packet is.
 func appendForeign(b []byte, p *packet.Packet, ext packet.Ext) []byte {
@@ -60,16 +64,17 @@ func (f *Frame) foreign(b, trailer []byte) error {
 	}
 	number := binary.BigEndian.Uint32(t[8:])
 	f.Trailed = true
-	return f.Foreign(b, uint16(number), uint16(number>>16), t[7]&7)
-}
-
-// Foreign makes a packet from a foreign frame of host src to host dst. Frames that may not
-// be marked, or are already marked, get the flag CE.
-func (f *Frame) Foreign(b []byte, src, dst uint16, class uint8) error {
 	var h Headers
 	if err := h.Read(b); err != nil {
 		return err
 	}
+	f.Foreign(&h, b, uint16(number), uint16(number>>16), t[7]&7)
+	return nil
+}
+
+// Foreign makes a packet from a foreign frame of host src to host dst with headers h. Frames that
+// may not be marked, or are already marked, get the flag CE.
+func (f *Frame) Foreign(h *Headers, b []byte, src, dst uint16, class uint8) {
 	f.From, f.To = h.Src, h.Dst
 	f.Packet = packet.Packet{Flow: uint32(src), Dst: dst, Hash: h.Hash, Size: uint16(max(minLen, len(b)) + FCSLen),
 		Meta: packet.MakeMeta(packet.Foreign, class), Flags: packet.Extended}
@@ -77,7 +82,6 @@ func (f *Frame) Foreign(b []byte, src, dst uint16, class uint8) error {
 		f.Packet.Flags |= packet.CE
 	}
 	f.Ext = packForeign(f.Ext[:0], b)
-	return nil
 }
 
 // Headers are the fields of a foreign frame that a switch reads.
@@ -92,7 +96,7 @@ type Headers struct {
 	Hash     uint32 // of the five-tuple, or of the MAC addresses if there is none
 }
 
-// Ethernet types.
+// Ethernet types and header limits of foreign frames.
 const (
 	typeVLAN = 0x8100
 	typeQinQ = 0x88a8
@@ -104,15 +108,15 @@ const (
 // Group reports whether the address is broadcast or multicast.
 func (m MAC) Group() bool { return m[0]&1 != 0 }
 
-// LinkLocal reports whether bridges never forward the address (IEEE 802.1Q 8.6.3): PAUSE,
-// LLDP, spanning tree.
+// LinkLocal reports whether bridges never forward frames to the address (IEEE 802.1Q 8.6.3):
+// PAUSE, LLDP, spanning tree.
 func (m MAC) LinkLocal() bool { return [5]byte(m[:5]) == [5]byte(pfcGroup[:5]) && m[5] < 16 }
 
-// Control reports whether the frame is MAC control, such as PFC.
+// Control reports whether the frame is a MAC control frame, such as PFC.
 func (h *Headers) Control() bool { return h.Type == typeMAC }
 
 // Read parses a frame without its FCS. A frame that is truncated after the Ethernet header
-// counts as not IP.
+// is treated as non-IP.
 func (h *Headers) Read(b []byte) error {
 	*h = Headers{}
 	switch {
@@ -166,7 +170,8 @@ func (h *Headers) ip(b []byte, at int) {
 	}
 }
 
-// mix adds four bytes to a hash. Routers hash it again; here fields must only not cancel.
+// mix adds four bytes to a hash. Routers hash the result again, so mix only has to keep
+// different fields from cancelling each other.
 func mix(h uint32, b []byte) uint32 {
 	return (h ^ binary.BigEndian.Uint32(b)) * 0x9e3779b1
 }
@@ -184,17 +189,17 @@ func (h *Headers) setCE(b []byte) {
 	if h.Type == typeIPv6 {
 		ip[1] |= ce << 4
 	} else {
-		was := binary.BigEndian.Uint16(ip)
+		before := binary.BigEndian.Uint16(ip)
 		ip[1] |= ce
-		is := binary.BigEndian.Uint16(ip)
+		after := binary.BigEndian.Uint16(ip)
 		check := binary.BigEndian.Uint16(ip[10:])
-		binary.BigEndian.PutUint16(ip[10:], ^fold(uint32(^check)+uint32(^was)+uint32(is)))
+		binary.BigEndian.PutUint16(ip[10:], ^fold(uint32(^check)+uint32(^before)+uint32(after)))
 	}
 	h.ECN = ce
 }
 
 // FillChecksum computes the TCP or UDP checksum that a sender left to its NIC (veth does not
-// compute it). It reports whether there was one to compute.
+// compute it). It reports whether the frame has such a checksum.
 func (h *Headers) FillChecksum(b []byte) bool {
 	if h.IP == 0 {
 		return false

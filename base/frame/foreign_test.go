@@ -54,12 +54,12 @@ func TestForeignHeaders(t *testing.T) {
 		dscp     uint8
 		markable bool
 	}{
-		{"not capable", false, nil, 0, 0, false},
-		{"capable, DSCP 26", false, nil, 26<<2 | 2, 26, true},
-		{"capable in the other way, DSCP 63", false, nil, 63<<2 | 1, 63, true},
-		{"marked already", false, nil, 3, 0, false},
-		{"IPv6, capable, DSCP 10", true, nil, 10<<2 | 2, 10, true},
-		{"IPv6, capable in the other way", true, nil, 1, 0, true},
+		{"not ECN-capable", false, nil, 0, 0, false},
+		{"ECN-capable (0), DSCP 26", false, nil, 26<<2 | 2, 26, true},
+		{"ECN-capable (1), DSCP 63", false, nil, 63<<2 | 1, 63, true},
+		{"already marked", false, nil, 3, 0, false},
+		{"IPv6, ECN-capable (0), DSCP 10", true, nil, 10<<2 | 2, 10, true},
+		{"IPv6, ECN-capable (1)", true, nil, 1, 0, true},
 		{"tagged, PCP 5", false, &layers.Dot1Q{Priority: 5, VLANIdentifier: 7}, 4<<2 | 2, 4, true},
 	} {
 		b := segment(t, c.six, c.tag, c.tos, 101)
@@ -101,7 +101,7 @@ func TestForeignHeaders(t *testing.T) {
 func TestForeignHash(t *testing.T) {
 	a, b := segment(t, false, nil, 0, 10), segment(t, false, nil, 26<<2|2, 900)
 	other := bytes.Clone(a)
-	other[ethernetLen+ipLen]++ // its port
+	other[ethernetLen+ipLen]++ // source port
 	var x, y, z Headers
 	for h, f := range map[*Headers][]byte{&x: a, &y: b, &z: other} {
 		if err := h.Read(f); err != nil {
@@ -122,9 +122,11 @@ func TestForeignThereAndBack(t *testing.T) {
 		class := rapid.Uint8Range(0, 7).Draw(t, "class")
 		due := rapid.Uint64().Draw(t, "due")
 		var in, out Frame
-		if err := in.Foreign(b, src, dst, class); err != nil {
+		var h Headers
+		if err := h.Read(b); err != nil {
 			t.Fatal(err)
 		}
+		in.Foreign(&h, b, src, dst, class)
 		p := in.Packet
 		if got := unpackForeign(nil, in.Ext); !bytes.Equal(got, b) {
 			t.Fatalf("packed %x, unpacked %x", b, got)
@@ -146,11 +148,11 @@ func TestForeignThereAndBack(t *testing.T) {
 
 // Invalid foreign frames and extensions are rejected.
 func TestForeignRefused(t *testing.T) {
-	var f Frame
-	if err := f.Foreign(make([]byte, 13), 0, 0, 0); err != ErrShort {
+	var h Headers
+	if err := h.Read(make([]byte, 13)); err != ErrShort {
 		t.Error(err)
 	}
-	if err := f.Foreign(make([]byte, maxForeign+1), 0, 0, 0); err != ErrLong {
+	if err := h.Read(make([]byte, maxForeign+1)); err != ErrLong {
 		t.Error(err)
 	}
 	for _, ext := range []packet.Ext{nil, {8}, {9, 1}, {maxForeign + 1}, {1 << 63, 0}} {

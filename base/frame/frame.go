@@ -1,9 +1,8 @@
-// Package frame encodes packets as wire frames and decodes them: PFC, RoCEv2, TCP, and an
-// own format where no standard exists. Packet captures and live switches use it. It has no
-// side effects.
+// Package frame encodes packets as wire frames and decodes them, for packet captures and live
+// switches: PFC, RoCEv2, TCP, and a format of xoff where no standard exists. It has no side effects.
 //
 // Decoding trusts no input: a truncated, damaged or foreign frame is an error. docs/see.md
-// has the layouts of the own format.
+// describes the format of xoff.
 package frame
 
 import (

@@ -16,11 +16,11 @@ import (
 )
 
 var (
-	here  = PortMAC(5, 2)
-	there = PortMAC(0x1234, 7)
+	localMAC = PortMAC(5, 2)
+	peerMAC  = PortMAC(0x1234, 7)
 )
 
-// unhex decodes hexadecimal digits and ignores all other characters.
+// unhex decodes hexadecimal digits and ignores white space.
 func unhex(t *testing.T, text string) []byte {
 	t.Helper()
 	b, err := hex.DecodeString(strings.Join(strings.Fields(text), ""))
@@ -30,6 +30,7 @@ func unhex(t *testing.T, text string) []byte {
 	return b
 }
 
+// flow returns a RoCE message of three packets.
 func flow() *Message { return &Message{Src: 0, Dst: 3, Size: 2500, Payload: 1000, Header: 48} }
 
 // icrcBitByBit computes the ICRC by its definition: a shift register, one bit at a time,
@@ -53,7 +54,7 @@ func icrcBitByBit(ip []byte) uint32 {
 	return ^crc
 }
 
-// A CNP captured from a NIC (ConnectX-4 Lx), with its ICRC: 82 fd 00 2a.
+// realCNP is a CNP captured from a NIC (ConnectX-4 Lx). Its ICRC is 82 fd 00 2a.
 const realCNP = `45c2 003c 718c 4000 4011 9161 0a00 1101 0a00 1201
 	0000 12b7 0028 0000 8100 ffff 4000 0118 0000 0000 00000000 00000000 00000000 00000000`
 
@@ -68,7 +69,8 @@ func TestICRC(t *testing.T) {
 	}
 }
 
-func TestByHand(t *testing.T) {
+// The expected frames are worked out by hand.
+func TestAppend(t *testing.T) {
 	pfc := packet.Packet{}
 	pfc.SetPFC(0x0a, 0x08, 0xffff)
 	pfc.SetPauseDepth(3, 5)
@@ -115,7 +117,7 @@ func TestByHand(t *testing.T) {
 			`020012340007 020000050002 88b5 07 03 00 01 0102 0304 00000000 00000009 0005 0000 0000 0000 00`, 60},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			got := Append(nil, here, there, &c.p, c.ext, c.m)
+			got := Append(nil, localMAC, peerMAC, &c.p, c.ext, c.m)
 			if want := unhex(t, c.want); !bytes.HasPrefix(got, want) {
 				t.Errorf("got  %x\nwant %x", got[:min(len(got), len(want))], want)
 			}
@@ -136,13 +138,13 @@ func TestByHand(t *testing.T) {
 
 // The receiver has packets 0, 2 and 4 of 1000 B (the last one is short) of a flow of 4100 B:
 // it expects byte 1001 and has 2001 to 3001 and 4001 to 4101.
-func TestTCPByHand(t *testing.T) {
+func TestAppendTCPAck(t *testing.T) {
 	m := &Message{Src: 0, Dst: 3, Size: 4100, Payload: 1000, Header: 48, TCP: true, Selective: true}
 	p := packet.Packet{Flow: 2, Seq: 1, Dst: 0, Size: 64, Meta: packet.MakeMeta(packet.Ack, 0), Flags: packet.CE | packet.Extended}
 	ext := packet.Ext{2<<56 | 2<<32 | 4, 4 | 5<<32, 2 | 3<<32}
-	got := Append(nil, here, there, &p, ext, m)
-	// 20 + 20 + 20 B of IP, ports 9 and 1026, flags ACK and ECE, an option of 18 B. The sum
-	// of TCP: addresses 1405, protocol and length 2e, header 9+402+1+3e9+a050+ffff = 1a844,
+	got := Append(nil, localMAC, peerMAC, &p, ext, m)
+	// 20 + 20 + 20 B of IP, ports 9 and 1026, flags ACK and ECE, an option of 18 B. The TCP
+	// checksum: addresses 1405, protocol and length 2e, header 9+402+1+3e9+a050+ffff = 1a844,
 	// options 101+512+fa1+1005+7d1+bb9 = 3943: 1f5ba, with its carry f5bb, complement 0a44.
 	want := unhex(t, `020012340007 020000050002 0800 4500 003c 0000 4000 4006 26b8 0a000004 0a000001
 		0009 0402 00000001 000003e9 a050 ffff 0a44 0000 0101 0512 00000fa1 00001005 000007d1 00000bb9`)
@@ -187,22 +189,22 @@ func TestTCPOptions(t *testing.T) {
 	}
 }
 
-// The largest packet fits into a frame that can be decoded: its 65,487 B of payload are cut
-// because real headers are longer.
-func TestLargest(t *testing.T) {
+// The largest packet fits into a frame that can be decoded: its 65,487 B of payload are
+// truncated because real headers are longer.
+func TestLargestPacket(t *testing.T) {
 	for _, tcp := range []bool{false, true} {
 		m := &Message{Src: 0, Dst: 3, Size: 1 << 20, Payload: 65487, Header: 48, TCP: tcp}
 		p := packet.Packet{Size: 65535, Meta: packet.MakeMeta(packet.Data, 3)}
 		var f Frame
-		b := Append(nil, here, there, &p, packet.Ext{1}, m)
+		b := Append(nil, localMAC, peerMAC, &p, packet.Ext{1}, m)
 		if err := f.Decode(b); err != nil || len(b) > 65531 || len(b) < 65520 || f.Payload > 65487 {
-			t.Errorf("%d B, %d of payload: %v", len(b), f.Payload, err)
+			t.Errorf("frame of %d B with %d B of payload: %v", len(b), f.Payload, err)
 		}
 	}
 }
 
 // Three pause times for classes 0, 2, 4 and 5, and a RESUME for class 1 give three packets.
-func TestSeveralTimes(t *testing.T) {
+func TestSeveralPauseTimes(t *testing.T) {
 	b := unhex(t, "0180c2000001 020000050002 8808 0101 0037 0005 0000 0007 0000 0005 0009 0000 0000")
 	var f Frame
 	if err := f.Decode(b); err != nil {
@@ -278,10 +280,10 @@ func sample(t *rapid.T) (packet.Packet, packet.Ext, *Message) {
 }
 
 // Decoding returns what was encoded.
-func TestThereAndBack(t *testing.T) {
+func TestRoundTrip(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		p, ext, m := sample(t)
-		b := Append(nil, here, there, &p, ext, m)
+		b := Append(nil, localMAC, peerMAC, &p, ext, m)
 		var f Frame
 		if err := f.Decode(b); err != nil {
 			t.Fatalf("%v: %x", err, b)
@@ -313,7 +315,7 @@ func TestThereAndBack(t *testing.T) {
 		} else if !p.Control() && k != packet.Barrier {
 			want.Seq &= mask24
 		}
-		if f.Packet != want || !slices.Equal(f.Ext, ext) || f.From != here {
+		if f.Packet != want || !slices.Equal(f.Ext, ext) || f.From != localMAC {
 			t.Errorf("got  %+v %x\nwant %+v %x", f.Packet, f.Ext, want, ext)
 		}
 	})
@@ -321,22 +323,22 @@ func TestThereAndBack(t *testing.T) {
 
 // A truncated frame is an error unless only padding is missing. A flipped bit is an error
 // wherever a checksum covers it. Nothing panics.
-func TestDamaged(t *testing.T) {
+func TestCorruptedFrames(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		p, ext, m := sample(t)
-		b := Append(nil, here, there, &p, ext, m)
+		b := Append(nil, localMAC, peerMAC, &p, ext, m)
 		var f Frame
-		summed := !p.Control() && p.Kind() != packet.Barrier
+		checksummed := !p.Control() && p.Kind() != packet.Barrier
 		for n := range len(b) {
-			if err := f.Decode(b[:n:n]); err == nil && summed && n < 14+int(binary.BigEndian.Uint16(b[16:])) {
+			if err := f.Decode(b[:n:n]); err == nil && checksummed && n < 14+int(binary.BigEndian.Uint16(b[16:])) {
 				t.Fatalf("%d of %d B decode as a frame", n, len(b))
 			}
 		}
 		at := rapid.IntRange(0, len(b)-1).Draw(t, "at")
 		b[at] ^= 1 << rapid.IntRange(0, 7).Draw(t, "bit")
 		err := f.Decode(b)
-		if end := 14; summed && at >= end && at < end+int(binary.BigEndian.Uint16(b[16:])) && err == nil && at != 14+20+8+4 {
-			t.Fatalf("byte %d of %d is wrong and not detected", at, len(b))
+		if end := 14; checksummed && at >= end && at < end+int(binary.BigEndian.Uint16(b[16:])) && err == nil && at != 14+20+8+4 {
+			t.Fatalf("a flipped bit in byte %d of %d is not detected", at, len(b))
 		}
 	})
 }
@@ -358,7 +360,7 @@ func FuzzDecode(f *testing.F) {
 		{&pause, nil, nil}, {&pause, hdr, nil}, {&pause, packet.Ext{1, 2}, nil}, {&loop, hdr, nil}, {&loop, packet.Ext{1 << 63}, nil}, {&barrier, nil, nil},
 		{&data, packet.Ext{1, 2}, flow()}, {&ack, packet.Ext{1 << 40}, flow()}, {&ack, packet.Ext{1<<56 | 1, 5 | 6<<32}, tcp}, {&data, nil, tcp},
 	} {
-		b := Append(nil, here, there, c.p, c.ext, c.m)
+		b := Append(nil, localMAC, peerMAC, c.p, c.ext, c.m)
 		f.Add(b)
 		f.Add(AppendTrailer(b, c.p, c.ext, c.m, 5))
 	}
@@ -368,11 +370,11 @@ func FuzzDecode(f *testing.F) {
 			return
 		}
 		if len(f.Ext) > len(b)/4 || f.Payload > len(b) || !f.Trailed && int(f.Packet.Size) != len(b)+FCSLen {
-			t.Errorf("%+v of %d B", f, len(b))
+			t.Errorf("inconsistent frame decoded from %[2]d B: %+[1]v", f, len(b))
 		}
 		f.More(func(p *packet.Packet) {
 			if _, pause, _ := p.PFC(); pause == 0 {
-				t.Error("a pause without classes")
+				t.Error("a PAUSE without classes")
 			}
 		})
 		if f.TCP != nil {

@@ -106,10 +106,10 @@ func (f *Frame) ipv4(b []byte) error {
 	if fold(sum(0, b[:ipLen])) != 0xffff {
 		return ErrChecksum
 	}
-	var fine [2]bool
-	f.Src, fine[0] = hostOf(b[12:])
-	f.Dst, fine[1] = hostOf(b[16:])
-	if !fine[0] || !fine[1] {
+	var srcOK, dstOK bool
+	f.Src, srcOK = hostOf(b[12:])
+	f.Dst, dstOK = hostOf(b[16:])
+	if !srcOK || !dstOK {
 		return ErrForeign
 	}
 	f.Packet.Dst = f.Dst

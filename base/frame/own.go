@@ -6,7 +6,7 @@ import (
 	"github.com/xoff-net/xoff/base/packet"
 )
 
-// First byte of frames in the own format. 1 to 8 are the opcodes of ra_hdr, which is a
+// First byte of frames in the format of xoff. 1 to 8 are the opcodes of ra_hdr, which is a
 // complete frame (docs/deadlock.md). All others have a header of four bytes:
 //
 //	0     type
@@ -22,7 +22,7 @@ const (
 	ownFeedback = 0x10
 	ownRequest  = 0x11
 	ownLoop     = 0x12
-	ownBeside   = 0x14 // words added to a PFC frame
+	ownPFC      = 0x14 // words added to a PFC frame
 	ownCarried  = 0x15 // words added to data and replies, after ownMagic
 	ownHello    = 0x17 // 0x16 is ownTrailer
 

@@ -31,7 +31,7 @@ func appendPFC(b []byte, p *packet.Packet, ext packet.Ext) []byte {
 	if allRAHdr(ext) {
 		return appendWords(b, ext)
 	}
-	return appendHead(b, ownBeside, 0, ext)
+	return appendHead(b, ownPFC, 0, ext)
 }
 
 func (f *Frame) pfc(b []byte) error {
@@ -54,15 +54,15 @@ func (f *Frame) pfc(b []byte) error {
 	size := f.Packet.Size
 	f.Packet = first
 	f.Packet.Size = size
-	return f.beside(b[pfcLen:])
+	return f.padding(b[pfcLen:])
 }
 
-// beside decodes the words in the padding of a PFC frame.
-func (f *Frame) beside(b []byte) error {
+// padding decodes the words in the padding of a PFC frame.
+func (f *Frame) padding(b []byte) error {
 	switch {
 	case len(b) == 0 || b[0] == 0:
 		return nil
-	case b[0] == ownBeside:
+	case b[0] == ownPFC:
 		_, err := f.head(b)
 		return err
 	}
@@ -91,21 +91,21 @@ func (f *Frame) pauses(enable packet.ClassMask, more func(p *packet.Packet)) pac
 		if made && mask == 0 {
 			break
 		}
-		tell := mask
+		classes := mask
 		if !made { // the first packet also resumes
 			for c := range f.Times {
 				if enable.Has(uint8(c)) && f.Times[c] == 0 {
-					tell |= 1 << c
+					classes |= 1 << c
 				}
 			}
 		}
-		p.SetPFC(tell, mask, quanta)
+		p.SetPFC(classes, mask, quanta)
 		if !made {
 			first, made = p, true
 		} else if more != nil {
 			more(&p)
 		}
-		left &^= tell
+		left &^= classes
 	}
 	if !made {
 		first.SetPFC(0, 0, 0)

@@ -85,7 +85,7 @@ func cutTrailer(b []byte) (before, trailer []byte) {
 // trailerKind returns the packet kind in a trailer.
 func trailerKind(t []byte) packet.Kind { return packet.Kind(t[len(t)-9] >> 3) }
 
-// trailer completes a decoded frame from its trailer. Fields that both have must agree.
+// trailer completes a decoded frame from its trailer. Fields that are also in a header must agree.
 func (f *Frame) trailer(t []byte) error {
 	words, t := t[:len(t)-trailerLen], t[len(t)-trailerLen:]
 	flags, size, marks := packet.Flags(t[1]), binary.BigEndian.Uint16(t[4:]), t[6]
@@ -125,8 +125,8 @@ func (f *Frame) trailer(t []byte) error {
 	if !p.Control() && p.Kind() != packet.Barrier && meta != p.Meta {
 		return ErrInvalid // the class must match the header
 	}
-	const told = packet.AckNow | packet.Telemetry
-	p.Flags = p.Flags&^told | flags
+	const inTrailer = packet.AckNow | packet.Telemetry // also in headers; the trailer decides
+	p.Flags = p.Flags&^inTrailer | flags
 	p.Seq, p.Size, p.Meta, f.Trailed = number, size, meta, true
 	return nil
 }

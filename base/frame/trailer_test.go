@@ -33,7 +33,7 @@ func TestTrailer(t *testing.T) {
 			p.Seq |= uint32(rapid.Byte().Draw(t, "high")) << 24
 			m.Size = 1 << 45
 		}
-		b := AppendTrailer(Append(nil, here, there, &p, ext, m), &p, ext, m, due)
+		b := AppendTrailer(Append(nil, localMAC, peerMAC, &p, ext, m), &p, ext, m, due)
 		var f Frame
 		if err := f.Decode(b); err != nil {
 			t.Fatalf("%v: %x", err, b)
@@ -52,7 +52,7 @@ func TestTrailer(t *testing.T) {
 // is an error.
 func TestNoTrailer(t *testing.T) {
 	p := packet.Packet{Flow: 7, Seq: 1, Size: 1048, Meta: packet.MakeMeta(packet.Data, 3)}
-	b := Append(nil, here, there, &p, nil, flow())
+	b := Append(nil, localMAC, peerMAC, &p, nil, flow())
 	end := len(b) - icrcLen
 	copy(b[end-trailerLen:end], AppendTrailer(nil, &p, nil, nil, 0))
 	// The checksum is wrong now. Only a decoder that treats all of it as payload notices.
@@ -64,7 +64,7 @@ func TestNoTrailer(t *testing.T) {
 		at   int // from the end
 		with byte
 	}{{5, 2}, {9, 0}, {10, 2}, {14, 1}, {15, byte(packet.CE)}} {
-		b := AppendTrailer(Append(nil, here, there, &p, nil, flow()), &p, nil, flow(), 0)
+		b := AppendTrailer(Append(nil, localMAC, peerMAC, &p, nil, flow()), &p, nil, flow(), 0)
 		if err := f.Decode(b); err != nil {
 			t.Fatal(err)
 		}
@@ -77,7 +77,7 @@ func TestNoTrailer(t *testing.T) {
 
 func TestHello(t *testing.T) {
 	var f Frame
-	if err := f.Decode(AppendHello(nil, here, []uint64{5, 1 << 63})); err != nil || !f.Hello || f.From != here || !slices.Equal(f.Ext, packet.Ext{5, 1 << 63}) {
+	if err := f.Decode(AppendHello(nil, localMAC, []uint64{5, 1 << 63})); err != nil || !f.Hello || f.From != localMAC || !slices.Equal(f.Ext, packet.Ext{5, 1 << 63}) {
 		t.Errorf("%+v, %v", f, err)
 	}
 }

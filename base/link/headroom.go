@@ -8,7 +8,7 @@ import (
 	"github.com/xoff-net/xoff/base/units"
 )
 
-// Rule is how the headroom of a queue is sized.
+// Rule selects how the headroom of a queue is sized.
 type Rule uint8
 
 // Sizing rules.
@@ -34,10 +34,10 @@ func (h *Headroom) UnmarshalText(text []byte) error {
 	default:
 		b, err := units.ParseBytes(s)
 		if err != nil {
-			return fmt.Errorf("%q is not a headroom; allowed: exact, eq1, or a size such as 60000B", s)
+			return fmt.Errorf("invalid headroom %q (expected exact, eq1, or a size such as 60000B)", s)
 		}
 		if b < 0 || b > mmu.MaxBuffer {
-			return fmt.Errorf("headroom is %s; allowed: 0B to %dB", b, int64(mmu.MaxBuffer))
+			return fmt.Errorf("headroom is %s (expected 0B to %dB)", b, int64(mmu.MaxBuffer))
 		}
 		*h = Headroom{Rule: RuleBytes, Bytes: b}
 	}
@@ -97,6 +97,12 @@ func Exact(p *Port) units.Bytes {
 	return roundUp(p.Rate, travel) + 2*frame + pauses*p.pfcFrame() + p.mtuOut() + p.WireOverhead
 }
 
+// Least returns the bytes that arrive for one queue after it turns OFF even in the best case:
+// the bytes on the wire in both directions, and the frame that the upstream has begun. The
+// upstream acts on the PAUSE at once, the PAUSE waits for nothing, and cells waste nothing. A
+// queue with less headroom drops frames at line rate, whatever its peer is.
+func Least(p *Port) units.Bytes { return roundUp(p.Rate, p.DelayIn+p.DelayOut) + p.MTU }
+
 // inTicks returns the most bytes that arrive in t if frame times are cut to ticks. A frame of
 // k ticks has less than k+1 ticks worth of bytes, and the smallest frames gain most. If the
 // smallest frame takes no time, there is no limit.
@@ -149,7 +155,7 @@ func roundUp(r units.Rate, t units.Time) units.Bytes {
 }
 
 // RoundTrip returns the time from the end of a control frame to the arrival of the first
-// effect of it from the peer.
+// frame that the peer sends in response.
 func (p *Port) RoundTrip() units.Time { return p.DelayIn + p.DelayOut + p.PeerPFC().Processing }
 
 // BDP returns the bytes that can arrive in a round trip, DELTA of Bifrost (section IV): the
@@ -183,5 +189,5 @@ func (p *Port) Cells(b units.Bytes) units.Bytes {
 	return (b + frame - 1) / frame * cost
 }
 
-// Pattern is a regular expression that matches headroom values, for the JSON schema.
+// Pattern returns a regular expression that matches headroom values, for the JSON schema.
 func (Headroom) Pattern() string { return `^(exact|eq1|` + units.BytesPattern + `)$` }

@@ -81,7 +81,7 @@ func TestExactInForeignModels(t *testing.T) {
 	}{
 		{"large PAUSE", large, 55500}, // 2 x 25,000 + 3 x 1500 + 1000
 		{"ticks", ticks, 64860},
-		{"frames in no time", nothing, mmu.MaxBuffer},
+		{"frames that take no time", nothing, mmu.MaxBuffer},
 	} {
 		if got := Exact(&c.p); got != c.want {
 			t.Errorf("%s: %d B, want %d B", c.name, got, c.want)
@@ -117,12 +117,12 @@ func TestHeadroomOf(t *testing.T) {
 	// 2 x 25,000 + 3 x 80 + 64 = 50,304 B are 786 frames of 64 B.
 	port.MTU = 80
 	if got := (Headroom{}).Of(&port); got != 786*80 {
-		t.Errorf("in cells that hold every frame: %d B, want %d B", got, 786*80)
+		t.Errorf("in cells larger than every frame: %d B, want %d B", got, 786*80)
 	}
 	// With 48 B a packet and no cells every 64 B cost 112 B: 786 x 112.
 	port.Cell, port.PerPacket = 1, 48
 	if got := (Headroom{}).Of(&port); got != 786*112 {
-		t.Errorf("with a price per packet: %d B, want %d B", got, 786*112)
+		t.Errorf("with a cost per packet: %d B, want %d B", got, 786*112)
 	}
 	for _, text := range []string{"", "exactly", "-5B"} {
 		if err := new(Headroom).UnmarshalText([]byte(text)); err == nil {

@@ -1,5 +1,5 @@
-// Package link describes one end of a link for the schemes that run there: rate, delays,
-// frame sizes and PFC settings. It also computes the headroom that a queue needs.
+// Package link describes one end of a link to the schemes that run there: rate, delays, frame
+// sizes and PFC settings. It also computes the headroom that a queue needs.
 package link
 
 import (
@@ -19,6 +19,7 @@ type Port struct {
 	Cell         units.Bytes
 	PerPacket    units.Bytes      // bytes charged for a frame in addition to its cells
 	PeerStore    *Store           // buffer cost of sent frames at the peer; nil: as here
+	PeerGrant    units.Bytes      // bytes of each lossless class that the peer grants before traffic starts
 	Pooled       bool             // headroom comes from a pool of the switch
 	Lossless     packet.ClassMask // mask of lossless classes
 	PFC          PFC
@@ -32,8 +33,8 @@ type Port struct {
 	// Beyond is the round trip of the cable behind the peer, including the processing time of
 	// the switch there, if the peer is a two-port switch; else 0.
 	Beyond units.Time
-	// Excused is the time from which a lossless drop breaks no promise, because the scheme
-	// makes none or the link has begun to lose PAUSE frames. 0: never.
+	// Excused is the time from which a lossless drop breaks no promise, because the flow
+	// control makes none or the link has begun to lose PAUSE frames. 0: never.
 	Excused units.Time
 	// Tick rounds frame times down to whole multiples, like simulators that count in
 	// nanoseconds; 0: exact.

@@ -1,6 +1,5 @@
-// Package mmu is the memory management unit of a shared-memory switch: it accounts for
-// every stored byte. The data plane charges and releases frames; policies, flow control and
-// deadlock handlers read the counters.
+// Package mmu counts the stored bytes of a shared-memory switch: the data plane charges and
+// releases frames, and policies, flow control and deadlock handlers read the counters.
 //
 // A frame is stored once and counted twice. Its ingress queue (arrival port and class)
 // counts it by buffer segment; its egress queue (departure port and class) counts it again.
@@ -17,7 +16,7 @@ import (
 // Classes is the number of traffic classes of a port.
 const Classes = 8
 
-// Kind is how a class is treated.
+// Kind says how the frames of a class are treated.
 type Kind uint8
 
 // Kinds of classes.
@@ -118,25 +117,28 @@ type Pair struct {
 
 // Ledger counts the stored bytes of one switch.
 type Ledger struct {
-	spec      Spec
-	sharedMax units.Bytes        // current size of the shared segment
-	sharedAll units.Bytes        // size of the shared segment when nothing is lent
-	asked     units.Bytes        // sharedAll before rounding down to whole cells
-	unit      units.Bytes        // rounding unit for frames; 0: frames cost their bytes
-	lossless  []uint8            // lossless classes
+	// Fields that nearly every frame needs stand together.
 	rows      []row              // by port
-	apart     []counters         // [port*Classes+class]: ingress queues, except their shared bytes
 	mixed     []packet.ClassMask // by port: classes with bytes outside the shared segment
-	segments  [numSegments]units.Bytes
+	sharedMax units.Bytes        // current size of the shared segment
+	unit      units.Bytes        // rounding unit for frames; 0: frames cost their bytes
 	stored    units.Bytes
-	reserved  units.Bytes // promised by SetAside, not yet used
+	segments  [numSegments]units.Bytes
+	peakAll   units.Bytes
+	peak      [numSegments]units.Bytes
+	extra     bool // pairs, tops or a division exist
+
+	spec      Spec
+	sharedAll units.Bytes // size of the shared segment when nothing is lent
+	sharedTop units.Bytes // largest size of the shared segment so far
+	requested units.Bytes // sharedAll before rounding down to whole cells
+	lossless  []uint8     // lossless classes
+	unshared  []counters  // [port*Classes+class]: ingress queues, except their shared bytes
+	reserved  units.Bytes // set aside, not yet used
 	lent      units.Bytes // part of the reserve that came from the shared segment
 	expelled  units.Bytes // total bytes of expelled frames
-	peak      [numSegments]units.Bytes
-	peakAll   units.Bytes
-	pairs     []Pair // [(in*ports+out)*Classes+class], nil unless KeepPairs was called
-	tops      []tops // [port*Classes+class], nil unless KeepPeaks was called
-	extra     bool   // pairs, tops or a division exist
+	pairs     []Pair      // [(in*ports+out)*Classes+class], nil unless KeepPairs was called
+	tops      []tops      // [port*Classes+class], nil unless KeepPeaks was called
 	orders    []Order
 	div       *division // nil: one part, no egress pools
 }
@@ -160,7 +162,7 @@ func NewLedger(spec Spec) *Ledger {
 
 func (l *Ledger) makeQueues() {
 	n := l.spec.Ports
-	l.rows, l.apart, l.mixed = make([]row, n), make([]counters, n*Classes), make([]packet.ClassMask, n)
+	l.rows, l.unshared, l.mixed = make([]row, n), make([]counters, n*Classes), make([]packet.ClassMask, n)
 }
 
 // count returns the counter of an ingress queue in a segment.
@@ -168,12 +170,12 @@ func (l *Ledger) count(at int, s Segment) *int32 {
 	if s == Shared {
 		return &l.rows[at/Classes].shared[at%Classes]
 	}
-	return l.apart[at].of(s)
+	return l.unshared[at].of(s)
 }
 
 // mix records whether an ingress queue has bytes outside the shared segment.
 func (l *Ledger) mix(at int) {
-	c, bit := &l.apart[at], packet.MaskOf(uint8(at%Classes))
+	c, bit := &l.unshared[at], packet.MaskOf(uint8(at%Classes))
 	l.mixed[at/Classes] &^= bit
 	if c[Private-1]|c[Headroom-1]|c[Reserve-1] != 0 {
 		l.mixed[at/Classes] |= bit
@@ -184,10 +186,10 @@ func (l *Ledger) mix(at int) {
 // class.
 func (l *Ledger) KeepPairs() {
 	if l.stored != 0 {
-		panic("mmu: pairs must be asked for while nothing is stored")
+		panic("mmu: KeepPairs: the ledger is not empty")
 	}
 	if l.pairs == nil {
-		l.pairs = make([]Pair, l.spec.Ports*len(l.apart))
+		l.pairs = make([]Pair, l.spec.Ports*len(l.unshared))
 		l.extra = true
 	}
 }
@@ -201,9 +203,9 @@ type tops struct {
 // KeepPeaks makes an empty ledger record the highest count of every queue.
 func (l *Ledger) KeepPeaks() {
 	if l.stored != 0 {
-		panic("mmu: peaks must be asked for while nothing is stored")
+		panic("mmu: KeepPeaks: the ledger is not empty")
 	}
-	l.tops, l.extra = make([]tops, len(l.apart)), true
+	l.tops, l.extra = make([]tops, len(l.unshared)), true
 }
 
 // charged updates the optional counters for a stored frame.
@@ -269,7 +271,7 @@ type Share struct {
 func (s Share) Of(b units.Bytes) units.Bytes { return units.Bytes(int64(b) * s.Num >> (s.Shift & 63)) }
 
 // Room returns the shared bytes of an ingress queue, the shared bytes of all queues, and the
-// free shared bytes. The latter is negative after the segment shrank below its occupancy.
+// free shared bytes, which are negative after the segment shrank below its occupancy.
 func (l *Ledger) Room(port int, class uint8) (queue, used, free units.Bytes) {
 	used = l.segments[Shared]
 	return units.Bytes(l.rows[port].shared[class&7]), used, l.sharedMax - used
@@ -290,7 +292,7 @@ func (l *Ledger) Charge(a *Arrival, s Segment) {
 	if s == Shared { // nearly always
 		l.rows[a.In].shared[a.Class&7] += int32(a.Bytes)
 	} else {
-		*l.apart[a.In*Classes+int(a.Class)].of(s) += int32(a.Bytes)
+		*l.unshared[a.In*Classes+int(a.Class)].of(s) += int32(a.Bytes)
 		l.mixed[a.In] |= 1 << (a.Class & 7)
 		if s == Reserve {
 			l.reserved -= a.Bytes
@@ -309,6 +311,36 @@ func (l *Ledger) Charge(a *Arrival, s Segment) {
 	if l.extra {
 		l.charged(a, s)
 	}
+}
+
+// Plain reports whether frames cost their bytes and there are no optional counters. Then
+// ChargeShared and ReleaseShared may be used.
+func (l *Ledger) Plain() bool { return l.unit == 0 && !l.extra }
+
+// ChargeShared is Charge for the shared segment of a plain ledger.
+func (l *Ledger) ChargeShared(in, out int, class uint8, b int32) {
+	l.rows[in].shared[class&7] += b
+	l.rows[out].out[class&7] += b
+	used := l.segments[Shared] + units.Bytes(b)
+	l.segments[Shared] = used
+	l.peak[Shared] = max(l.peak[Shared], used)
+	l.stored += units.Bytes(b)
+	l.peakAll = max(l.peakAll, l.stored)
+}
+
+// ReleaseShared is Release for a frame of a plain ledger whose queue has bytes only in the
+// shared segment; otherwise it returns false and does nothing.
+func (l *Ledger) ReleaseShared(in, out int, class uint8, b int32) bool {
+	c := &l.rows[in].shared[class&7]
+	left := *c - b
+	if l.mixed[in]>>(class&7)&1 != 0 || left < 0 {
+		return false
+	}
+	*c = left
+	l.rows[out].out[class&7] -= b
+	l.segments[Shared] -= units.Bytes(b)
+	l.stored -= units.Bytes(b)
+	return true
 }
 
 // pair adds a frame to its pair (sign +1) or removes it (-1).
@@ -339,7 +371,7 @@ func (l *Ledger) Release(a *Arrival) {
 // bytes as a departure. It panics for lossless and control frames.
 func (l *Ledger) Expel(a *Arrival) {
 	if l.spec.Kinds[a.Class&7] != Lossy {
-		panic(fmt.Sprintf("mmu: a frame of class %d is to be taken back, which is not lossy", a.Class))
+		panic(fmt.Sprintf("mmu: Expel: class %d is not lossy", a.Class))
 	}
 	l.Release(a)
 	l.expelled += a.Bytes
@@ -347,7 +379,7 @@ func (l *Ledger) Expel(a *Arrival) {
 
 // releaseMixed releases bytes of a queue that has bytes outside the shared segment.
 func (l *Ledger) releaseMixed(at int, left int32) {
-	c, shared := &l.apart[at], l.count(at, Shared)
+	c, shared := &l.unshared[at], l.count(at, Shared)
 	switch {
 	case l.orders != nil || c[Headroom-1]|c[Reserve-1] != 0:
 		l.releaseInOrder(at, left)
@@ -379,7 +411,7 @@ func (l *Ledger) releaseInOrder(at int, left int32) {
 		left -= n
 	}
 	if left != 0 {
-		panic(fmt.Sprintf("mmu: queue %d gives back %d B more than it holds", at, left))
+		panic(fmt.Sprintf("mmu: queue %d releases %d B more than it stores", at, left))
 	}
 }
 
@@ -404,7 +436,7 @@ func (l *Ledger) Move(a *Arrival, to int) {
 // SetOrder changes the release order of one ingress queue.
 func (l *Ledger) SetOrder(port int, class uint8, o Order) {
 	if l.orders == nil {
-		l.orders = make([]Order, len(l.apart))
+		l.orders = make([]Order, len(l.unshared))
 	}
 	l.orders[port*Classes+int(class)] = o
 }
@@ -481,13 +513,14 @@ func (l *Ledger) Reserved() units.Bytes { return l.reserved }
 // below the bytes stored in it. Bytes lent to the reserve reduce the new size until they are
 // repaid.
 func (l *Ledger) Resize(shared units.Bytes) {
-	l.asked = shared
+	l.requested = shared
 	if l.spec.Cell > 1 {
 		shared -= shared % l.spec.Cell
 	}
 	l.sharedAll = shared
 	l.sharedMax = max(shared-l.lent, l.segments[Shared])
+	l.sharedTop = max(l.sharedTop, l.sharedAll, l.sharedMax)
 }
 
 // Grow adds to the shared segment bytes that another segment no longer needs.
-func (l *Ledger) Grow(b units.Bytes) { l.Resize(l.asked + b) }
+func (l *Ledger) Grow(b units.Bytes) { l.Resize(l.requested + b) }

@@ -25,7 +25,7 @@ func frame(in, out int, b units.Bytes) *Arrival {
 func want(t *testing.T, l *Ledger, in int, q Ingress) {
 	t.Helper()
 	if got := l.View().Ingress(in, lossless); got != q {
-		t.Errorf("ingress %d holds %+v, want %+v", in, got, q)
+		t.Errorf("ingress %d stores %+v, want %+v", in, got, q)
 	}
 	if err := l.Check(); err != nil {
 		t.Error(err)
@@ -66,7 +66,7 @@ func TestReleaseTooMuchPanics(t *testing.T) {
 	l.Charge(frame(0, 1, 100), Shared)
 	defer func() {
 		if recover() == nil {
-			t.Error("a queue gave back more than it held")
+			t.Error("no panic when a queue releases more than it stores")
 		}
 	}()
 	l.Release(frame(0, 1, 101))
@@ -93,20 +93,20 @@ func TestExpel(t *testing.T) {
 	}{{1000, Ingress{Private: 1000, Shared: 500}}, {700, Ingress{Private: 800}}, {800, Ingress{}}} {
 		l.Expel(of(lossy, c.b)) // shared first, then private
 		if got := l.View().Ingress(0, lossy); got != c.after {
-			t.Errorf("after %d B the queue holds %+v, want %+v", c.b, got, c.after)
+			t.Errorf("after %d B the queue stores %+v, want %+v", c.b, got, c.after)
 		}
 		if err := l.Check(); err != nil {
 			t.Error(err)
 		}
 	}
 	if v := l.View(); v.Expelled() != 2500 || v.Stored() != 700 || v.Egress(1, lossy) != 0 || v.Pair(0, 1, lossy) != (Pair{}) {
-		t.Errorf("%d B taken back, %d B stored, pair %+v", v.Expelled(), v.Stored(), v.Pair(0, 1, lossy))
+		t.Errorf("%d B expelled, %d B stored, pair %+v", v.Expelled(), v.Stored(), v.Pair(0, 1, lossy))
 	}
 	for _, class := range []uint8{0, lossless, 7} {
 		func() {
 			defer func() {
 				if recover() == nil {
-					t.Errorf("a frame of class %d is taken back", class)
+					t.Errorf("no panic when a frame of class %d is expelled", class)
 				}
 			}()
 			l.Expel(of(class, 700))
@@ -134,7 +134,7 @@ func TestCells(t *testing.T) {
 func TestPairsAndMove(t *testing.T) {
 	l := newTestLedger(0, 1)
 	if p := l.View().Pair(0, 1, lossless); p != (Pair{}) {
-		t.Errorf("pairs are kept unasked: %+v", p)
+		t.Errorf("pairs are kept without KeepPairs: %+v", p)
 	}
 	l.KeepPairs()
 	l.Charge(frame(0, 1, 700), Shared)
@@ -189,18 +189,18 @@ func TestShares(t *testing.T) {
 		queue, used, free := l.Room(0, lossless)
 		t1, t2 := share.Of(free), 2*share.Of(free)
 		if (queue+1000 <= t1) != c.queue || (queue+1001 <= t1) != c.beyond {
-			t.Errorf("%d B more: the queue holds %d B, a share is %d B", c.more, queue, t1)
+			t.Errorf("%d B more: the queue stores %d B, a share is %d B", c.more, queue, t1)
 		}
 		if (l.PortShared(0) <= t1) != c.port || l.PortShared(0) > t2 {
-			t.Errorf("%d B more: the port holds %d B, a share is %d B", c.more, l.PortShared(0), t1)
+			t.Errorf("%d B more: the port stores %d B, a share is %d B", c.more, l.PortShared(0), t1)
 		}
 		if (used <= t1) != c.all1 || (used <= t2) != c.all2 {
-			t.Errorf("%d B more: all hold %d B, a share is %d B", c.more, used, t1)
+			t.Errorf("%d B more: all store %d B, a share is %d B", c.more, used, t1)
 		}
 	}
 }
 
-// A part of a cell that was cut off counts again when the segment grows: 10,000 B are 39
+// A partial cell that was rounded off counts again when the segment grows: 10,000 B are 39
 // cells of 254 B and 94 B.
 func TestGrow(t *testing.T) {
 	l := newTestLedger(0, 254)
@@ -244,7 +244,7 @@ func TestSetAsideHeadroom(t *testing.T) {
 	l := newTestLedger(0, 1)
 	l.Charge(frame(0, 1, 9000), Shared)
 	if l.SetAside(11001, Headroom) || !l.SetAside(11000, Headroom) || l.SetAside(1, Shared) {
-		t.Error("more set aside than the memory holds, or less")
+		t.Error("the limit for setting aside is not 11,000 B")
 	}
 	if l.View().SharedSize() != 10000 {
 		t.Errorf("shared segment %d B", l.View().SharedSize())
@@ -292,7 +292,7 @@ func TestResize(t *testing.T) {
 	l.Charge(frame(0, 1, 3000), Shared)
 	l.Resize(2000)
 	if l.View().SharedSize() != 3000 || l.View().SharedFree() != 0 {
-		t.Errorf("shared segment %d B, want what is stored", l.View().SharedSize())
+		t.Errorf("shared segment %d B, want the 3000 B that are stored", l.View().SharedSize())
 	}
 	l.Resize(5000)
 	if l.View().SharedFree() != 2000 {
@@ -326,7 +326,7 @@ func TestCheckCatches(t *testing.T) {
 		{"mixed is true", func(l *Ledger) { l.mixed[2] = 1 << lossless }},
 		{"egress queues", func(l *Ledger) { l.rows[1].out[lossless]++ }},
 		{"negative", func(l *Ledger) { l.rows[2].out[lossless] = -1 }},
-		{"are stored", func(l *Ledger) { l.stored++ }},
+		{"buffer counts", func(l *Ledger) { l.stored++ }},
 		{"in a buffer of", func(l *Ledger) { l.reserved = 20000 }},
 		{"shared segment of 10 B", func(l *Ledger) { l.sharedMax = 10 }},
 		{"its pairs", func(l *Ledger) { l.pairs[(0*3+1)*Classes+lossless].Bytes++ }},
@@ -397,7 +397,7 @@ func TestLedgerProperty(t *testing.T) {
 		}
 		l.GiveBack(l.Reserved())
 		if v := l.View(); v.Stored() != 0 || v.SharedSize() != newTestLedger(1000, l.spec.Cell).sharedMax {
-			t.Fatalf("at the end %d B are stored and the shared segment has %d B", v.Stored(), v.SharedSize())
+			t.Fatalf("at the end %d B are stored, and the shared segment has %d B", v.Stored(), v.SharedSize())
 		}
 	})
 }

@@ -44,7 +44,7 @@ func newDivision(spec *Spec) *division {
 // kind of class.
 func (l *Ledger) KeepEgress(minimum units.Bytes) {
 	if l.stored != 0 {
-		panic("mmu: egress pools must be asked for while nothing is stored")
+		panic("mmu: KeepEgress: the ledger is not empty")
 	}
 	if l.div == nil {
 		l.div = &division{n: 1}
@@ -114,6 +114,14 @@ func (l *Ledger) partFree(port int) units.Bytes {
 	return max(0, l.sharedMax-l.segments[Shared])
 }
 
+// PoolSize returns the size of the headroom pool that a port sees.
+func (v View) PoolSize(port int) units.Bytes {
+	if d := v.l.div; d == nil || d.of == nil {
+		return v.l.spec.Pool
+	}
+	return v.l.part(v.l.spec.Pool)
+}
+
 // PoolFree returns the free bytes of the headroom pool that a port sees, at least zero.
 func (v View) PoolFree(port int) units.Bytes {
 	d := v.l.div
@@ -132,8 +140,8 @@ func (v View) EgressPool(k Kind) units.Bytes {
 	return v.l.div.egress[k]
 }
 
-// PortHeld returns the shared bytes of a port over all classes.
-func (v View) PortHeld(port int) units.Bytes { return v.l.rows[port].sum() }
+// PortShared returns the shared bytes of a port over all classes.
+func (v View) PortShared(port int) units.Bytes { return v.l.rows[port].sum() }
 
 // PrivateOf returns the size of the private segment of an ingress queue.
 func (v View) PrivateOf(port int, class uint8) units.Bytes {
@@ -149,8 +157,8 @@ func (l *Ledger) privateOf(at int) units.Bytes {
 
 // checkDivision recounts parts and pools.
 func (l *Ledger) checkDivision() error {
-	if held := l.segments[Headroom]; l.spec.Pool > 0 && held > l.spec.Pool {
-		return fmt.Errorf("a pool of headroom of %d B holds %d B", l.spec.Pool, held)
+	if stored := l.segments[Headroom]; l.spec.Pool > 0 && stored > l.spec.Pool {
+		return fmt.Errorf("headroom pool of %d B stores %d B", l.spec.Pool, stored)
 	}
 	d := l.div
 	if d == nil {
@@ -158,7 +166,7 @@ func (l *Ledger) checkDivision() error {
 	}
 	used := make([][numSegments]units.Bytes, len(d.used))
 	var egress [Lossy + 1]units.Bytes
-	for i := range l.apart {
+	for i := range l.unshared {
 		if d.of != nil {
 			for s := Private; s < numSegments; s++ {
 				used[d.of[i/Classes]][s] += units.Bytes(*l.count(i, s))
@@ -169,16 +177,16 @@ func (l *Ledger) checkDivision() error {
 		}
 	}
 	if egress != d.egress {
-		return fmt.Errorf("egress pools count %v, their queues hold %v", d.egress, egress)
+		return fmt.Errorf("egress pools count %v, their queues store %v", d.egress, egress)
 	}
 	for i := range used {
 		switch {
 		case used[i] != d.used[i]:
-			return fmt.Errorf("part %d counts %v, its queues hold %v", i, d.used[i], used[i])
+			return fmt.Errorf("part %d counts %v, its queues store %v", i, d.used[i], used[i])
 		case l.lent == 0 && l.sharedMax == l.sharedAll && used[i][Shared] > l.part(l.sharedMax):
-			return fmt.Errorf("part %d of %d B holds %d B", i, l.part(l.sharedMax), used[i][Shared])
+			return fmt.Errorf("part %d of %d B stores %d B", i, l.part(l.sharedMax), used[i][Shared])
 		case l.spec.Pool > 0 && used[i][Headroom] > l.part(l.spec.Pool):
-			return fmt.Errorf("part %d of a pool of headroom, %d B, holds %d B", i, l.part(l.spec.Pool), used[i][Headroom])
+			return fmt.Errorf("part %d of the headroom pool, %d B, stores %d B", i, l.part(l.spec.Pool), used[i][Headroom])
 		}
 	}
 	return nil

@@ -68,7 +68,7 @@ func TestPartsSteps(t *testing.T) {
 	free(0, 2100, 200)
 	l.Charge(frame(3, 0, 100), Shared) // more than the part has
 	if l.Check() == nil {
-		t.Error("a part that holds too much is not found")
+		t.Error("an overfull part is not detected")
 	}
 }
 
@@ -80,7 +80,7 @@ func TestPartsSettle(t *testing.T) {
 	spec.Kinds[lossless] = Lossless
 	l := NewLedger(spec)
 	if !l.SetAside(1000, Shared) {
-		t.Fatal("there is no room")
+		t.Fatal("no room to set aside")
 	}
 	l.Charge(frame(0, 3, 500), Reserve)
 	l.Settle(0, lossless, 5000, 1<<30, 0)
@@ -108,7 +108,7 @@ func TestMinimum(t *testing.T) {
 	}
 	l.Charge(frame(1, 0, 1), Private)
 	if l.Check() == nil {
-		t.Error("a byte beyond the minimum is not found")
+		t.Error("a byte beyond the minimum is not detected")
 	}
 }
 
@@ -120,7 +120,7 @@ func TestEgressPools(t *testing.T) {
 	pool := func(want units.Bytes) {
 		t.Helper()
 		if got := l.View().EgressPool(Lossless); got != want {
-			t.Errorf("the pool holds %d B, want %d", got, want)
+			t.Errorf("the pool stores %d B, want %d", got, want)
 		}
 		if err := l.Check(); err != nil {
 			t.Error(err)
@@ -179,7 +179,7 @@ func TestDivisionConserves(t *testing.T) {
 			sum += stored[i].Bytes
 		}
 		if v.Stored() != sum {
-			t.Fatalf("%d B stored, %d B came and did not leave", v.Stored(), sum)
+			t.Fatalf("%d B stored, want %d B", v.Stored(), sum)
 		}
 	})
 }

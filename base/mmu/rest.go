@@ -20,7 +20,7 @@ func (l *Ledger) Rest() *Rest {
 // Clear removes all frames and takes over the current sizes of the ledger.
 func (r *Rest) Clear() {
 	clear(r.left.rows)
-	clear(r.left.apart)
+	clear(r.left.unshared)
 	clear(r.left.mixed)
 	r.left.segments = [numSegments]units.Bytes{}
 	r.left.stored = 0

@@ -43,6 +43,9 @@ func (v View) SharedOf(k Kind) units.Bytes {
 // SharedSize returns the current size of the shared segment.
 func (v View) SharedSize() units.Bytes { return v.l.sharedMax }
 
+// SharedTop returns the largest size that the shared segment has had.
+func (v View) SharedTop() units.Bytes { return v.l.sharedTop }
+
 // SharedFree returns the free bytes of the shared segment, at least zero.
 func (v View) SharedFree() units.Bytes { return max(0, v.l.sharedMax-v.l.segments[Shared]) }
 
@@ -59,7 +62,7 @@ func (v View) Kind(class uint8) Kind { return v.l.spec.Kinds[class&7] }
 func (v View) Ingress(port int, class uint8) Ingress {
 	q := Ingress{Shared: units.Bytes(v.l.rows[port].shared[class&7])}
 	if v.l.mixed[port].Has(class) {
-		c := &v.l.apart[port*Classes+int(class)]
+		c := &v.l.unshared[port*Classes+int(class)]
 		q.Private, q.Headroom, q.Reserve = units.Bytes(c[Private-1]), units.Bytes(c[Headroom-1]), units.Bytes(c[Reserve-1])
 	}
 	return q
@@ -93,7 +96,7 @@ func (v View) PortIn(port int, s Segment) units.Bytes {
 			sum += shared[c&7]
 		}
 	} else if v.l.mixed[port] != 0 {
-		apart := v.l.apart[port*Classes : port*Classes+Classes]
+		apart := v.l.unshared[port*Classes : port*Classes+Classes]
 		for _, c := range v.l.lossless {
 			sum += *apart[c&7].of(s)
 		}
@@ -170,9 +173,9 @@ func (p PortView) All() View { return View{p.l} }
 // Index returns the number of the port.
 func (p PortView) Index() int { return p.port }
 
-// Held returns the shared bytes of an ingress queue, and whether the whole buffer stores
+// Queue returns the shared bytes of an ingress queue, and whether the whole buffer stores
 // nothing outside the shared segment.
-func (p PortView) Held(class uint8) (shared units.Bytes, only bool) {
+func (p PortView) Queue(class uint8) (shared units.Bytes, only bool) {
 	return units.Bytes(p.row.shared[class&7]), p.l.stored == p.l.segments[Shared]
 }
 
@@ -180,7 +183,7 @@ func (p PortView) Held(class uint8) (shared units.Bytes, only bool) {
 // of classes, so it is at least View.PortIn, and it is cheaper.
 func (p PortView) Shared() units.Bytes { return p.row.sum() }
 
-// Use returns the used and the free bytes of the shared segment. The latter is negative
+// Use returns the used and the free bytes of the shared segment. Free is negative
 // after the segment shrank below its occupancy.
 func (p PortView) Use() (used, free units.Bytes) {
 	used = p.l.segments[Shared]

@@ -1,4 +1,4 @@
-// Package packet defines the metadata of a frame that hosts, switches and engines pass
+// Package packet defines the metadata of a frame, which hosts, switches and engines pass
 // around. It has no payload bytes.
 //
 // A Packet is 32 bytes without pointers and is passed by value. Data that does not fit
@@ -69,7 +69,7 @@ type Flags uint8
 const (
 	CE          Flags = 1 << iota // congestion experienced; on an ACK: echoed
 	Extended                      // the packet has an extension
-	Unscheduled                   // sent within the first bandwidth-delay product of its flow
+	Unscheduled                   // within the first bytes of its flow (hosts.unscheduled)
 	Marked                        // ToS bit for deadlock schemes
 	Retransmit                    // retransmission
 	Pinned                        // the flow has its own routes

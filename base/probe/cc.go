@@ -11,17 +11,17 @@ func newCC(params any) (*Kind, error) {
 		Columns: []Column{
 			colFlow,
 			{Name: "rate_bps", Doc: "rate of the congestion control, at most the link rate"},
-			{Name: "window_bytes", May: true, Doc: "window of the congestion control; null: unlimited"},
+			{Name: "window_bytes", Nullable: true, Doc: "window of the congestion control; null: unlimited"},
 			{Name: "in_flight_bytes", Doc: "payload sent and not acknowledged"},
 		},
 		Every: s.Every, At: Hosts,
-		Watch: func(p *Place) Watcher { return &ccSamples{Place: p} },
+		Watch: func(p *Target) Watcher { return &ccSamples{Target: p} },
 	}, nil
 }
 
 type ccSamples struct {
 	Ignore
-	*Place
+	*Target
 }
 
 // unlimited is the threshold above which a window counts as no limit.

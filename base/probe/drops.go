@@ -8,8 +8,8 @@ import (
 // colsFrame are the columns that describe a frame.
 var colsFrame = []Column{
 	{Name: "kind", Type: Text, Texts: packet.KindNames(), Doc: "data, ack, nack, cnp, foreign (a real host's frame, live), or a link-local kind"},
-	{Name: "flow", May: true, Doc: "id of the flow, as in flows.parquet; null for link-local and foreign frames"},
-	{Name: "seq", May: true, Doc: "packet number in its flow; ACK and NACK: the next expected one"},
+	{Name: "flow", Nullable: true, Doc: "id of the flow, as in flows.parquet; null for link-local and foreign frames"},
+	{Name: "seq", Nullable: true, Doc: "packet number in its flow; ACK and NACK: the next expected one"},
 	{Name: "size_bytes", Doc: "size of the frame"},
 }
 
@@ -23,20 +23,20 @@ func frameWords(p *packet.Packet) (kind, flow, seq, size int64) {
 
 func newDrops(any) (*Kind, error) {
 	port := colPort
-	port.Doc = "number of the port by which the frame came in"
+	port.Doc = "number of the port by which the frame arrived"
 	return &Kind{
 		Columns: append([]Column{
 			port, colClass,
 			{Name: "reason", Type: Text, Texts: names(NumReasons, Reason.String), Doc: "why it was dropped"},
 		}, colsFrame...),
 		Events: true, At: Anywhere,
-		Watch: func(p *Place) Watcher { return &drops{Place: p} },
+		Watch: func(p *Target) Watcher { return &drops{Target: p} },
 	}, nil
 }
 
 type drops struct {
 	Ignore
-	*Place
+	*Target
 }
 
 // Drop implements Sink.

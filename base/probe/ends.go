@@ -5,21 +5,21 @@ import (
 	"github.com/xoff-net/xoff/base/units"
 )
 
-// Ends is a sink that also sees flows at their hosts and what they wait for. Packets are
-// only valid during the call.
+// Ends is a sink that also observes the ends of flows: what hosts receive, and why they do not
+// send. Packets are only valid during the call.
 type Ends interface {
-	// Taken: the host processes a frame, on arrival or when its receive buffer reaches it.
-	// The events that the frame causes follow before the next Taken.
+	// Taken is called when the host processes a frame: on arrival, or later if it
+	// waited in the receive buffer. Events caused by the frame come before the next Taken.
 	Taken(now units.Time, p *packet.Packet)
-	// Answered: a reply to the last frame taken joins a queue of the host; a pause of that
-	// class blocks it. The replies of a flow leave in this order.
+	// Answered is called when a reply to the last frame taken joins a queue of the host; a
+	// pause of that class blocks it. The replies of a flow leave in this order.
 	Answered(reply *packet.Packet, queue uint8)
-	// Sends precedes Depart of a data packet; pacing has allowed it since paced.
+	// Sends is called before Depart of a data packet. Pacing allowed it from the time paced.
 	Sends(flow uint32, paced units.Time)
-	// May: whether a flow has a packet to send and a window for it. It is called after
-	// everything that could change that, often with an unchanged value. A new flow may send.
-	May(now units.Time, flow uint32, may bool)
-	// Lost: a source considers packets lost.
+	// MaySend reports whether a flow has a packet to send and its window allows it. It is
+	// called after every possible change, often with an unchanged value. A new flow may send.
+	MaySend(now units.Time, flow uint32, may bool)
+	// Lost is called when a source considers packets lost.
 	Lost(now units.Time, flow uint32)
 }
 
@@ -29,7 +29,7 @@ type Buffered interface {
 	EachBuffered(use func(out int, p *packet.Packet))
 }
 
-// ends passes events on to several Ends.
+// ends forwards events to several Ends.
 type ends []Ends
 
 // EndsOf returns s as an Ends, or nil if neither s nor a part of it is one.
@@ -80,10 +80,10 @@ func (l ends) Sends(flow uint32, paced units.Time) {
 	}
 }
 
-// May implements Ends.
-func (l ends) May(now units.Time, flow uint32, may bool) {
+// MaySend implements Ends.
+func (l ends) MaySend(now units.Time, flow uint32, may bool) {
 	for _, e := range l {
-		e.May(now, flow, may)
+		e.MaySend(now, flow, may)
 	}
 }
 

@@ -110,9 +110,9 @@ func (l wires) Sent(port int, p *packet.Packet, ext packet.Ext) {
 	}
 }
 
-// Came implements Wire.
-func (l wires) Came(port int, p *packet.Packet, ext packet.Ext) {
+// Received implements Wire.
+func (l wires) Received(port int, p *packet.Packet, ext packet.Ext) {
 	for _, w := range l {
-		w.Came(port, p, ext)
+		w.Received(port, p, ext)
 	}
 }

@@ -10,16 +10,17 @@ func newFlows(any) (*Kind, error) {
 				Doc: "start, acked and timeout at the source; delivered and nack at the destination"},
 		},
 		Events: true, At: Hosts,
-		Watch: func(p *Place) Watcher { return &flows{Place: p} },
+		Watch: func(p *Target) Watcher { return &flows{Target: p} },
 	}, nil
 }
 
+// flows records the events of flows at a host.
 type flows struct {
 	Ignore
-	*Place
+	*Target
 }
 
 // Flow implements Sink.
-func (w *flows) Flow(now units.Time, flow uint32, what FlowEvent) {
-	w.Out.Add(now, int64(flow), int64(what))
+func (w *flows) Flow(now units.Time, flow uint32, event FlowEvent) {
+	w.Out.Add(now, int64(flow), int64(event))
 }

@@ -10,7 +10,7 @@ import (
 
 // GaugeParams are the parameters of gauges.
 type GaugeParams struct {
-	Every units.Time `yaml:"every" doc:"period"`
+	Every units.Time `yaml:"every" doc:"sampling period"`
 	Of    []string   `yaml:"of,omitempty" allowed:"policy,flow_control,deadlock,cc" doc:"plug points whose gauges are sampled; default: all"`
 	Only  []string   `yaml:"only,omitempty" doc:"names of gauges; default: all"`
 }
@@ -19,9 +19,9 @@ type GaugeParams struct {
 func schemeColumns(columns ...Column) []Column {
 	return append([]Column{
 		{Name: "scheme", Type: Text, Texts: sourceNames[:], Doc: "plug point of the scheme: policy, flow_control, deadlock, cc"},
-		{Name: "port", May: true, Doc: "port number; null: the whole node, or a flow"},
-		{Name: "class", May: true, Doc: "traffic class; null: all"},
-		{Name: "flow", May: true, Doc: "id of the flow, as in flows.parquet; null: no flow"},
+		{Name: "port", Nullable: true, Doc: "port number; null: the whole node, or a flow"},
+		{Name: "class", Nullable: true, Doc: "traffic class; null: all"},
+		{Name: "flow", Nullable: true, Doc: "id of the flow, as in flows.parquet; null: no flow"},
 	}, columns...)
 }
 
@@ -36,7 +36,7 @@ func newGauges(params any) (*Kind, error) {
 			Column{Name: "value", Type: Float, Doc: "value of the gauge"},
 		),
 		Every: p.Every, At: Anywhere,
-		Watch: func(at *Place) Watcher { return &gauges{Place: at, params: p} },
+		Watch: func(at *Target) Watcher { return &gauges{Target: at, params: p} },
 	}, nil
 }
 
@@ -57,7 +57,7 @@ func newFlowControlGauges(params any) (*Kind, error) {
 // gauges samples the gauges that the schemes of a node export.
 type gauges struct {
 	Ignore
-	*Place
+	*Target
 	params *GaugeParams
 	values []float64
 }
@@ -122,17 +122,17 @@ func newEvents(any) (*Kind, error) {
 	return &Kind{
 		Columns: schemeColumns(
 			Column{Name: "event", Type: Text, Doc: "name of the event; `xoff list KIND NAME` describes it"},
-			Column{Name: "number", May: true, Doc: "value that the scheme reports with it; null: none"},
+			Column{Name: "number", Nullable: true, Doc: "value that the scheme reports with it; null: none"},
 		),
 		Events: true, At: Anywhere,
-		Watch: func(p *Place) Watcher { return &events{Place: p} },
+		Watch: func(p *Target) Watcher { return &events{Target: p} },
 	}, nil
 }
 
 // events writes the events that the schemes of a node report.
 type events struct {
 	Ignore
-	*Place
+	*Target
 }
 
 // Reported implements Sink.

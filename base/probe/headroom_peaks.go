@@ -10,36 +10,36 @@ import (
 
 // PeakParams are the parameters of headroom_peaks.
 type PeakParams struct {
-	By string `yaml:"by" doc:"queue | port"`
+	By string `yaml:"by" doc:"report maxima per queue or per port: queue | port"`
 }
 
 func newHeadroomPeaks(params any) (*Kind, error) {
 	by := params.(*PeakParams).By
 	if by != "queue" && by != "port" {
-		return nil, fmt.Errorf("by cannot be %q; allowed: queue, port", by)
+		return nil, fmt.Errorf("by cannot be %q (allowed: queue, port)", by)
 	}
 	perQueue := by == "queue"
 	class := colClass
-	class.May, class.Doc = true, "traffic class; null with by: port"
+	class.Nullable, class.Doc = true, "traffic class; null with by: port"
 	return &Kind{
 		Columns: []Column{
 			colPort, class,
 			{Name: "reached_ps", Doc: "when the maximum was reached; time_ps is when the occupancy fell below it"},
 			{Name: "bytes", Doc: "headroom occupancy at the maximum"},
 			{Name: "episode", Doc: "number of the episode, from 1; an episode ends when the headroom is empty again"},
-			{Name: "reserved_bytes", Doc: "headroom reserved for the port, or the queue's equal part of it"},
+			{Name: "reserved_bytes", Doc: "headroom reserved for the port, or the queue's equal part of it; with a headroom pool, the size of the pool"},
 			{Name: "off_port", Doc: "queues of the port that were OFF when the maximum was reached"},
 			{Name: "off_switch", Doc: "queues of the node that were OFF at that time"},
 			{Name: "queues_port", Doc: "lossless queues of the port"},
 			{Name: "queues_switch", Doc: "lossless queues of the node"},
 		},
 		Events: true, At: Switches,
-		Watch: func(p *Place) Watcher {
+		Watch: func(p *Target) Watcher {
 			n := len(p.Ports)
 			if perQueue {
 				n *= mmu.Classes
 			}
-			return &headroomPeaks{Place: p, perQueue: perQueue, peaks: make([]peak, n)}
+			return &headroomPeaks{Target: p, perQueue: perQueue, peaks: make([]peak, n)}
 		},
 	}, nil
 }
@@ -48,7 +48,7 @@ func newHeadroomPeaks(params any) (*Kind, error) {
 // left by falling. They show how much headroom was needed (DSH Fig. 6).
 type headroomPeaks struct {
 	Ignore
-	*Place
+	*Target
 	perQueue bool
 	peaks    []peak
 }
@@ -64,35 +64,36 @@ type peak struct {
 // Queued implements Sink.
 func (w *headroomPeaks) Queued(now units.Time, in, _ int, p *packet.Packet, s mmu.Segment) {
 	if s == mmu.Headroom && w.Ports[in] {
-		w.look(now, in, p.Class())
+		w.update(now, in, p.Class())
 	}
 }
 
 // Depart implements Sink.
 func (w *headroomPeaks) Depart(now units.Time, _ int, p *packet.Packet) {
 	if !p.Control() && w.Ports[p.Port] {
-		w.look(now, int(p.Port), p.Class())
+		w.update(now, int(p.Port), p.Class())
 	}
 }
 
 // Drop implements Sink: a deadlock handler may drop stored frames.
 func (w *headroomPeaks) Drop(now units.Time, port int, p *packet.Packet, why Reason) {
 	if why == Handler && w.Ports[port] {
-		w.look(now, port, p.Class())
+		w.update(now, port, p.Class())
 	}
 }
 
-func (w *headroomPeaks) look(now units.Time, port int, class uint8) {
+// update follows a change of headroom occupancy and writes a maximum that has passed.
+func (w *headroomPeaks) update(now units.Time, port int, class uint8) {
 	v := w.Node.View()
-	at, held := port, units.Bytes(0)
+	at, stored := port, units.Bytes(0)
 	if w.perQueue {
-		at, held = port*mmu.Classes+int(class), v.In(port, class, mmu.Headroom)
+		at, stored = port*mmu.Classes+int(class), v.In(port, class, mmu.Headroom)
 	} else {
-		held = v.IngressPort(port, 0xff).Headroom
+		stored = v.IngressPort(port, 0xff).Headroom
 	}
 	k := &w.peaks[at]
 	switch {
-	case held > k.bytes:
+	case stored > k.bytes:
 		all := 0
 		for i := range w.Ports {
 			all += w.Node.OffClasses(i).Count()
@@ -100,12 +101,12 @@ func (w *headroomPeaks) look(now units.Time, port int, class uint8) {
 		if k.bytes == 0 {
 			k.episode++
 		}
-		*k = peak{reached: now, bytes: held, episode: k.episode, offPort: w.Node.OffClasses(port).Count(), offSwitch: all, rising: true}
-	case held < k.bytes:
+		*k = peak{reached: now, bytes: stored, episode: k.episode, offPort: w.Node.OffClasses(port).Count(), offSwitch: all, rising: true}
+	case stored < k.bytes:
 		if k.rising {
 			w.write(now, port, class, k)
 		}
-		k.bytes, k.rising = held, false
+		k.bytes, k.rising = stored, false
 	}
 }
 
@@ -114,7 +115,9 @@ func (w *headroomPeaks) write(now units.Time, port int, class uint8, k *peak) {
 	queues := w.Node.LosslessClasses(port).Count()
 	if w.perQueue {
 		c = int64(class)
-		reserved /= units.Bytes(max(1, queues))
+		if w.Node.View().PoolSize(port) == 0 {
+			reserved /= units.Bytes(max(1, queues))
+		}
 	}
 	all := 0
 	for i := range w.Ports {

@@ -15,7 +15,7 @@ type Kind struct {
 	Every   units.Time // sampling period; 0: no samples
 	Events  bool       // receives the events of its nodes
 	At      Sites
-	Watch   func(p *Place) Watcher
+	Watch   func(p *Target) Watcher
 }
 
 // Sites are the nodes at which a kind of probe can be placed.
@@ -28,8 +28,8 @@ const (
 	Anywhere = Hosts | Switches
 )
 
-// Place is the location of one probe. Node is set before the run starts.
-type Place struct {
+// Target is the node that a probe watches, and where it writes. Node is set before the run starts.
+type Target struct {
 	Node  Node
 	Host  bool
 	Ports []bool // selected ports
@@ -37,7 +37,7 @@ type Place struct {
 }
 
 // chosen calls use for each selected port.
-func (p *Place) chosen(use func(port int)) {
+func (p *Target) chosen(use func(port int)) {
 	for i, on := range p.Ports {
 		if on {
 			use(i)
@@ -103,17 +103,17 @@ func sampled(by ...string) func() any {
 // with the key.
 func (s *SampleParams) check(allowed ...string) error {
 	if s.Every < units.Nanosecond || s.Every > units.MaxTime {
-		return fmt.Errorf("every is %s; allowed: 1ns to %ds", s.Every, units.MaxTime/units.Second)
+		return fmt.Errorf("every is %s (expected 1ns to %ds)", s.Every, units.MaxTime/units.Second)
 	}
 	for i, b := range s.By {
 		if !slices.Contains(allowed, b) {
 			if len(allowed) == 0 {
-				return fmt.Errorf("by[%d] cannot be %q; allowed: nothing, this probe does not group rows", i, b)
+				return fmt.Errorf("by[%d] cannot be %q (expected an empty list: this probe does not group rows)", i, b)
 			}
-			return fmt.Errorf("by[%d] cannot be %q%s; allowed: %s", i, b, registry.DidYouMean(b, allowed), strings.Join(allowed, ", "))
+			return fmt.Errorf("by[%d] cannot be %q%s (allowed: %s)", i, b, registry.DidYouMean(b, allowed), strings.Join(allowed, ", "))
 		}
 		if slices.Contains(s.By[:i], b) {
-			return fmt.Errorf("by[%d] repeats %q; allowed: once", i, b)
+			return fmt.Errorf("by[%d] repeats %q (expected each word once)", i, b)
 		}
 	}
 	return nil

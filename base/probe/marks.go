@@ -12,13 +12,13 @@ func newMarks(any) (*Kind, error) {
 			{Name: "queue_bytes", Doc: "bytes in the egress queue; excludes the marked frame if it is marked on leaving"},
 		}, colsFrame...),
 		Events: true, At: Switches,
-		Watch: func(p *Place) Watcher { return &marks{Place: p} },
+		Watch: func(p *Target) Watcher { return &marks{Target: p} },
 	}, nil
 }
 
 type marks struct {
 	Ignore
-	*Place
+	*Target
 }
 
 // Marked implements Sink.

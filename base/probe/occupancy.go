@@ -37,14 +37,14 @@ func newOccupancy(params any) (*Kind, error) {
 	return &Kind{
 		Columns: append(cols, Column{Name: "bytes", Doc: "bytes stored, counted at their ingress"}),
 		Every:   s.Every, At: Switches,
-		Watch: func(p *Place) Watcher { return &occupancy{Place: p, params: s} },
+		Watch: func(p *Target) Watcher { return &occupancy{Target: p, params: s} },
 	}, nil
 }
 
 // occupancy sums ingress queues over the dimensions that rows are not grouped by.
 type occupancy struct {
 	Ignore
-	*Place
+	*Target
 	params *SampleParams
 	cells  []units.Bytes // scratch: [port][class][pool]; dimensions that are not grouped by have length 1
 	words  []int64

@@ -16,7 +16,7 @@ type OffParams struct {
 func newOffIntervals(params any) (*Kind, error) {
 	head := params.(*OffParams).Head
 	if head < 0 {
-		return nil, fmt.Errorf("head cannot be %s; allowed: 0s or more", head)
+		return nil, fmt.Errorf("head cannot be %s (expected 0s or more)", head)
 	}
 	return &Kind{
 		Columns: []Column{
@@ -26,18 +26,18 @@ func newOffIntervals(params any) (*Kind, error) {
 			{Name: "arrived_bytes", Doc: "frames whose last bit arrived in the interval, without the one that began it"},
 			{Name: "departed_bytes", Doc: "frames that left the queue in the interval, with the one that ended it"},
 			{Name: "dropped_bytes", Doc: "frames of the queue that were dropped in the interval"},
-			{Name: "arrival_bps", May: true, Doc: "arrived_bytes over the interval"},
-			{Name: "departure_bps", May: true, Doc: "departed_bytes over the interval"},
+			{Name: "arrival_bps", Nullable: true, Doc: "arrived_bytes over the interval"},
+			{Name: "departure_bps", Nullable: true, Doc: "departed_bytes over the interval"},
 			{Name: "start_bytes", Doc: "queue length when it turned OFF"},
 			{Name: "end_bytes", Doc: "queue length when it turned ON"},
 			{Name: "headroom_bytes", Doc: "highest headroom occupancy in the interval"},
-			{Name: "head_arrival_bps", May: true,
+			{Name: "head_arrival_bps", Nullable: true,
 				Doc: "arrival_bps of the first part (see head); null for shorter intervals"},
-			{Name: "head_departure_bps", May: true, Doc: "departure_bps of that part"},
+			{Name: "head_departure_bps", Nullable: true, Doc: "departure_bps of that part"},
 		},
 		Events: true, At: Anywhere,
-		Watch: func(p *Place) Watcher {
-			return &offIntervals{Place: p, length: head, off: make([]packet.ClassMask, len(p.Ports)), open: make([]offInterval, mmu.Classes*len(p.Ports))}
+		Watch: func(p *Target) Watcher {
+			return &offIntervals{Target: p, length: head, off: make([]packet.ClassMask, len(p.Ports)), open: make([]offInterval, mmu.Classes*len(p.Ports))}
 		},
 	}, nil
 }
@@ -47,7 +47,7 @@ func newOffIntervals(params any) (*Kind, error) {
 // already released it when the change is reported.
 type offIntervals struct {
 	Ignore
-	*Place
+	*Target
 	length units.Time         // length of the first part
 	off    []packet.ClassMask // by port
 	open   []offInterval
@@ -55,7 +55,7 @@ type offIntervals struct {
 
 type offInterval struct {
 	start            units.Time
-	held             units.Bytes // queue length at the start
+	length           units.Bytes // queue length at the start
 	arrived, dropped units.Bytes
 	headroom         units.Bytes
 	head             struct{ arrived, departed units.Bytes } // first part
@@ -71,7 +71,7 @@ func (w *offIntervals) Off(now units.Time, port int, from, to packet.ClassMask) 
 	for c := range (from ^ to).All() {
 		in := v.Ingress(port, c)
 		if to.Has(c) {
-			w.open[port*mmu.Classes+int(c)] = offInterval{start: now, held: in.Total(), headroom: in.Headroom}
+			w.open[port*mmu.Classes+int(c)] = offInterval{start: now, length: in.Total(), headroom: in.Headroom}
 			continue
 		}
 		w.close(now, port, c, true)
@@ -128,13 +128,13 @@ func (w *offIntervals) Finish(now units.Time) {
 func (w *offIntervals) close(now units.Time, port int, class uint8, closed bool) {
 	i := &w.open[port*mmu.Classes+int(class)]
 	in := w.Node.View().Ingress(port, class)
-	held := in.Total()
-	departed := i.held + i.arrived - i.dropped - held
+	end := in.Total() // queue length
+	departed := i.length + i.arrived - i.dropped - end
 	span := now - i.start
 	headIn, headOut := int64(Null), int64(Null)
 	if w.length > 0 && span > w.length {
 		headIn, headOut = rateOf(i.head.arrived, w.length), rateOf(i.head.departed, w.length)
 	}
 	w.Out.Add(now, int64(port), int64(class), int64(i.start), word(closed), int64(i.arrived), int64(departed), int64(i.dropped),
-		rateOf(i.arrived, span), rateOf(departed, span), int64(i.held), int64(held), int64(i.headroom), headIn, headOut)
+		rateOf(i.arrived, span), rateOf(departed, span), int64(i.length), int64(end), int64(i.headroom), headIn, headOut)
 }

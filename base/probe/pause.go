@@ -29,22 +29,22 @@ func newPause(any) (*Kind, error) {
 			{Name: "event", Type: Text, Texts: []string{"pause", "resume", "refresh"},
 				Doc: "pause: the class was not paused before; refresh: it was"},
 			{Name: "quanta", Doc: "pause time of the frame; 0 for a resume"},
-			{Name: "cause", Type: Text, Texts: []string{"headroom", "threshold", "port", "host"}, May: true,
+			{Name: "cause", Type: Text, Texts: []string{"headroom", "threshold", "port", "host"}, Nullable: true,
 				Doc: "of a sent pause: the queue uses headroom; the threshold fell below its length; the whole port is paused; the host is slow or stuck"},
 			{Name: "depth", Doc: "propagation depth of a pause or refresh, 0 for a resume"},
 			{Name: "ingress_bytes", Doc: "bytes in the ingress queue of the port"},
 			{Name: "egress_bytes", Doc: "bytes in the egress queue of the port"},
 		},
 		Events: true, At: Anywhere,
-		Watch: func(p *Place) Watcher {
-			return &pause{Place: p, known: [2][]packet.ClassMask{make([]packet.ClassMask, len(p.Ports)), make([]packet.ClassMask, len(p.Ports))}}
+		Watch: func(p *Target) Watcher {
+			return &pause{Target: p, known: [2][]packet.ClassMask{make([]packet.ClassMask, len(p.Ports)), make([]packet.ClassMask, len(p.Ports))}}
 		},
 	}, nil
 }
 
 type pause struct {
 	Ignore
-	*Place
+	*Target
 	known [2][]packet.ClassMask // by direction and port: classes that are paused
 }
 

@@ -1,5 +1,5 @@
-// Package probe defines what can be observed in a running node, and the probes that record
-// it (one file per kind). Nodes report to it; runs, live switches and analyses attach to it.
+// Package probe records what happens in a node: nodes report events to it, and runs, live
+// switches and analyses attach its probes (one file per kind).
 //
 // A node reports events to a Sink; a node without a sink pays one nil check per event. A
 // probe is a sink, or samples its node periodically, and writes rows. It changes no state
@@ -83,7 +83,8 @@ type Node interface {
 	// Level returns the occupancy of a lossless ingress queue as the policy measures it, and
 	// its threshold.
 	Level(now units.Time, port int, class uint8) (q, xoff units.Bytes)
-	// Headroom returns the headroom that flow control reserved for a port.
+	// Headroom returns the headroom that flow control reserved for a port, or the size of the
+	// headroom pool that the port uses.
 	Headroom(port int) units.Bytes
 	// LosslessClasses returns the lossless classes of a port.
 	LosslessClasses(port int) packet.ClassMask
@@ -190,8 +191,8 @@ type Attached interface{ Attach(n Node) }
 type Wire interface {
 	// Sent follows Depart of the same frame.
 	Sent(port int, p *packet.Packet, ext packet.Ext)
-	// Came precedes Arrive of the same frame.
-	Came(port int, p *packet.Packet, ext packet.Ext)
+	// Received precedes Arrive of the same frame.
+	Received(port int, p *packet.Packet, ext packet.Ext)
 }
 
 // Watcher is a probe at one node.

@@ -91,7 +91,7 @@ func place(t *testing.T, name string, params any, ports ...int) *bench {
 		t.Fatal(err)
 	}
 	b := &bench{fake: newFake(), kind: kind, out: &Recorder{Width: 1 + len(kind.Columns), To: units.Never}}
-	p := &Place{Node: b.fake, Ports: make([]bool, 4), Out: b.out}
+	p := &Target{Node: b.fake, Ports: make([]bool, 4), Out: b.out}
 	for _, i := range ports {
 		p.Ports[i] = true
 	}
@@ -385,12 +385,12 @@ func TestParams(t *testing.T) {
 		params any
 		want   string
 	}{
-		{"occupancy", by("switch"), `by[0] cannot be "switch"; allowed: port, class, queue, pool`},
+		{"occupancy", by("switch"), `by[0] cannot be "switch" (allowed: port, class, queue, pool)`},
 		{"occupancy", by("port", "port"), `by[1] repeats "port"`},
-		{"queues", by("pool"), `by[0] cannot be "pool" (did you mean "port"?); allowed: port, class, queue`},
-		{"cc", by("port"), `by[0] cannot be "port"; allowed: nothing`},
-		{"rates", &SampleParams{}, "every is 0ps; allowed: 1ns to 2251s"},
-		{"headroom_peaks", &PeakParams{By: "switch"}, `by cannot be "switch"; allowed: queue, port`},
+		{"queues", by("pool"), `by[0] cannot be "pool"; did you mean "port"? (allowed: port, class, queue)`},
+		{"cc", by("port"), `by[0] cannot be "port" (expected an empty list: this probe does not group rows)`},
+		{"rates", &SampleParams{}, "every is 0ps (expected 1ns to 2251s)"},
+		{"headroom_peaks", &PeakParams{By: "switch"}, `by cannot be "switch" (allowed: queue, port)`},
 	} {
 		e, err := Kinds.Get(c.name)
 		if err != nil {

@@ -10,7 +10,7 @@ import (
 // are not grouped by.
 type perQueue struct {
 	Ignore
-	*Place
+	*Target
 	params *SampleParams
 	value  func(port int, class uint8) units.Bytes
 	extra  func(b units.Bytes) int64 // computes an additional word of a row; nil: none
@@ -90,8 +90,8 @@ func newQueues(params any) (*Kind, error) {
 	}
 	return &Kind{
 		Columns: cols, Every: s.Every, At: Switches,
-		Watch: func(p *Place) Watcher {
-			return &perQueue{Place: p, params: s, value: func(port int, c uint8) units.Bytes { return p.Node.View().Egress(port, c) }}
+		Watch: func(p *Target) Watcher {
+			return &perQueue{Target: p, params: s, value: func(port int, c uint8) units.Bytes { return p.Node.View().Egress(port, c) }}
 		},
 	}, nil
 }
@@ -100,17 +100,17 @@ func newRates(params any) (*Kind, error) {
 	s := params.(*SampleParams)
 	cols, err := newPerQueue(s,
 		Column{Name: "bytes", Doc: "bytes of the frames whose first bit left since the last sample, without link-local frames"},
-		Column{Name: "bps", May: true, Doc: "bytes over the period"},
+		Column{Name: "bps", Nullable: true, Doc: "bytes over the period"},
 	)
 	if err != nil {
 		return nil, err
 	}
 	return &Kind{
 		Columns: cols, Every: s.Every, Events: true, At: Anywhere,
-		Watch: func(p *Place) Watcher {
+		Watch: func(p *Target) Watcher {
 			r := &rates{sent: make([]units.Bytes, len(p.Ports)*mmu.Classes)}
 			r.perQueue = perQueue{
-				Place: p, params: s,
+				Target: p, params: s,
 				value: func(port int, c uint8) units.Bytes { return r.sent[port*mmu.Classes+int(c)] },
 				extra: func(b units.Bytes) int64 { return rateOf(b, s.Every) },
 			}

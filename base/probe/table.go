@@ -22,11 +22,11 @@ const Null = math.MinInt64
 
 // Column describes one column of a table.
 type Column struct {
-	Name  string
-	Type  Type
-	Texts []string // Text: the values, indexed by word; nil: see Recorder.Word
-	May   bool     // may be Null
-	Doc   string   // one line
+	Name     string
+	Type     Type
+	Texts    []string // Text: the values, indexed by word; nil: see Recorder.Word
+	Nullable bool     // may be Null
+	Doc      string   // one line
 }
 
 // Recorder keeps the rows that a probe writes at one node until they are merged with the
@@ -59,7 +59,7 @@ func (r *Recorder) Add(now units.Time, words ...int64) {
 		return
 	}
 	if 1+len(words) != r.Width {
-		panic("probe: a row does not fit its table")
+		panic("probe: wrong number of words in a row")
 	}
 	r.Words = append(append(r.Words, int64(now)), words...)
 }

@@ -15,14 +15,14 @@ func newThresholds(params any) (*Kind, error) {
 			{Name: "off", Type: Bool, Doc: "the queue is OFF"},
 		},
 		Every: s.Every, At: Switches,
-		Watch: func(p *Place) Watcher { return &thresholds{Place: p, zeros: s.Zeros} },
+		Watch: func(p *Target) Watcher { return &thresholds{Target: p, zeros: s.Zeros} },
 	}, nil
 }
 
 // thresholds samples lossless ingress queues.
 type thresholds struct {
 	Ignore
-	*Place
+	*Target
 	zeros bool
 }
 

@@ -6,10 +6,10 @@ import (
 	"github.com/xoff-net/xoff/base/registry"
 )
 
-// Register a scheme; scenario files and command help then know its name.
+// Register a scheme; scenario files then accept its name, and command help lists it.
 func ExampleTable_Register() {
 	type params struct {
-		Times int `yaml:"times" doc:"how often"`
+		Times int `yaml:"times" doc:"number of repetitions"`
 	}
 	greetings := registry.NewTable[func(params any) string]("greeting")
 	greetings.Register(registry.Entry[func(params any) string]{
@@ -23,5 +23,5 @@ func ExampleTable_Register() {
 	fmt.Println(err)
 	// Output:
 	// hello, 2 times <nil>
-	// unknown greeting "helo" (did you mean "hello"?); allowed: hello
+	// unknown greeting "helo"; did you mean "hello"? (allowed: hello)
 }

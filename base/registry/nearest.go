@@ -60,13 +60,13 @@ func distance(a, b string) int {
 // Unknown returns the error for an unknown name. It suggests the closest known name and
 // lists all of them.
 func Unknown(kind, name string, known []string) error {
-	return fmt.Errorf("unknown %s %q%s; allowed: %s", kind, name, DidYouMean(name, known), strings.Join(known, ", "))
+	return fmt.Errorf("unknown %s %q%s (allowed: %s)", kind, name, DidYouMean(name, known), strings.Join(known, ", "))
 }
 
 // DidYouMean returns a suggestion of the known word closest to s, or "" if none is close.
 func DidYouMean(s string, known []string) string {
 	if near := Nearest(s, known); near != "" {
-		return fmt.Sprintf(" (did you mean %q?)", near)
+		return fmt.Sprintf("; did you mean %q?", near)
 	}
 	return ""
 }

@@ -12,7 +12,7 @@ func TestNearest(t *testing.T) {
 			t.Errorf("nearest to %q is %q, want %q", word, got, want)
 		}
 	}
-	if got := Unknown("cc", "dcqn", []string{"dcqcn", "none"}).Error(); got != `unknown cc "dcqn" (did you mean "dcqcn"?); allowed: dcqcn, none` {
+	if got := Unknown("cc", "dcqn", []string{"dcqcn", "none"}).Error(); got != `unknown cc "dcqn"; did you mean "dcqcn"? (allowed: dcqcn, none)` {
 		t.Error(got)
 	}
 }

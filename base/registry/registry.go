@@ -1,6 +1,6 @@
-// Package registry provides the tables of named schemes, one per plug point of xoff (see
-// docs/architecture.md). Scenario decoding, command help, the reference and the conformance
-// suites read these tables, so a registered scheme is available everywhere.
+// Package registry provides the tables of named schemes, one per plug point, that scenario
+// decoding, command help, the reference and the conformance suites read (docs/architecture.md). A
+// registered scheme is available everywhere.
 package registry
 
 import (
@@ -45,16 +45,20 @@ type Trait uint8
 // Traits.
 const (
 	NeedsMarks  Trait = 1 << iota // congestion control: never slows down without ECN marks
-	NeverHolds                    // flow control: never blocks its upstream
+	NeverBlocks                   // flow control: never blocks its upstream
 	FirstPath                     // router: always uses the first of the equal-cost ports
 	PausesPorts                   // flow control: can pause a whole port, with all its lossless classes
 )
 
-// Shown describes a gauge or an event that a scheme exports.
-type Shown struct{ Name, Doc string }
+// Need is a setting of the switch without which a scheme cannot run. A scenario that does not set
+// the key, in the switch or in an override, gets the value where it selects the scheme.
+type Need struct{ Key, Value string } // {"pfc.coalesce", "false"}
+
+// Export describes a gauge or an event that a scheme exports.
+type Export struct{ Name, Doc string }
 
 // NamesOf returns the names of the gauges or events in list.
-func NamesOf(list []Shown) []string {
+func NamesOf(list []Export) []string {
 	var names []string
 	for _, s := range list {
 		names = append(names, s.Name)
@@ -71,8 +75,9 @@ type Entry[New any] struct {
 	Params   func() any // returns a pointer to a parameter struct with defaults; nil: no parameters
 	Promises Promise
 	Traits   Trait
-	Gauges   []Shown  // gauges that it exports
-	Events   []Shown  // events that it reports
+	Needs    []Need   // settings without which it cannot run; see Need
+	Gauges   []Export // gauges that it exports
+	Events   []Export // events that it reports
 	Colour   string   // colour in figures: blue, vermillion, green, purple, orange, sky, grey; empty: any unused
 	Alias    []string // other names in figures
 	New      New

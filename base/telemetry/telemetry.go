@@ -1,5 +1,5 @@
-// Package telemetry defines the per-hop records of in-band telemetry for congestion control
-// (HPCC, PowerTCP). Switches append a record to each data packet that requests it, receivers
+// Package telemetry defines the per-hop records of in-band telemetry that congestion controls
+// read (HPCC, PowerTCP). Switches append a record to each data packet that requests it, receivers
 // copy the records into the ACK, and senders compare the records of two ACKs.
 //
 // A record is one or two words of a packet's extension. Its fields are short and wrap
@@ -56,7 +56,7 @@ func ParseCounter(name string) (Counter, error) {
 			return Counter(i), nil
 		}
 	}
-	return 0, fmt.Errorf("unknown counter %q; allowed: sent, queued", name)
+	return 0, fmt.Errorf("unknown counter %q (allowed: sent, queued)", name)
 }
 
 // Spec is the telemetry that a congestion control requests from switches.
@@ -92,7 +92,7 @@ func ParseFormat(name string) (Format, error) {
 			return Format(i), nil
 		}
 	}
-	return 0, fmt.Errorf("unknown format %q; allowed: exact, hpcc", name)
+	return 0, fmt.Errorf("unknown format %q (allowed: exact, hpcc)", name)
 }
 
 // Widths, units and positions of fields.
@@ -134,12 +134,12 @@ var hpccRates = [1 << hpccRateBits]units.Rate{
 func (f Format) CheckRate(r units.Rate) error {
 	if f == HPCC {
 		if _, ok := hpccCode(r); !ok {
-			return fmt.Errorf("telemetry format hpcc cannot encode the rate %s; allowed: 10, 25, 40, 50, 100, 200, 400 and 800 Gbps", r)
+			return fmt.Errorf("telemetry format hpcc cannot encode the rate %s (allowed: 10, 25, 40, 50, 100, 200, 400 and 800 Gbps)", r)
 		}
 		return nil
 	}
 	if r < exactRateUnit || r/exactRateUnit > exactRateMask || r%exactRateUnit != 0 {
-		return fmt.Errorf("telemetry format exact cannot encode the rate %s; allowed: multiples of %s up to %s", r, exactRateUnit,
+		return fmt.Errorf("telemetry format exact cannot encode the rate %s (expected multiples of %s up to %s)", r, exactRateUnit,
 			exactRateMask*exactRateUnit)
 	}
 	return nil

@@ -115,7 +115,7 @@ func TestDeltaIsTheDifference(t *testing.T) {
 			t.Fatalf("%s: got %+v, want %+v", f, got, want)
 		}
 		if !f.SamePath(a, b) {
-			t.Fatalf("%s: a path of one hop equals a path of two", f)
+			t.Fatalf("%s: two records of one hop are not the same path", f)
 		}
 	})
 }
@@ -199,10 +199,10 @@ func TestNames(t *testing.T) {
 			t.Errorf("%s: %v, %v", c, got, err)
 		}
 	}
-	if _, err := ParseFormat("int"); err == nil || err.Error() != `unknown format "int"; allowed: exact, hpcc` {
+	if _, err := ParseFormat("int"); err == nil || err.Error() != `unknown format "int" (allowed: exact, hpcc)` {
 		t.Errorf("error %v", err)
 	}
-	if _, err := ParseCounter("tx"); err == nil || err.Error() != `unknown counter "tx"; allowed: sent, queued` {
+	if _, err := ParseCounter("tx"); err == nil || err.Error() != `unknown counter "tx" (allowed: sent, queued)` {
 		t.Errorf("error %v", err)
 	}
 }

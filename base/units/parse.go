@@ -105,7 +105,7 @@ func (q *quantity) parse(s string) (int64, error) {
 	suffix := micro.Replace(s[len(num):])
 	num = strings.TrimSpace(num)
 	if num == "" {
-		return 0, fmt.Errorf("%q is not a %s; allowed: a number and a unit, such as %s", s, q.name, q.example)
+		return 0, fmt.Errorf("%q is not a %s (expected a number and a unit, such as %s)", s, q.name, q.example)
 	}
 	var size int64
 	for _, u := range q.units {
@@ -140,7 +140,7 @@ func (q *quantity) number(s, num string) (*big.Rat, error) {
 		case len(strings.TrimLeft(whole, "0")) > maxDigits:
 			return nil, q.tooLarge(s)
 		case len(num) > maxDigits:
-			return nil, fmt.Errorf("%.60q has %d characters before the unit; allowed: at most %d", s, len(num), maxDigits)
+			return nil, fmt.Errorf("%.60q has %d characters before the unit (expected at most %d)", s, len(num), maxDigits)
 		}
 		if v, ok := new(big.Rat).SetString(num); ok {
 			return v, nil
@@ -152,32 +152,32 @@ func (q *quantity) number(s, num string) (*big.Rat, error) {
 			return nil, q.tooLarge(s)
 		}
 	}
-	return nil, fmt.Errorf("%.60q is not a number; allowed: one such as 1.5", num)
+	return nil, fmt.Errorf("%.60q is not a number (expected one such as 1.5)", num)
 }
 
 func (q *quantity) base() string { return q.units[len(q.units)-1].name }
 
 func (q *quantity) tooLarge(s string) error {
-	return fmt.Errorf("%.60q is too large; allowed: less than 2^63%s", s, q.base())
+	return fmt.Errorf("%.60q is too large (expected less than 2^63%s)", s, q.base())
 }
 
 func (q *quantity) tooFine(s string) error {
-	return fmt.Errorf("%.60q is finer than one %s; allowed: whole multiples of it", s, q.base())
+	return fmt.Errorf("%.60q is finer than one %s (expected whole multiples of it)", s, q.base())
 }
 
 // noUnit returns the error for an unknown unit, with a suggestion if one is clear.
 func (q *quantity) noUnit(s, num, suffix string) error {
 	if suffix == "" {
-		return fmt.Errorf("%q has no unit; allowed: %s", s, names(q.units))
+		return fmt.Errorf("%q has no unit (allowed: %s)", s, names(q.units))
 	}
 	hint := ""
 	switch meant := q.meant(suffix); {
 	case meant != "":
-		hint = fmt.Sprintf(" (did you mean %s%s?)", num, meant)
+		hint = fmt.Sprintf("; did you mean %s%s?", num, meant)
 	case q.name == times.name && suffix == "m":
 		hint = ": it is neither minutes nor milliseconds"
 	}
-	return fmt.Errorf("%q is not a unit of %s%s; allowed: %s", suffix, q.name, hint, names(q.units))
+	return fmt.Errorf("%q is not a unit of %s%s (allowed: %s)", suffix, q.name, hint, names(q.units))
 }
 
 // meant returns the unit that a common spelling stands for: Gbps for G and Gb/s, KB for k.

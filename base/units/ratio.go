@@ -22,13 +22,13 @@ func (r *Ratio) UnmarshalText(text []byte) error {
 	}
 	switch {
 	case !ok && len(s) > 32 && strings.Trim(s, "0123456789") == "":
-		return fmt.Errorf("%.60q is too large; allowed: more than 0, at most %d", s, maxRatio)
+		return fmt.Errorf("%.60q is too large (expected more than 0, at most %d)", s, maxRatio)
 	case !ok || v.Sign() <= 0:
-		return fmt.Errorf("%.60q is not a positive ratio; allowed: a fraction such as 1/16 or a number such as 0.5", s)
+		return fmt.Errorf("%.60q is not a positive ratio (expected a fraction such as 1/16 or a number such as 0.5)", s)
 	case v.Cmp(new(big.Rat).SetInt64(maxRatio)) > 0:
-		return fmt.Errorf("%.60q is too large; allowed: more than 0, at most %d", s, maxRatio)
+		return fmt.Errorf("%.60q is too large (expected more than 0, at most %d)", s, maxRatio)
 	case v.Num().Cmp(big.NewInt(maxRatio)) > 0 || v.Denom().Cmp(big.NewInt(maxRatio)) > 0:
-		return fmt.Errorf("%.60q is too fine; allowed: fractions of numbers up to %d", s, maxRatio)
+		return fmt.Errorf("%.60q is too fine (expected fractions of numbers up to %d)", s, maxRatio)
 	}
 	r.Num, r.Den = v.Num().Int64(), v.Denom().Int64()
 	return nil
@@ -42,7 +42,7 @@ func (r Ratio) MarshalText() ([]byte, error) {
 	return fmt.Appendf(nil, "%d/%d", r.Num, r.Den), nil
 }
 
-// Pattern is a regular expression that matches ratios, for the JSON schema.
+// Pattern returns a regular expression that matches ratios, for the JSON schema.
 func (Ratio) Pattern() string { return `^[0-9]+(\.[0-9]+)?(/[0-9]+)?$` }
 
 // Of returns r times b, rounded down.

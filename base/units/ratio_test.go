@@ -21,11 +21,11 @@ func TestRatio(t *testing.T) {
 
 func TestRatioErrors(t *testing.T) {
 	for text, want := range map[string]string{
-		"1048577":                           `"1048577" is too large; allowed: more than 0, at most 1048576`,
-		"1e9":                               `"1e9" is too large; allowed: more than 0, at most 1048576`,
-		"1/1048577":                         `"1/1048577" is too fine; allowed: fractions of numbers up to 1048576`,
-		"-1":                                `"-1" is not a positive ratio; allowed: a fraction such as 1/16 or a number such as 0.5`,
-		"123456789012345678901234567890123": `"123456789012345678901234567890123" is too large; allowed: more than 0, at most 1048576`,
+		"1048577":                           `"1048577" is too large (expected more than 0, at most 1048576)`,
+		"1e9":                               `"1e9" is too large (expected more than 0, at most 1048576)`,
+		"1/1048577":                         `"1/1048577" is too fine (expected fractions of numbers up to 1048576)`,
+		"-1":                                `"-1" is not a positive ratio (expected a fraction such as 1/16 or a number such as 0.5)`,
+		"123456789012345678901234567890123": `"123456789012345678901234567890123" is too large (expected more than 0, at most 1048576)`,
 	} {
 		var r Ratio
 		if err := r.UnmarshalText([]byte(text)); err == nil || err.Error() != want {

@@ -1,5 +1,5 @@
-// Package units defines the physical quantities that the whole simulator uses: time in
-// picoseconds, sizes in bytes and rates in bits per second.
+// Package units defines the physical quantities that all packages use: time in picoseconds,
+// sizes in bytes and rates in bits per second.
 //
 // All quantities are integers. One byte at 25, 40, 100, 200, 400 or 800 Gbps lasts a whole
 // number of picoseconds, so runs at these rates never round.

@@ -103,23 +103,23 @@ func TestParse(t *testing.T) {
 
 func TestParseErrors(t *testing.T) {
 	for text, want := range map[string]string{
-		"":                       `"" is not a time; allowed: a number and a unit, such as 10us`,
-		"us":                     `"us" is not a time; allowed: a number and a unit, such as 10us`,
-		"5":                      `"5" has no unit; allowed: ps, ns, us, ms, s`,
-		"5 min":                  `"min" is not a unit of time; allowed: ps, ns, us, ms, s`,
-		"5US":                    `"US" is not a unit of time (did you mean 5us?); allowed: ps, ns, us, ms, s`,
-		"5 msec":                 `"msec" is not a unit of time (did you mean 5ms?); allowed: ps, ns, us, ms, s`,
-		"3m":                     `"m" is not a unit of time: it is neither minutes nor milliseconds; allowed: ps, ns, us, ms, s`,
-		"3km":                    `"km" is not a unit of time; allowed: ps, ns, us, ms, s`,
-		"1.2.3s":                 `"1.2.3" is not a number; allowed: one such as 1.5`,
-		"1/2s":                   `"1/2" is not a number; allowed: one such as 1.5`,
-		"1_0s":                   `"1_0" is not a number; allowed: one such as 1.5`,
-		"0.5ps":                  `"0.5ps" is finer than one ps; allowed: whole multiples of it`,
-		"99999999999999999s":     `"99999999999999999s" is too large; allowed: less than 2^63ps`,
-		"1e99999999s":            `"1e99999999s" is too large; allowed: less than 2^63ps`,
-		"1e-99999999s":           `"1e-99999999s" is finer than one ps; allowed: whole multiples of it`,
-		"1e999999s":              `"1e999999s" is too large; allowed: less than 2^63ps`,
-		"-9223372036854775809ps": `"-9223372036854775809ps" is too large; allowed: less than 2^63ps`,
+		"":                       `"" is not a time (expected a number and a unit, such as 10us)`,
+		"us":                     `"us" is not a time (expected a number and a unit, such as 10us)`,
+		"5":                      `"5" has no unit (allowed: ps, ns, us, ms, s)`,
+		"5 min":                  `"min" is not a unit of time (allowed: ps, ns, us, ms, s)`,
+		"5US":                    `"US" is not a unit of time; did you mean 5us? (allowed: ps, ns, us, ms, s)`,
+		"5 msec":                 `"msec" is not a unit of time; did you mean 5ms? (allowed: ps, ns, us, ms, s)`,
+		"3m":                     `"m" is not a unit of time: it is neither minutes nor milliseconds (allowed: ps, ns, us, ms, s)`,
+		"3km":                    `"km" is not a unit of time (allowed: ps, ns, us, ms, s)`,
+		"1.2.3s":                 `"1.2.3" is not a number (expected one such as 1.5)`,
+		"1/2s":                   `"1/2" is not a number (expected one such as 1.5)`,
+		"1_0s":                   `"1_0" is not a number (expected one such as 1.5)`,
+		"0.5ps":                  `"0.5ps" is finer than one ps (expected whole multiples of it)`,
+		"99999999999999999s":     `"99999999999999999s" is too large (expected less than 2^63ps)`,
+		"1e99999999s":            `"1e99999999s" is too large (expected less than 2^63ps)`,
+		"1e-99999999s":           `"1e-99999999s" is finer than one ps (expected whole multiples of it)`,
+		"1e999999s":              `"1e999999s" is too large (expected less than 2^63ps)`,
+		"-9223372036854775809ps": `"-9223372036854775809ps" is too large (expected less than 2^63ps)`,
 	} {
 		if got, err := ParseTime(text); err == nil || err.Error() != want {
 			t.Errorf("got  %v, %v\nwant %s", got, err, want)
@@ -139,12 +139,12 @@ func TestParseDelay(t *testing.T) {
 		}
 	}
 	for text, want := range map[string]string{
-		"3":       `"3" has no unit; allowed: ps, ns, us, ms, s, m, km`,
-		"3min":    `"min" is not a unit of delay; allowed: ps, ns, us, ms, s, m, km`,
-		"3M":      `"M" is not a unit of delay (did you mean 3m?); allowed: ps, ns, us, ms, s, m, km`,
-		"0.0001m": `"0.0001m" is finer than one ps; allowed: whole multiples of it`,
-		"long":    `"long" is not a delay; allowed: a number and a unit, such as 10us or 3m`,
-		"1e30km":  `"1e30km" is too large; allowed: less than 2^63ps`,
+		"3":       `"3" has no unit (allowed: ps, ns, us, ms, s, m, km)`,
+		"3min":    `"min" is not a unit of delay (allowed: ps, ns, us, ms, s, m, km)`,
+		"3M":      `"M" is not a unit of delay; did you mean 3m? (allowed: ps, ns, us, ms, s, m, km)`,
+		"0.0001m": `"0.0001m" is finer than one ps (expected whole multiples of it)`,
+		"long":    `"long" is not a delay (expected a number and a unit, such as 10us or 3m)`,
+		"1e30km":  `"1e30km" is too large (expected less than 2^63ps)`,
 	} {
 		if got, err := ParseDelay(text); err == nil || err.Error() != want {
 			t.Errorf("got  %v, %v\nwant %s", got, err, want)
@@ -163,15 +163,15 @@ func TestMicroSigns(t *testing.T) {
 
 // Foreign spellings of units are refused, with a suggestion where it is unambiguous.
 func TestMeantUnits(t *testing.T) {
-	const rates, sizes = "; allowed: bps, Kbps, Mbps, Gbps, Tbps", "; allowed: B, KB, KiB, MB, MiB, GB, GiB"
+	const rates, sizes = " (allowed: bps, Kbps, Mbps, Gbps, Tbps)", " (allowed: B, KB, KiB, MB, MiB, GB, GiB)"
 	for text, want := range map[string]string{
-		"100G":       `"G" is not a unit of rate (did you mean 100Gbps?)` + rates,
-		"100g":       `"g" is not a unit of rate (did you mean 100Gbps?)` + rates,
-		"25Gb/s":     `"Gb/s" is not a unit of rate (did you mean 25Gbps?)` + rates,
-		"25 Gbit/s":  `"Gbit/s" is not a unit of rate (did you mean 25Gbps?)` + rates,
-		"10M":        `"M" is not a unit of rate (did you mean 10Mbps?)` + rates,
+		"100G":       `"G" is not a unit of rate; did you mean 100Gbps?` + rates,
+		"100g":       `"g" is not a unit of rate; did you mean 100Gbps?` + rates,
+		"25Gb/s":     `"Gb/s" is not a unit of rate; did you mean 25Gbps?` + rates,
+		"25 Gbit/s":  `"Gbit/s" is not a unit of rate; did you mean 25Gbps?` + rates,
+		"10M":        `"M" is not a unit of rate; did you mean 10Mbps?` + rates,
 		"10m":        `"m" is not a unit of rate` + rates,
-		"10gbps":     `"gbps" is not a unit of rate (did you mean 10Gbps?)` + rates,
+		"10gbps":     `"gbps" is not a unit of rate; did you mean 10Gbps?` + rates,
 		"12.5GBps":   `"GBps" is not a unit of rate` + rates, // bytes, not bits
 		"99999Tbps0": `"99999Tbps0" has no unit` + rates,
 	} {
@@ -180,14 +180,14 @@ func TestMeantUnits(t *testing.T) {
 		}
 	}
 	for text, want := range map[string]string{
-		"64k":  `"k" is not a unit of size (did you mean 64KB?)` + sizes,
-		"64kB": `"kB" is not a unit of size (did you mean 64KB?)` + sizes,
-		"16mb": `"mb" is not a unit of size (did you mean 16MB?)` + sizes,
+		"64k":  `"k" is not a unit of size; did you mean 64KB?` + sizes,
+		"64kB": `"kB" is not a unit of size; did you mean 64KB?` + sizes,
+		"16mb": `"mb" is not a unit of size; did you mean 16MB?` + sizes,
 		"16Mb": `"Mb" is not a unit of size` + sizes, // bits, not bytes
-		"2Gi":  `"Gi" is not a unit of size (did you mean 2GiB?)` + sizes,
+		"2Gi":  `"Gi" is not a unit of size; did you mean 2GiB?` + sizes,
 		"1TB":  `"TB" is not a unit of size` + sizes,
-		"123456789012345678901234567890123456789012345B": `"123456789012345678901234567890123456789012345B" is too large; allowed: less than 2^63B`,
-		"0.0000000000000000000000000000000000000000001B": `"0.0000000000000000000000000000000000000000001B" has 45 characters before the unit; allowed: at most 40`,
+		"123456789012345678901234567890123456789012345B": `"123456789012345678901234567890123456789012345B" is too large (expected less than 2^63B)`,
+		"0.0000000000000000000000000000000000000000001B": `"0.0000000000000000000000000000000000000000001B" has 45 characters before the unit (expected at most 40)`,
 	} {
 		if got, err := ParseBytes(text); err == nil || err.Error() != want {
 			t.Errorf("got  %v, %v\nwant %s", got, err, want)

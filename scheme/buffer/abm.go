@@ -10,21 +10,21 @@ import (
 
 // ABMParams are the parameters of Active Buffer Management.
 type ABMParams struct {
-	Where             string      `yaml:"where" allowed:"both,egress" doc:"thresholds it sets: lossy egress and lossless ingress (both), or lossy egress with Dynamic Threshold at the ingress"`
-	Alpha             units.Ratio `yaml:"alpha" doc:"of lossless ingress queues"`
-	AlphaLossy        units.Ratio `yaml:"alpha_lossy" doc:"of lossy egress queues"`
-	UnscheduledAlpha  units.Ratio `yaml:"unscheduled_alpha,omitempty" doc:"of frames within the first bandwidth-delay product of their flow, 1024 in the authors' program; default: as others"`
+	Where             string      `yaml:"where" allowed:"both,egress" doc:"thresholds that ABM sets: both (lossless ingress, lossy egress), or egress (ingress then has Dynamic Threshold)"`
+	Alpha             units.Ratio `yaml:"alpha" doc:"alpha of lossless ingress queues"`
+	AlphaLossy        units.Ratio `yaml:"alpha_lossy" doc:"alpha of lossy egress queues"`
+	UnscheduledAlpha  units.Ratio `yaml:"unscheduled_alpha,omitempty" doc:"alpha of the first frames of flows, see hosts.unscheduled (authors' code: 1024); default: same as other frames"`
 	AlphaLossyIngress units.Ratio `yaml:"alpha_lossy_ingress,omitempty" doc:"threshold of a lossy ingress queue: this times the free shared buffer; default: none"`
-	LossyPool         units.Ratio `yaml:"lossy_pool" doc:"share of the shared segment that lossy queues may fill together"`
-	Window            units.Time  `yaml:"window" doc:"over which drain rates are measured: one round trip"`
+	LossyPool         units.Ratio `yaml:"lossy_pool" doc:"share of the shared segment that all lossy queues together may fill"`
+	Window            units.Time  `yaml:"window" doc:"interval over which drain rates are measured, usually one round trip"`
 }
 
-// abm is Active Buffer Management (Addanki et al., SIGCOMM 2022) in SONiC's pools, as
-// Reverie section 4.1 extends it: T = alpha / n_p x (drain rate / line rate) x free pool.
-// What the paper leaves open is as in the authors' program: n_p counts a queue shorter
-// than 20,480 B as a part of one; the drain rate is that of the last window, and counts
-// as the line rate unless the queue is that long and sent more than 2048 B. Unlike there,
-// n_p follows every frame, not only those of queues whose threshold is asked for.
+// abm is Active Buffer Management (Addanki et al., SIGCOMM 2022) in SONiC's pools, as extended by
+// Reverie section 4.1: T = alpha / n_p x (drain rate / line rate) x free pool. Details that the
+// paper leaves open follow the authors' code: n_p counts a queue shorter than 20,480 B as a
+// fraction. The drain rate is measured over the last window. It counts as the line rate unless
+// the queue is longer than 20,480 B and sent more than 2048 B. Unlike the authors' code, n_p is
+// updated with every frame, not only when a queue's threshold is read.
 type abm struct {
 	pools
 	alpha, lossyAlpha alpha
@@ -32,21 +32,21 @@ type abm struct {
 	lossyIn           optional
 	egressOnly        bool
 	window            units.Time
-	full              []units.Bytes // by port: what the line carries in a window
+	full              []units.Bytes // by port: bytes that the line carries in a window
 	in, out           congestion
 	inDrain, outDrain []drain // by queue
 }
 
-// leastSent is what a queue must have sent in a window for its drain rate to count.
+// leastSent is the number of bytes above which a window's drain rate counts.
 const leastSent units.Bytes = 2048
 
-// drain is what a queue sent in its current window and in the one before.
+// drain counts the bytes that a queue sent in its current window and in the one before.
 type drain struct {
-	end       units.Time // of the current window
+	end       units.Time // end of the current window
 	now, last units.Bytes
 }
 
-// sent counts a frame that left.
+// sent counts a departing frame.
 func (d *drain) sent(now, window units.Time, b units.Bytes) {
 	if now >= d.end {
 		d.last = d.before(now, window)
@@ -55,7 +55,7 @@ func (d *drain) sent(now, window units.Time, b units.Bytes) {
 	d.now += b
 }
 
-// before is what the queue sent in the window before that of now.
+// before returns the bytes sent in the window before the one that contains now.
 func (d *drain) before(now, window units.Time) units.Bytes {
 	switch {
 	case now < d.end:
@@ -68,11 +68,11 @@ func (d *drain) before(now, window units.Time) units.Bytes {
 
 func newABM(params any, env Env) (Policy, error) {
 	p := params.(*ABMParams)
-	if err := first(oneOf("where", p.Where, "both", "egress"), positive("alpha", p.Alpha), positive("alpha_lossy", p.AlphaLossy)); err != nil {
+	if err := firstError(oneOf("where", p.Where, "both", "egress"), positive("alpha", p.Alpha), positive("alpha_lossy", p.AlphaLossy)); err != nil {
 		return nil, err
 	}
 	if p.Window <= 0 || p.Window > units.Second {
-		return nil, fmt.Errorf("window is %s; allowed: more than 0s, at most 1s", p.Window)
+		return nil, fmt.Errorf("window is %s (expected more than 0s and at most 1s)", p.Window)
 	}
 	pools, err := newPools(env.View, p.LossyPool, units.Ratio{Num: 1, Den: 1})
 	if err != nil {
@@ -90,7 +90,7 @@ func newABM(params any, env Env) (Policy, error) {
 	return m, nil
 }
 
-// slowed takes the part of b that a queue drains of its line.
+// slowed scales b by the queue's share of the line rate in the last window.
 func (m *abm) slowed(b units.Bytes, now units.Time, d *drain, port int, length units.Bytes) units.Bytes {
 	last := d.before(now, m.window)
 	if length <= saturated || last <= leastSent || last >= m.full[port] {
@@ -99,7 +99,7 @@ func (m *abm) slowed(b units.Bytes, now units.Time, d *drain, port int, length u
 	return b * last / m.full[port]
 }
 
-// xoff is the threshold of a lossless ingress queue, with so much free.
+// xoff returns the threshold of a lossless ingress queue, given the free bytes.
 func (m *abm) xoff(now units.Time, v mmu.View, port int, class uint8, free units.Bytes, a *alpha) units.Bytes {
 	if m.egressOnly {
 		return m.alpha.of(free)
@@ -108,13 +108,13 @@ func (m *abm) xoff(now units.Time, v mmu.View, port int, class uint8, free units
 	return a.of(m.slowed(m.in.over(class, free), now, &m.inDrain[port*mmu.Classes+int(class)], port, in.Total()))
 }
 
-// dropsAt is the threshold of a lossy egress queue.
-func (m *abm) dropsAt(now units.Time, v mmu.View, port int, class uint8, a *alpha) units.Bytes {
+// dropThreshold returns the threshold of a lossy egress queue.
+func (m *abm) dropThreshold(now units.Time, v mmu.View, port int, class uint8, a *alpha) units.Bytes {
 	left := m.out.over(class, m.lossyFree(v))
 	return a.of(m.slowed(left, now, &m.outDrain[port*mmu.Classes+int(class)], port, v.Egress(port, class)))
 }
 
-// alphaOf returns the alpha of a frame whose queue has a usual one.
+// alphaOf returns the alpha of a frame: usual, unless the frame is unscheduled.
 func (m *abm) alphaOf(a *mmu.Arrival, usual *alpha) *alpha {
 	if a.Unscheduled && !m.unscheduled.none {
 		return &m.unscheduled.alpha
@@ -130,12 +130,12 @@ func (m *abm) Fits(now units.Time, v mmu.View, a *mmu.Arrival) bool {
 		return a.Bytes <= free && queue <= m.xoff(now, v, a.In, a.Class, free, m.alphaOf(a, &m.alpha))
 	}
 	return a.Bytes <= min(free, m.lossyFree(v)) && m.lossyIn.within(queue, free) &&
-		v.Egress(a.Out, a.Class)+a.Bytes <= m.dropsAt(now, v, a.Out, a.Class, m.alphaOf(a, &m.lossyAlpha))
+		v.Egress(a.Out, a.Class)+a.Bytes <= m.dropThreshold(now, v, a.Out, a.Class, m.alphaOf(a, &m.lossyAlpha))
 }
 
 // LossyLevel implements Dropping.
 func (m *abm) LossyLevel(now units.Time, v mmu.View, a *mmu.Arrival) (q, limit units.Bytes) {
-	return v.Egress(a.Out, a.Class), m.dropsAt(now, v, a.Out, a.Class, m.alphaOf(a, &m.lossyAlpha))
+	return v.Egress(a.Out, a.Class), m.dropThreshold(now, v, a.Out, a.Class, m.alphaOf(a, &m.lossyAlpha))
 }
 
 // FitsCounted implements Counting.
@@ -144,7 +144,7 @@ func (m *abm) FitsCounted(now units.Time, v mmu.View, a *mmu.Arrival) bool {
 	return free >= 0 && v.In(a.In, a.Class, mmu.Shared)+a.Bytes <= m.xoff(now, v, a.In, a.Class, free, m.alphaOf(a, &m.alpha))
 }
 
-// Level implements Policy: whether a queue resumes does not depend on who sends next.
+// Level implements Policy. It uses the usual alpha: a queue resumes whatever frame comes next.
 func (m *abm) Level(now units.Time, v mmu.View, port int, class uint8) (q, xoff units.Bytes) {
 	return v.In(port, class, mmu.Shared), m.xoff(now, v, port, class, v.SharedFree(), &m.alpha)
 }
@@ -167,8 +167,8 @@ func (m *abm) Dequeued(now units.Time, v mmu.View, a *mmu.Arrival) {
 	}
 }
 
-// congested counts the queue that a frame changed: a lossless one at the ingress, a
-// lossy one at the egress.
+// congested updates n_p for the queue that a frame changed: a lossless frame at the ingress, a
+// lossy frame at the egress.
 func (m *abm) congested(v mmu.View, a *mmu.Arrival) {
 	switch a.Kind {
 	case mmu.Lossless:
@@ -179,11 +179,11 @@ func (m *abm) congested(v mmu.View, a *mmu.Arrival) {
 	}
 }
 
-var abmGauges = []registry.Shown{
-	{Name: "queue_bytes", Doc: "what a lossless ingress queue holds in the shared segment, or a lossy egress queue in all"},
-	{Name: "threshold_bytes", Doc: "what it is held against: a PFC threshold or a drop threshold"},
-	{Name: "pool_free_bytes", Doc: "what is left of its pool"},
-	{Name: "congested_queues", Doc: "n_p: congested queues of its class, short ones as parts"},
+var abmGauges = []registry.Export{
+	{Name: "queue_bytes", Doc: "shared bytes of a lossless ingress queue, or all bytes of a lossy egress queue"},
+	{Name: "threshold_bytes", Doc: "PFC threshold or drop threshold of the queue"},
+	{Name: "pool_free_bytes", Doc: "free bytes of its pool"},
+	{Name: "congested_queues", Doc: "n_p: congested queues of its class; short queues count as fractions"},
 }
 
 var abmGaugeNames = registry.NamesOf(abmGauges)
@@ -197,10 +197,10 @@ func (m *abm) Measure(now units.Time, port int, class uint8, values []float64) b
 	switch v.Kind(class) {
 	case mmu.Lossless:
 		q, xoff := m.Level(now, v, port, class)
-		measured(values, q, xoff, v.SharedFree())
+		setGauges(values, q, xoff, v.SharedFree())
 		values[3] = m.in.queues(class)
 	case mmu.Lossy:
-		measured(values, v.Egress(port, class), m.dropsAt(now, v, port, class, &m.lossyAlpha), m.lossyFree(v))
+		setGauges(values, v.Egress(port, class), m.dropThreshold(now, v, port, class, &m.lossyAlpha), m.lossyFree(v))
 		values[3] = m.out.queues(class)
 	default:
 		return false

@@ -45,7 +45,7 @@ func TestDTSteps(t *testing.T) {
 		}
 	}
 	level(0, 16000)             // 32,000 / 2
-	fits(lossless, 16000, true) // up to the threshold
+	fits(lossless, 16000, true) // exactly the threshold
 	fits(lossless, 16001, false)
 	fits(lossy, 8000, true) // 32,000 / 4
 	fits(lossy, 8001, false)
@@ -62,10 +62,9 @@ func TestDTSteps(t *testing.T) {
 	fits(lossy, 3001, false)
 }
 
-// A queue that is alone settles at alpha B / (1 + alpha): with alpha 1/2 and
-// frames of 100 B, 10,600 of 32,000 B: 10,600 <= (32,000 - 10,500) / 2 = 10,750
-// and 10,700 > (32,000 - 10,600) / 2 = 10,700 is false, so one more, and then
-// 10,800 > (32,000 - 10,700) / 2 = 10,650.
+// A queue that is alone settles at alpha B / (1 + alpha). With alpha 1/2 and frames of 100 B, the
+// last frame that fits makes 10,700 <= (32,000 - 10,600) / 2 = 10,700. The next would make 10,800
+// > (32,000 - 10,700) / 2 = 10,650.
 func TestDTSteadyState(t *testing.T) {
 	p, err := newDT(&DTParams{Alpha: units.Ratio{Num: 1, Den: 2}, AlphaLossy: units.Ratio{Num: 1, Den: 1}}, Env{})
 	if err != nil {
@@ -80,7 +79,7 @@ func TestDTSteadyState(t *testing.T) {
 	}
 }
 
-// Powers of two are shifts; other ratios divide. Both round down.
+// Denominators that are powers of two use a shift; others divide. Both round down.
 func TestAlpha(t *testing.T) {
 	for _, c := range []struct {
 		r       units.Ratio
@@ -95,7 +94,7 @@ func TestAlpha(t *testing.T) {
 
 func TestStaticSteps(t *testing.T) {
 	if _, err := newStatic(&StaticParams{}, Env{}); err == nil {
-		t.Error("no limit is accepted")
+		t.Error("a zero limit is accepted")
 	}
 	p, err := newStatic(&StaticParams{Limit: 20000}, Env{})
 	if err != nil {
@@ -117,8 +116,8 @@ func TestStaticSteps(t *testing.T) {
 	}
 }
 
-// Whoever reckons with the share of a Proportional policy gets the answers of
-// Fits: the same for lossless frames, and never more than fits for control.
+// The share of a Proportional policy agrees with Fits: the same answer for lossless frames, and
+// never more than the free bytes for control frames.
 func TestShareAgreesWithFits(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		den := int64(1) << rapid.IntRange(0, 6).Draw(t, "shift")
@@ -146,7 +145,7 @@ func TestShareAgreesWithFits(t *testing.T) {
 	})
 }
 
-// A share above one, or one that is no binary fraction, is not offered.
+// Shares above one, and shares that are not binary fractions, are not offered.
 func TestShareNotOffered(t *testing.T) {
 	for _, r := range []units.Ratio{{Num: 2, Den: 1}, {Num: 1, Den: 3}, {Num: 5, Den: 4}} {
 		p, err := newDT(&DTParams{Alpha: r, AlphaLossy: units.Ratio{Num: 1, Den: 1}}, Env{})
@@ -156,5 +155,25 @@ func TestShareNotOffered(t *testing.T) {
 		if _, ok := p.(Proportional).Share(); ok {
 			t.Errorf("%d/%d is offered", r.Num, r.Den)
 		}
+	}
+}
+
+// Port 0 may store 6,000 B of lossless frames, port 1 9,000 B of lossy ones.
+func TestStaticLimitsOfPorts(t *testing.T) {
+	p, err := newStatic(&StaticParams{Limit: 1000}, Env{Ports: []any{&StaticParams{Limit: 6000}, &StaticParams{Limit: 9000}}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	v := newLedger().View()
+	for class, limit := range map[uint8]units.Bytes{lossless: 6000, lossy: 9000} {
+		if !p.Fits(0, v, arrival(class, limit)) || p.Fits(0, v, arrival(class, limit+1)) {
+			t.Errorf("class %d: the limit is not %d", class, limit)
+		}
+	}
+	if _, limit := p.(Dropping).LossyLevel(0, v, arrival(lossy, 1)); limit != 9000 {
+		t.Errorf("limit of lossy frames is %d, want 9000", limit)
+	}
+	if _, err := newStatic(&StaticParams{Limit: 1000}, Env{Ports: []any{&StaticParams{}}}); err == nil {
+		t.Error("a limit of zero is accepted for a port")
 	}
 }

@@ -7,46 +7,43 @@ import (
 	"github.com/xoff-net/xoff/base/units"
 )
 
-// ChipParams are the parameters of the policy of measured switching chips.
+// ChipParams are the parameters of the chip policy.
 type ChipParams struct {
-	Alpha          units.Ratio `yaml:"alpha" doc:"lossless ingress threshold: alpha times the free shared bytes in the port's partition; flow control may override it"`
-	PortAlpha      units.Ratio `yaml:"port_alpha,omitempty" doc:"two levels: a port may hold this times what is free, and a queue alpha times what its port has left of that"`
-	AlphaLossy     units.Ratio `yaml:"alpha_lossy" doc:"threshold of a lossy egress queue: this times what is free of the egress_lossy pool, or of the part where there is none"`
-	IngressLossy   units.Bytes `yaml:"ingress_lossy,omitempty" doc:"most of the shared segment that a lossy ingress queue may hold; 0B: no limit"`
-	EgressMinimum  units.Bytes `yaml:"egress_minimum,omitempty" doc:"guaranteed to each egress queue, outside of the egress pools"`
-	EgressLossless units.Bytes `yaml:"egress_lossless,omitempty" doc:"pool of the egress queues of lossless classes, which drops what it cannot hold; 0B: none"`
-	LosslessLimit  units.Bytes `yaml:"egress_lossless_limit,omitempty" doc:"most of that pool that one queue may hold; 0B: all"`
-	LosslessAlpha  units.Ratio `yaml:"egress_lossless_alpha,omitempty" doc:"or this times what is free of it"`
-	EgressLossy    units.Bytes `yaml:"egress_lossy,omitempty" doc:"pool of the egress queues of lossy classes; 0B: none"`
-	LossyLimit     units.Bytes `yaml:"egress_lossy_limit,omitempty" doc:"most that one lossy egress queue may hold beside its minimum, in place of alpha_lossy; 0B: alpha_lossy counts"`
+	Alpha          units.Ratio `yaml:"alpha" doc:"threshold of a lossless ingress queue: this times the free shared bytes of its partition; flow control may override it"`
+	PortAlpha      units.Ratio `yaml:"port_alpha,omitempty" doc:"two levels: a port may store this times the free bytes, and a queue alpha times what its port has left of that"`
+	AlphaLossy     units.Ratio `yaml:"alpha_lossy" doc:"threshold of a lossy egress queue: this times the free bytes of the egress_lossy pool, or of the partition without one"`
+	IngressLossy   units.Bytes `yaml:"ingress_lossy,omitempty" doc:"shared bytes that a lossy ingress queue may store; 0B: no limit"`
+	EgressMinimum  units.Bytes `yaml:"egress_minimum,omitempty" doc:"bytes guaranteed to each egress queue, outside the egress pools"`
+	EgressLossless units.Bytes `yaml:"egress_lossless,omitempty" doc:"pool of the egress queues of lossless classes; frames that do not fit are dropped; 0B: no pool"`
+	LosslessLimit  units.Bytes `yaml:"egress_lossless_limit,omitempty" doc:"bytes of the egress_lossless pool that one queue may use; 0B: all"`
+	LosslessAlpha  units.Ratio `yaml:"egress_lossless_alpha,omitempty" doc:"instead of that limit: this times the free bytes of the egress_lossless pool"`
+	EgressLossy    units.Bytes `yaml:"egress_lossy,omitempty" doc:"pool of the egress queues of lossy classes; 0B: no pool"`
+	LossyLimit     units.Bytes `yaml:"egress_lossy_limit,omitempty" doc:"bytes that one lossy egress queue may store above its minimum, instead of alpha_lossy; 0B: use alpha_lossy"`
 }
 
-// Refuses reports whether a lossless frame can be dropped on the egress side.
-func (p *ChipParams) Refuses() bool { return p.EgressLossless > 0 || p.LosslessLimit > 0 }
-
-// chip shares a buffer as measured switching chips do, and as imported configurations of
-// SONiC mean it: Dynamic Threshold on what is free of the part of a port, with the frame
-// counted before the threshold is computed (Reverie section 2.2.1); a queue pauses when it
-// has no room for another frame, not when that comes; and the egress side has pools of its
-// own. Policy sonic is the ideal model of the same.
+// chip shares a buffer as measured on switching chips, and as imported SONiC configurations mean
+// it. Dynamic Threshold applies to the free bytes of a port's partition, with the frame counted
+// before the threshold is computed (Reverie section 2.2.1). A queue pauses when it has no room
+// for another frame, without waiting for that frame. The egress side has its own pools. Policy
+// sonic is the ideal model of the same switch.
 type chip struct {
 	params ChipParams
 	lossy  alpha
-	port   alpha // two levels; see level
-	levels bool
-	queues []alpha // of the lossless ingress queues, by port
+	port   alpha   // port level; see level
+	levels bool    // two levels
+	queues []alpha // by port: alpha of its lossless ingress queues
 	egress [mmu.Lossy + 1]egressPool
-	least  units.Bytes // that a frame costs
-	large  bool        // counters of 32 bits could overflow
+	least  units.Bytes // buffer bytes of the smallest frame
+	large  bool        // 32-bit counters could overflow
 }
 
-// smallest is the smallest frame of Ethernet.
-const smallest = 64 * units.Byte
+// minFrame is the smallest Ethernet frame.
+const minFrame = 64 * units.Byte
 
 // egressPool is a pool on the egress side.
 type egressPool struct {
-	size    units.Bytes // 0: none
-	limit   units.Bytes // of a queue; 0: none
+	size    units.Bytes // 0: no pool
+	limit   units.Bytes // per queue; 0: no limit
 	alpha   alpha
 	dynamic bool
 }
@@ -62,16 +59,16 @@ func newChip(params any, env Env) (Policy, error) {
 		{"egress_lossy", p.EgressLossy}, {"egress_lossy_limit", p.LossyLimit},
 	} {
 		if b.is < 0 || b.is > mmu.MaxDivided {
-			return nil, fmt.Errorf("%s is %s; allowed: 0B to %dB", b.key, b.is, int64(mmu.MaxDivided))
+			return nil, fmt.Errorf("%s is %s (expected 0B to %dB)", b.key, b.is, int64(mmu.MaxDivided))
 		}
 	}
 	if p.LosslessLimit > 0 && p.LosslessAlpha.Den != 0 {
-		return nil, fmt.Errorf("egress_lossless_limit and egress_lossless_alpha are both given; allowed: one of them")
+		return nil, fmt.Errorf("egress_lossless_limit and egress_lossless_alpha are both set (expected only one of them)")
 	}
 	if p.LosslessAlpha.Den != 0 && p.EgressLossless == 0 {
-		return nil, fmt.Errorf("egress_lossless_alpha is a share of a pool that is not there; allowed: together with egress_lossless")
+		return nil, fmt.Errorf("egress_lossless_alpha is set without egress_lossless (expected both)")
 	}
-	c := &chip{params: *p, lossy: newAlpha(p.AlphaLossy), levels: p.PortAlpha.Den != 0, least: env.View.Cells(smallest), large: env.View.Size() > mmu.MaxBuffer}
+	c := &chip{params: *p, lossy: newAlpha(p.AlphaLossy), levels: p.PortAlpha.Den != 0, least: env.View.Cells(minFrame), large: env.View.Size() > mmu.MaxBuffer}
 	if c.levels {
 		c.port = newAlpha(p.PortAlpha)
 	}
@@ -93,32 +90,33 @@ func newChip(params any, env Env) (Policy, error) {
 // Fits implements Policy.
 func (c *chip) Fits(_ units.Time, v mmu.View, a *mmu.Arrival) bool {
 	free := v.PartFree(a.In)
-	if a.Bytes > free || c.large && v.PortHeld(a.In)+a.Bytes > mmu.MaxBuffer {
+	if a.Bytes > free || c.large && v.PortShared(a.In)+a.Bytes > mmu.MaxBuffer {
 		return false
 	}
-	held := v.In(a.In, a.Class, mmu.Shared)
+	queue := v.In(a.In, a.Class, mmu.Shared)
 	if a.Kind == mmu.Lossless {
-		return held+a.Bytes <= c.level(v, a.In, free, a.Bytes)
+		return queue+a.Bytes <= c.level(v, a.In, free, a.Bytes)
 	}
-	if c.params.IngressLossy > 0 && held+a.Bytes > c.params.IngressLossy {
+	if c.params.IngressLossy > 0 && queue+a.Bytes > c.params.IngressLossy {
 		return false
 	}
 	if c.egress[mmu.Lossy].dynamic || c.egress[mmu.Lossy].limit > 0 {
-		return true // the egress side has decided
+		return true // Admits has already decided
 	}
 	return v.Egress(a.Out, a.Class)+a.Bytes <= c.lossy.of(free)
 }
 
-// most keeps products of two alphas within 64 bits; no buffer is as large.
-const most units.Bytes = 1 << 40
+// maxPort bounds what a port may store, so that products of two alphas fit 64 bits. No buffer is
+// larger.
+const maxPort units.Bytes = 1 << 40
 
-// level is the threshold of a lossless queue once so many bytes more are in it. With two
-// levels a queue that is alone settles where u = aq (ap (S - u) - u): at
-// S ap aq / (ap aq + aq + 1).
+// level returns the threshold of a lossless queue after more bytes are added to it. With two
+// levels, a queue that is alone settles where u = aq (ap (S - u) - u), at S ap aq / (ap aq + aq +
+// 1).
 func (c *chip) level(v mmu.View, port int, free, more units.Bytes) units.Bytes {
 	free = max(0, free-more)
 	if c.levels {
-		free = max(0, min(most, c.port.of(free))-v.PortIn(port, mmu.Shared)-more)
+		free = max(0, min(maxPort, c.port.of(free))-v.PortIn(port, mmu.Shared)-more)
 	}
 	return c.queues[port].of(free)
 }
@@ -148,8 +146,8 @@ func (c *chip) Reached(v mmu.View, port int, class uint8) bool {
 // EgressMinimum implements EgressLimiting.
 func (c *chip) EgressMinimum() units.Bytes { return c.params.EgressMinimum }
 
-// Admits implements EgressLimiting: within its minimum a queue takes everything, beyond
-// it what its pool and its own limit allow.
+// Admits implements EgressLimiting. Within its minimum a queue takes every frame; beyond it, what
+// its pool and its own limit allow.
 func (c *chip) Admits(v mmu.View, a *mmu.Arrival) bool {
 	queue := v.Egress(a.Out, a.Class) + a.Bytes
 	if c.large && queue > mmu.MaxBuffer {

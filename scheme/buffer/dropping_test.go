@@ -7,8 +7,8 @@ import (
 	"github.com/xoff-net/xoff/base/units"
 )
 
-// Every policy says against what it holds a lossy frame: the one that is just too large for
-// what it says is refused.
+// Every policy reports the threshold of lossy frames, and a frame that is one byte too large for
+// it is refused.
 func TestEveryPolicyExplainsDrops(t *testing.T) {
 	for _, e := range Policies.All() {
 		l := newLedger()
@@ -18,7 +18,7 @@ func TestEveryPolicyExplainsDrops(t *testing.T) {
 		}
 		d, ok := p.(Dropping)
 		if !ok {
-			t.Errorf("%s does not say why it drops", e.Name)
+			t.Errorf("%s does not report its drop threshold", e.Name)
 			continue
 		}
 		store := func(b units.Bytes) {
@@ -31,16 +31,16 @@ func TestEveryPolicyExplainsDrops(t *testing.T) {
 		store(3000)
 		q, limit := d.LossyLevel(0, l.View(), arrival(lossy, 1))
 		if filtered := e.Name == "reverie"; q != 3000 && !filtered || q <= 0 || q > 3000 || limit <= 0 {
-			t.Errorf("%s: %d of %d B; 3,000 B are there", e.Name, q, limit)
+			t.Errorf("%s: level is %d of %d B, with 3,000 B stored", e.Name, q, limit)
 		}
 		if a := arrival(lossy, limit-q+1); limit < 40000 && p.Fits(0, l.View(), a) {
-			t.Errorf("%s: %d B fit beside %d B, though the limit is %d B", e.Name, a.Bytes, q, limit)
+			t.Errorf("%s: %d B fit in addition to %d B, above the limit of %d B", e.Name, a.Bytes, q, limit)
 		}
 	}
 }
 
-// 3,000 of 32,000 B are taken. dt, alpha_lossy 1: 29,000. static: 100 KB. sonic: 29,000 B are
-// left of the shared segment, and 0.8 of 32,000 - 3,000 = 22,600 of the lossy pool.
+// 3,000 of 32,000 B are stored. dt, alpha_lossy 1: 29,000. static: 100 KB. sonic: 29,000 B of the
+// shared segment are free, and 0.8 x 32,000 - 3,000 = 22,600 of the lossy pool.
 func TestLossyLevels(t *testing.T) {
 	want := map[string]units.Bytes{"dt": 29000, "static": 100_000, "sonic": 22600}
 	for _, e := range Policies.All() {

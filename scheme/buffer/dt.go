@@ -8,16 +8,16 @@ import (
 // DTParams are the parameters of Dynamic Threshold.
 type DTParams struct {
 	Alpha      units.Ratio `yaml:"alpha" doc:"threshold of a lossless ingress queue: this times the free part of the shared segment"`
-	AlphaLossy units.Ratio `yaml:"alpha_lossy" doc:"the same of a lossy egress queue"`
+	AlphaLossy units.Ratio `yaml:"alpha_lossy" doc:"threshold of a lossy egress queue: this times the free part of the shared segment"`
 }
 
-// dt is Dynamic Threshold (DSH eq. 2): T(t) = alpha (B_s - used). Lossless
-// queues are measured at the ingress, lossy ones at the egress.
+// dt is Dynamic Threshold (DSH eq. 2): T(t) = alpha (B_s - used). Lossless queues are measured at
+// the ingress, lossy queues at the egress.
 type dt struct {
 	lossless, lossy alpha
 }
 
-// alpha multiplies by a ratio; powers of two, the usual choice, by a shift.
+// alpha multiplies by a ratio, with a shift if its denominator is a power of two.
 type alpha struct {
 	units.Ratio
 	shift uint8 // Den == 1<<shift, valid when pow2

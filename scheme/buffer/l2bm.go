@@ -11,17 +11,17 @@ import (
 
 // L2BMParams are the parameters of L2BM.
 type L2BMParams struct {
-	Algorithm  string      `yaml:"algorithm" allowed:"mended,printed" doc:"sojourn times: by the expected departure of each packet (mended), or by the paper's Algorithm 1, which drifts (printed)"`
-	Alpha      units.Ratio `yaml:"alpha" doc:"of ingress queues, lossless and lossy"`
-	AlphaLossy units.Ratio `yaml:"alpha_lossy" doc:"threshold of a lossy egress queue: this times what is left of the lossy pool"`
-	C          Norm        `yaml:"c" doc:"what weights are C / tau of: the sum or the mean of tau over the queues that hold packets, or a time"`
-	PausedTime string      `yaml:"paused_time" allowed:"ignore,freeze" doc:"of packets behind a paused egress: their clock runs on (ignore) or stands still (freeze)"`
-	LossyPool  units.Ratio `yaml:"lossy_pool" doc:"share of the shared segment that lossy queues may fill together"`
+	Algorithm  string      `yaml:"algorithm" allowed:"mended,printed" doc:"sojourn times: from each packet's expected departure (mended), or from the paper's Algorithm 1, which drifts (printed)"`
+	Alpha      units.Ratio `yaml:"alpha" doc:"alpha of ingress queues, lossless and lossy"`
+	AlphaLossy units.Ratio `yaml:"alpha_lossy" doc:"threshold of a lossy egress queue: this times the free bytes of the lossy pool"`
+	C          Norm        `yaml:"c" doc:"C in the weights C / tau: the sum or the mean of tau over all queues that store packets, or a time"`
+	PausedTime string      `yaml:"paused_time" allowed:"ignore,freeze" doc:"expected time left of packets behind a paused egress: keeps running down (ignore) or stops (freeze)"`
+	LossyPool  units.Ratio `yaml:"lossy_pool" doc:"share of the shared segment that all lossy queues together may fill"`
 }
 
 // Norm is the normalization constant C of L2BM.
 type Norm struct {
-	Rule string     // sum, mean, or empty: a time
+	Rule string     // sum or mean; empty: Time counts
 	Time units.Time // above 0
 }
 
@@ -34,14 +34,14 @@ func (n *Norm) UnmarshalText(text []byte) error {
 	default:
 		t, err := units.ParseTime(s)
 		if err != nil || t <= 0 {
-			return fmt.Errorf("%q is no C; allowed: sum, mean, or a time above 0 such as 10us", s)
+			return fmt.Errorf("invalid C %q (expected sum, mean, or a time above 0 such as 10us)", s)
 		}
 		*n = Norm{Time: t}
 		return nil
 	}
 }
 
-// MarshalText writes it so.
+// MarshalText writes the form that UnmarshalText reads.
 func (n Norm) MarshalText() ([]byte, error) {
 	if n.Rule != "" {
 		return []byte(n.Rule), nil
@@ -49,18 +49,19 @@ func (n Norm) MarshalText() ([]byte, error) {
 	return []byte(n.Time.String()), nil
 }
 
-// Pattern is a regular expression of what UnmarshalText reads, for editors.
+// Pattern returns a regular expression for the texts that UnmarshalText reads, used by editors.
 func (Norm) Pattern() string { return "^(sum|mean|" + units.TimePattern + ")$" }
 
-// l2bm gives ingress queues whose packets leave soon more of the buffer (L2BM section III):
+// l2bm gives more buffer to ingress queues whose packets leave soon (L2BM section III):
 //
 //	T = C / tau x alpha (B - Q)    (eq. 3), at most B - Q
 //
-// with tau the mean time until the packets of the queue leave. A packet is expected to stay
-// Q_out / mu with itself in Q_out, and mu the part of the line that its class has: the line
-// rate over the classes with bytes at that port, by their quanta. A threshold is that with
-// the arriving packet, so an idle switch does not refuse its first one; tau is at least one
-// MTU at the rate of the queue's port. Egress queues of lossy classes keep Dynamic Threshold.
+// where tau is the mean time until the packets of the queue leave. A packet is expected to stay
+// Q_out / mu, with the packet itself counted in Q_out. mu is the share of the line that its class
+// gets: the line rate, divided among the backlogged classes of the port by quanta. A threshold
+// includes the arriving packet, so that an idle switch does not refuse its first one. tau is at
+// least the time of one MTU at the rate of the queue's port. Egress queues of lossy classes keep
+// Dynamic Threshold.
 type l2bm struct {
 	pools
 	alpha, lossyAlpha alpha
@@ -68,24 +69,24 @@ type l2bm struct {
 	printed           bool
 	rates             []units.Rate
 	quanta            [][mmu.Classes]units.Bytes
-	classes           []uint8 // that carry data
+	classes           []uint8 // classes that carry data
 	queues            []stay  // by ingress queue
 	taus              sojourns
-	slots             []units.Time // by slot: expected departure, less what its egress had been paused
-	paused            []pausedFor  // by egress queue; nil: nobody counts
+	slots             []units.Time // by slot: expected departure, minus the paused time of its egress so far
+	paused            []pausedFor  // by egress queue; nil: paused time is ignored
 }
 
-// stay is when the packets of an ingress queue leave: rest is the sum of the times that
-// they had left at a moment. With the clock, S - N now of the sum S of expected departures.
+// stay describes when the packets of an ingress queue leave. rest is the sum of their remaining
+// times at time at: S - N now, where S is the sum of expected departures.
 type stay struct {
 	rest, at  units.Time
-	n, frozen units.Time // packets; those of them whose clock stands still
+	n, frozen units.Time // packets; packets behind a paused egress
 }
 
-// pausedFor is how long an egress queue has been paused.
+// pausedFor is the total paused time of an egress queue.
 type pausedFor struct {
 	before units.Time
-	since  units.Time // Never: it is not
+	since  units.Time // start of the current pause; Never: not paused
 }
 
 func (p *pausedFor) until(now units.Time) units.Time {
@@ -95,12 +96,12 @@ func (p *pausedFor) until(now units.Time) units.Time {
 	return p.before + now - p.since
 }
 
-// longest bounds the expected stay of a packet: sums of any number of them fit 64 bits.
+// longest bounds the expected stay of a packet, so that sums of any number of them fit 64 bits.
 const longest = 100 * units.Millisecond
 
 func newL2BM(params any, env Env) (Policy, error) {
 	p := params.(*L2BMParams)
-	err := first(
+	err := firstError(
 		oneOf("algorithm", p.Algorithm, "mended", "printed"), oneOf("paused_time", p.PausedTime, "ignore", "freeze"),
 		positive("alpha", p.Alpha), positive("alpha_lossy", p.AlphaLossy),
 	)
@@ -108,10 +109,10 @@ func newL2BM(params any, env Env) (Policy, error) {
 		return nil, err
 	}
 	if p.C.Rule == "" && p.C.Time <= 0 {
-		return nil, fmt.Errorf("c is %s; allowed: sum, mean, or a time above 0", p.C.Time)
+		return nil, fmt.Errorf("c is %s (expected sum, mean, or a time above 0)", p.C.Time)
 	}
 	if p.PausedTime == "freeze" && p.Algorithm == "printed" {
-		return nil, fmt.Errorf("paused_time is freeze, which algorithm printed does not know; allowed: ignore")
+		return nil, fmt.Errorf("paused_time is freeze, which algorithm printed does not support (allowed: ignore)")
 	}
 	pools, err := newPools(env.View, p.LossyPool, whole)
 	if err != nil {
@@ -150,15 +151,14 @@ func newL2BM(params any, env Env) (Policy, error) {
 	return b, nil
 }
 
-// frozenL2BM is l2bm with paused_time freeze, which needs to know how many packets of each
-// ingress are behind an egress.
+// frozenL2BM is l2bm with paused_time freeze. It needs the number of packets per ingress and
+// egress.
 type frozenL2BM struct{ *l2bm }
 
 // NeedsPairs implements Pairs.
 func (*frozenL2BM) NeedsPairs() {}
 
-// EgressPaused implements PauseObserver. It looks at all ports, at the beginning and the end
-// of a pause.
+// EgressPaused implements PauseObserver. It visits all ports at the start and the end of a pause.
 func (b *frozenL2BM) EgressPaused(now units.Time, port int, class uint8, on bool) {
 	e := &b.paused[port*mmu.Classes+int(class)]
 	if on == (e.since != units.Never) {
@@ -185,11 +185,11 @@ func (b *frozenL2BM) EgressPaused(now units.Time, port int, class uint8, on bool
 	}
 }
 
-// expected is how long a packet will stay that is the last of so many bytes at an egress
+// expected returns how long a packet will stay that is the last of the given bytes in an egress
 // queue.
 func (b *l2bm) expected(v mmu.View, out int, class uint8, bytes units.Bytes) units.Time {
 	own := b.quanta[out][class&7]
-	if own > 0 { // others have their part; a class that goes first has the whole line
+	if own > 0 { // a class without a quantum goes first and gets the whole line
 		all := own
 		for _, c := range b.classes {
 			if c != class && v.Egress(out, c) > 0 {
@@ -201,14 +201,14 @@ func (b *l2bm) expected(v mmu.View, out int, class uint8, bytes units.Bytes) uni
 	return min(longest, b.rates[out].TxTime(bytes))
 }
 
-// settle moves the moment of a queue on to now.
+// settle moves the reference time of a queue to now.
 func (q *stay) settle(now units.Time) {
 	q.rest -= (q.n - q.frozen) * (now - q.at)
 	q.at = now
 }
 
-// with returns rest and number with one more packet. Here Algorithm 1 (lines 3 to 10) is
-// right: what was there before has waited meanwhile.
+// with returns q with one more packet. Lines 3 to 10 of Algorithm 1 are correct: the packets
+// already there have waited in the meantime.
 func (q stay) with(now, stays units.Time) stay {
 	q.settle(now)
 	q.rest += stays
@@ -216,8 +216,8 @@ func (q stay) with(now, stays units.Time) stay {
 	return q
 }
 
-// tau is the mean remaining time of a queue with packets, not yet held against its floor.
-// As printed, a reader does not notice that time has passed.
+// tau returns the mean remaining time of a queue with packets, before its floor is applied.
+// Algorithm 1 as printed ignores the time since the last change.
 func (b *l2bm) tau(now units.Time, q stay) units.Time {
 	if !b.printed {
 		q.settle(now)
@@ -233,7 +233,7 @@ func floorDiv(a, n units.Time) units.Time {
 	return d
 }
 
-// changed brings the sum over queues up to date with one of them.
+// changed updates the sum over queues after a change of queue i.
 func (b *l2bm) changed(now units.Time, i int) {
 	q := &b.queues[i]
 	switch {
@@ -246,7 +246,7 @@ func (b *l2bm) changed(now units.Time, i int) {
 	}
 }
 
-// threshold is T of an ingress queue whose mean is tau; arrives says that this is with a
+// threshold returns T of an ingress queue whose mean is tau. If arrives is true, tau includes a
 // packet that is not counted yet.
 func (b *l2bm) threshold(now units.Time, free units.Bytes, i int, tau units.Time, arrives bool) units.Bytes {
 	tau = max(tau, b.taus.queues[i].floor)
@@ -294,7 +294,7 @@ func (b *l2bm) LossyLevel(_ units.Time, v mmu.View, a *mmu.Arrival) (q, limit un
 	return v.Egress(a.Out, a.Class), b.lossyAlpha.of(b.lossyFree(v))
 }
 
-// Level implements Policy. A queue without packets may take all that is free.
+// Level implements Policy. The threshold of an empty queue is everything that is free.
 func (b *l2bm) Level(now units.Time, v mmu.View, port int, class uint8) (q, xoff units.Bytes) {
 	i, free := port*mmu.Classes+int(class), v.SharedFree()
 	q = v.In(port, class, mmu.Shared)
@@ -304,7 +304,7 @@ func (b *l2bm) Level(now units.Time, v mmu.View, port int, class uint8) (q, xoff
 	return q, b.threshold(now, free, i, b.tau(now, b.queues[i]), false)
 }
 
-// Enqueued implements Observer: the egress queue holds the frame already.
+// Enqueued implements Observer. The egress queue already includes the frame.
 func (b *l2bm) Enqueued(now units.Time, v mmu.View, a *mmu.Arrival) {
 	if a.Kind == mmu.Control {
 		return
@@ -327,9 +327,9 @@ func (b *l2bm) Enqueued(now units.Time, v mmu.View, a *mmu.Arrival) {
 	b.changed(now, i)
 }
 
-// Dequeued implements Observer: the packet takes back its own value, so that an empty queue
-// is left with nothing. As printed (lines 13 and 14), the queue loses the time since its
-// last arrival instead, once.
+// Dequeued implements Observer. A departing packet subtracts exactly what it added, so an empty
+// queue is left with zero. As printed (lines 13 and 14), the queue instead loses the time since
+// its last arrival, once.
 func (b *l2bm) Dequeued(now units.Time, _ mmu.View, a *mmu.Arrival) {
 	if a.Kind == mmu.Control {
 		return
@@ -357,12 +357,12 @@ func (b *l2bm) Dequeued(now units.Time, _ mmu.View, a *mmu.Arrival) {
 	b.changed(now, i)
 }
 
-var l2bmGauges = []registry.Shown{
-	{Name: "queue_bytes", Doc: "what an ingress queue holds in the shared segment"},
-	{Name: "threshold_bytes", Doc: "what it is held against, T"},
+var l2bmGauges = []registry.Export{
+	{Name: "queue_bytes", Doc: "shared bytes of an ingress queue"},
+	{Name: "threshold_bytes", Doc: "its threshold T"},
 	{Name: "sojourn_us", Doc: "tau, the mean time until its packets leave"},
 	{Name: "weight", Doc: "C / tau x alpha"},
-	{Name: "queues", Doc: "ingress queues of the switch that hold packets"},
+	{Name: "queues", Doc: "ingress queues of the switch that store packets"},
 }
 
 var l2bmGaugeNames = registry.NamesOf(l2bmGauges)
@@ -370,14 +370,14 @@ var l2bmGaugeNames = registry.NamesOf(l2bmGauges)
 // Gauges implements probe.Gauged.
 func (b *l2bm) Gauges() []string { return l2bmGaugeNames }
 
-// Measure implements probe.Gauged. Queues that hold nothing show nothing.
+// Measure implements probe.Gauged. Empty queues have no values.
 func (b *l2bm) Measure(now units.Time, port int, class uint8, values []float64) bool {
 	i := port*mmu.Classes + int(class)
 	if b.queues[i].n == 0 {
 		return false
 	}
 	q, xoff := b.Level(now, b.view, port, class)
-	measured(values, q, xoff)
+	setGauges(values, q, xoff)
 	tau := max(b.tau(now, b.queues[i]), b.taus.queues[i].floor)
 	sum, n := b.taus.sum(now)
 	c := b.norm.Time

@@ -14,11 +14,11 @@ func l2bmParams() *L2BMParams {
 
 const us = units.Microsecond
 
-// Frames of 1000 B take 0.8 us at 10 Gbps, 0.2 us at 40 Gbps. Queue A has three for a port of
-// 10 Gbps: tau = (0.8 + 1.6 + 2.4) / 3 = 1.6 us. Queue B has one for a port of 40 Gbps, 0.2 us,
-// which is its floor, too. 100,000 - 4000 B are free. With C the sum, 1.8 us: T of A is
-// 1.8 / 1.6 / 8 x 96,000 = 13,500, T of B 1.8 / 0.2 / 8 = 9/8 of what is free, cut to that. With the
-// mean, 0.9 us, half: 6750 and 54,000. With 3.2 us 24,000 and all.
+// Frames of 1000 B take 0.8 us at 10 Gbps, 0.2 us at 40 Gbps. Queue A has three for a port of 10
+// Gbps: tau = (0.8 + 1.6 + 2.4) / 3 = 1.6 us. Queue B has one for a port of 40 Gbps: 0.2 us,
+// which is also its floor. 100,000 - 4000 B are free. With C the sum, 1.8 us, T of A is 1.8 / 1.6
+// / 8 x 96,000 = 13,500. T of B is 1.8 / 0.2 / 8 = 9/8 of the free bytes, limited to these. With
+// the mean, 0.9 us, T is half: 6750 and 54,000. With 3.2 us, T is 24,000 and all free bytes.
 func TestL2BMThresholds(t *testing.T) {
 	for _, c := range []struct {
 		norm Norm
@@ -39,9 +39,9 @@ func TestL2BMThresholds(t *testing.T) {
 	}
 }
 
-// With the clock: at 1 us queue A has 1.6 - 1 = 0.6 us left, below its floor of 0.8 us, and B
-// is at its floor. T of A is 1.0 / 0.8 / 8 x 96,000 = 15,000. When A's first frame has left, on
-// time, 1.2 - 0.2 = 1.0 us are left of (1.6 + 2.4) / 2 - 1: T = 1.2 / 1.0 / 8 x 97,000 = 14,550.
+// Time passes: at 1 us queue A has 1.6 - 1 = 0.6 us left, below its floor of 0.8 us, and B is at
+// its floor. T of A is 1.0 / 0.8 / 8 x 96,000 = 15,000. After A's first frame has left, on time,
+// A has (1.6 + 2.4) / 2 - 1 = 1.0 us left: T = 1.2 / 1.0 / 8 x 97,000 = 14,550.
 func TestL2BMClock(t *testing.T) {
 	b := newBench(t, 4, 100_000, l2bmParams(), newL2BM, 10*units.Gbps, 40*units.Gbps, 10*units.Gbps, 40*units.Gbps)
 	first := b.arrival(0, 2, lossless, 1000)
@@ -59,7 +59,7 @@ func TestL2BMClock(t *testing.T) {
 	}
 }
 
-// mu is the part of a class: with another class at the port, of the same quantum, half of the
+// mu is the share of a class. Another class at the port with the same quantum takes half of the
 // line: 1000 B are expected to take 1.6 us.
 func TestL2BMShareOfTheLine(t *testing.T) {
 	b := newBench(t, 3, 100_000, l2bmParams(), newL2BM)
@@ -70,9 +70,9 @@ func TestL2BMShareOfTheLine(t *testing.T) {
 	}
 }
 
-// Eq. 8 and 9. Queues that are alike have weights n alpha, whatever their sojourn. Two: 1/4
-// each, Q = B x 1/2 / (3/2), 150,000 B each of 900,000. Eight: 1 each, so each threshold is all
-// that is free, and Q = 8/9 B, 100,000 B each.
+// Eq. 8 and 9. Identical queues have weights n alpha, whatever their sojourn time. Two: 1/4 each,
+// Q = B x 1/2 / (3/2), 150,000 B each of 900,000. Eight: 1 each, so each threshold is all that is
+// free, and Q = 8/9 B, 100,000 B each.
 func TestL2BMSteadyState(t *testing.T) {
 	for n, want := range map[int]units.Bytes{2: 150_000, 8: 100_000} {
 		b := newBench(t, 16, 900_000, l2bmParams(), newL2BM)
@@ -80,33 +80,33 @@ func TestL2BMSteadyState(t *testing.T) {
 		for i := range n {
 			queues = append(queues, [3]int{i, 8 + i, lossless})
 		}
-		for i, held := range b.fill(500, queues...) {
-			if held < want-1500 || held > want+1500 {
-				t.Errorf("queue %d of %d holds %d B, want %d", i, n, held, want)
+		for i, stored := range b.fill(500, queues...) {
+			if stored < want-1500 || stored > want+1500 {
+				t.Errorf("queue %d of %d stores %d B, want %d", i, n, stored, want)
 			}
 		}
 	}
 }
 
-// One queue and C = 80 us: frame k + 1 finds k of 0.8 us each, so tau = 0.8 (k + 2) / 2 us with
-// itself, and T = 80 / (0.4 (k + 2)) / 8 x (1,000,000 - 1000 k). 1000 (k + 1) <= T is
-// (k + 1)(k + 2) <= 25 (1000 - k): 145 x 146 = 21,170 <= 25 x 856 = 21,400, but
-// 146 x 147 = 21,462 > 25 x 855 = 21,375. So 145 frames. Eq. 8 has 146,199 B there, with
-// w = 80 / 58.4 / 8 = 0.17123 and Q = B w / (1 + w).
+// One queue and C = 80 us. Frame k + 1 finds k frames of 0.8 us each. With itself, tau = 0.8 (k +
+// 2) / 2 us, and T = 80 / (0.4 (k + 2)) / 8 x (1,000,000 - 1000 k). 1000 (k + 1) <= T is (k +
+// 1)(k + 2) <= 25 (1000 - k). 145 x 146 = 21,170 <= 25 x 856 = 21,400, but 146 x 147 = 21,462 >
+// 25 x 855 = 21,375. So 145 frames fit. Eq. 8 gives 146,199 B, with w = 80 / 58.4 / 8 = 0.17123
+// and Q = B w / (1 + w).
 func TestL2BMConstant(t *testing.T) {
 	p := l2bmParams()
 	p.C = Norm{Time: 80 * us}
 	b := newBench(t, 2, 1_000_000, p, newL2BM)
-	if held := b.fill(1000, [3]int{0, 1, lossless})[0]; held != 145_000 {
-		t.Errorf("the queue holds %d B, want 145,000", held)
+	if stored := b.fill(1000, [3]int{0, 1, lossless})[0]; stored != 145_000 {
+		t.Errorf("the queue stores %d B, want 145,000", stored)
 	}
 	if w := b.gauge("weight", 0, lossless); w < 0.17123 || w > 0.17124 {
 		t.Errorf("weight %v, want 0.17123", w)
 	}
 }
 
-// Lossy queues are held against T at the ingress, and against Dynamic Threshold in their pool
-// at the egress: half of 100,000 B, of which alpha 1/4.
+// Lossy queues are compared with T at the ingress, and with Dynamic Threshold in their pool at
+// the egress: alpha 1/4 of a pool of half of 100,000 B.
 func TestL2BMLossy(t *testing.T) {
 	p := l2bmParams()
 	p.Alpha, p.AlphaLossy, p.LossyPool = whole, ratio(1, 4), ratio(1, 2)
@@ -115,23 +115,23 @@ func TestL2BMLossy(t *testing.T) {
 	b.near("lossy", sum(b.fill(100, [3]int{0, 2, lossy}, [3]int{1, 2, lossy})), 10_000, 200)
 	p.AlphaLossy, p.LossyPool, p.C = ratio(1000, 1), whole, Norm{Time: 80 * units.Nanosecond}
 	b = newBench(t, 3, 100_000, p, newL2BM)
-	// A frame of 1000 B of its own takes 0.8 us: T = 0.08 / 0.8 x 100,000 = 10,000.
+	// tau is at least 0.8 us, the time of 1000 B: T is at most 0.08 / 0.8 x 100,000 = 10,000.
 	if b.p.Fits(0, b.l.View(), b.arrival(0, 2, lossy, 10_001)) {
 		t.Error("a lossy frame exceeds T at the ingress")
 	}
 }
 
-// twin follows each packet of an ingress queue: how much time it has left, which the clock
-// takes unless its egress is paused.
-type twin struct {
-	left map[*mmu.Arrival]units.Time
-	at   units.Time
-	held map[[2]int]bool // egress queues that are paused
+// sojournModel keeps the remaining time of each packet of an ingress queue. It falls with the clock
+// unless the packet's egress is paused.
+type sojournModel struct {
+	left   map[*mmu.Arrival]units.Time
+	at     units.Time
+	paused map[[2]int]bool // paused egress queues
 }
 
-func (w *twin) until(now units.Time) {
+func (w *sojournModel) until(now units.Time) {
 	for a := range w.left {
-		if !w.held[[2]int{a.Out, int(a.Class)}] {
+		if !w.paused[[2]int{a.Out, int(a.Class)}] {
 			w.left[a] -= now - w.at
 		}
 	}
@@ -139,7 +139,7 @@ func (w *twin) until(now units.Time) {
 }
 
 // of returns S - N now and N of an ingress queue.
-func (w *twin) of(in int, class uint8) (rest, n units.Time) {
+func (w *sojournModel) of(in int, class uint8) (rest, n units.Time) {
 	for a, left := range w.left {
 		if a.In == in && a.Class == class {
 			rest, n = rest+left, n+1
@@ -148,10 +148,10 @@ func (w *twin) of(in int, class uint8) (rest, n units.Time) {
 	return rest, n
 }
 
-// S / N equals that of the twin to the picosecond, with pauses and without, and so does the
-// sum over queues: to a picosecond per queue, and with clocks that stand still for some
-// packets of a queue by their share in 65,536 parts of the time since it changed.
-func TestL2BMAgreesWithItsTwin(t *testing.T) {
+// S / N equals the model's value to the picosecond, with and without pauses. The sum over queues
+// does so within a picosecond per queue. With frozen packets, the error of a queue is also
+// 1/65,536 of the time since it changed.
+func TestL2BMAgreesWithModel(t *testing.T) {
 	const ports = 5
 	for _, paused := range []string{"ignore", "freeze"} {
 		seen, pauses, floors := 0, 0, 0
@@ -160,7 +160,7 @@ func TestL2BMAgreesWithItsTwin(t *testing.T) {
 			p := l2bmParams()
 			p.PausedTime = paused
 			b := newBench(t, ports, 200_000, p, newL2BM, 10*units.Gbps, 40*units.Gbps, 25*units.Gbps)
-			w := &twin{left: make(map[*mmu.Arrival]units.Time), held: make(map[[2]int]bool)}
+			w := &sojournModel{left: make(map[*mmu.Arrival]units.Time), paused: make(map[[2]int]bool)}
 			core := coreOf(b.p)
 			fifos := make([][]*mmu.Arrival, ports*mmu.Classes) // by egress
 			for range 1500 {
@@ -176,8 +176,8 @@ func TestL2BMAgreesWithItsTwin(t *testing.T) {
 					}
 				case k < 19:
 					f := &fifos[r.IntN(ports)*mmu.Classes+int(class)]
-					if len(*f) == 0 || w.held[[2]int{(*f)[0].Out, int(class)}] && r.IntN(10) > 0 {
-						continue // some leave in spite of a pause, as handlers of deadlocks have it
+					if len(*f) == 0 || w.paused[[2]int{(*f)[0].Out, int(class)}] && r.IntN(10) > 0 {
+						continue // some leave in spite of a pause, as deadlock handlers allow
 					}
 					delete(w.left, (*f)[0])
 					b.leave((*f)[0])
@@ -188,8 +188,8 @@ func TestL2BMAgreesWithItsTwin(t *testing.T) {
 						continue
 					}
 					key := [2]int{r.IntN(ports), int(class)}
-					w.held[key] = !w.held[key]
-					o.EgressPaused(b.now, key[0], class, w.held[key])
+					w.paused[key] = !w.paused[key]
+					o.EgressPaused(b.now, key[0], class, w.paused[key])
 					pauses++
 				}
 				wantSum, n := units.Time(0), units.Time(0)
@@ -199,7 +199,7 @@ func TestL2BMAgreesWithItsTwin(t *testing.T) {
 						q := core.queues[in*mmu.Classes+int(class)]
 						q.settle(b.now)
 						if q.rest != rest || q.n != packets {
-							t.Fatalf("%s, seed %d, at %s: queue %d.%d has %d ps left of %d packets, its twin %d of %d", paused, seed, b.now, in, class, q.rest, q.n, rest, packets)
+							t.Fatalf("%s, seed %d, at %s: queue %d.%d has %d ps left for %d packets, in the model %d for %d", paused, seed, b.now, in, class, q.rest, q.n, rest, packets)
 						}
 						if packets > 0 {
 							tau, floor := floorDiv(rest, packets), core.taus.queues[in*mmu.Classes+int(class)].floor
@@ -216,14 +216,14 @@ func TestL2BMAgreesWithItsTwin(t *testing.T) {
 					slack += n * 100 * us >> slopeBits
 				}
 				if got, m := core.taus.sum(b.now); units.Time(m) != n || got < wantSum-slack || got > wantSum+slack {
-					t.Fatalf("%s, seed %d, at %s: the sum is %d ps of %d queues, want %d of %d", paused, seed, b.now, got, m, wantSum, n)
+					t.Fatalf("%s, seed %d, at %s: the sum is %d ps over %d queues, want %d over %d", paused, seed, b.now, got, m, wantSum, n)
 				}
 				seen++
 			}
 		}
 		t.Logf("%s: %d states, %d pauses, %d queues at their floor", paused, seen, pauses, floors)
 		if floors < seen/10 || paused == "freeze" && pauses < 100 {
-			t.Error("the cases are too tame")
+			t.Error("too few queues at their floor, or too few pauses")
 		}
 	}
 }
@@ -235,9 +235,8 @@ func coreOf(p Policy) *l2bm {
 	return p.(*l2bm)
 }
 
-// Algorithm 1 as printed drifts: with packets that leave when they can, but not when they were
-// expected to, t_total is far from zero when the queue is empty, and stays so. Mended, it is
-// exactly zero.
+// Algorithm 1 as printed drifts: if packets do not leave when expected, t_total of an empty queue
+// is far from zero, and stays so. The mended algorithm leaves exactly zero.
 func TestL2BMPrintedDrifts(t *testing.T) {
 	drift := make(map[string]units.Time)
 	for _, algorithm := range []string{"mended", "printed"} {
@@ -267,7 +266,7 @@ func TestL2BMPrintedDrifts(t *testing.T) {
 		}
 		drift[algorithm] = q.rest
 		if s, n := coreOf(b.p).taus.sum(b.now); s != 0 || n != 0 {
-			t.Errorf("%s: the sum of no queues is %d of %d", algorithm, s, n)
+			t.Errorf("%s: the sum over no queues is %d over %d", algorithm, s, n)
 		}
 	}
 	t.Logf("t_total of an empty queue after 200,000 steps: %s as printed", drift["printed"])
@@ -276,8 +275,9 @@ func TestL2BMPrintedDrifts(t *testing.T) {
 	}
 }
 
-// As printed: enqueue at 0 adds 0.8 us, at 0.3 us another 1.6 - 1 x 0.3; a departure at 0.8 us
-// takes 0.8 - 0.3. Left are 0.8 + 1.3 - 0.5 = 1.6 us of one packet, which has 1.1 us left.
+// As printed, a packet at 0 adds 0.8 us, and one at 0.3 us another 1.6 - 1 x 0.3. A departure at
+// 0.8 us subtracts 0.8 - 0.3. The result is 0.8 + 1.3 - 0.5 = 1.6 us for one packet, which really
+// has 1.1 us left.
 func TestL2BMPrintedSteps(t *testing.T) {
 	p := l2bmParams()
 	p.Algorithm = "printed"
@@ -293,8 +293,8 @@ func TestL2BMPrintedSteps(t *testing.T) {
 	}
 }
 
-// A clock that stands still: a packet behind an egress that is paused from 0.2 to 5.2 us is
-// expected at 6.6, not at 1.6 us, and one that comes at 1 us then, too, later by its turn.
+// A frozen clock: a packet behind an egress that is paused from 0.2 to 5.2 us is expected to
+// leave at 6.6 us, not at 1.6 us. A packet that arrives during the pause leaves after it.
 func TestL2BMFreeze(t *testing.T) {
 	p := l2bmParams()
 	p.PausedTime = "freeze"
@@ -318,8 +318,43 @@ func TestL2BMFreeze(t *testing.T) {
 	if tau := b.gauge("sojourn_us", 0, lossless); tau != 1.3 {
 		t.Errorf("tau is %v us, want 2.3 - 1", tau)
 	}
-	b.leave(first) // 3.2 - 1 is left of the other
+	b.leave(first) // the other packet has 3.2 - 1 left
 	if tau := b.gauge("sojourn_us", 0, lossless); tau != 2.2 {
 		t.Errorf("tau is %v us, want 2.2", tau)
+	}
+}
+
+// With C the sum of tau, T = C / tau alpha (B - Q) >= alpha (B - Q): random frames fill and leave
+// the buffer, and in every state each threshold is at least DT's. The constant 1 us is the
+// mutant: it does not hold there.
+func TestL2BMNeverBelowDT(t *testing.T) {
+	for _, c := range []struct {
+		norm  Norm
+		below bool
+	}{{Norm{Rule: "sum"}, false}, {Norm{Time: units.Microsecond}, true}} {
+		p := &L2BMParams{Algorithm: "mended", Alpha: ratio(1, 8), AlphaLossy: whole, C: c.norm, PausedTime: "ignore", LossyPool: whole}
+		b := newBench(t, 6, 1_000_000, p, newL2BM)
+		random := rand.New(rand.NewPCG(3, 4))
+		var stored []*mmu.Arrival
+		below, states := 0, 0
+		for range 20_000 {
+			b.now += units.Time(random.IntN(2000)) * units.Nanosecond
+			if len(stored) > 0 && random.IntN(9) < 4 {
+				b.leave(stored[0])
+				stored = stored[1:]
+			} else if a, ok := b.offer(random.IntN(6), random.IntN(2), uint8([]int{lossless, lossy}[random.IntN(2)]), 1000); ok {
+				stored = append(stored, a)
+			}
+			free := b.l.View().SharedFree()
+			for port := range 6 {
+				states++
+				if _, xoff := b.p.Level(b.now, b.l.View(), port, lossless); xoff < free/8 {
+					below++
+				}
+			}
+		}
+		if below > 0 != c.below {
+			t.Errorf("C %+v: %d of %d thresholds are below DT", c.norm, below, states)
+		}
 	}
 }

@@ -7,19 +7,19 @@ import (
 	"github.com/xoff-net/xoff/base/units"
 )
 
-// bench is a switch in miniature: a ledger, a policy that follows it, and what flow control
-// would do.
+// bench is a miniature switch: a ledger, a policy that follows it, and simple flow control.
 type bench struct {
 	t     testing.TB
 	l     *mmu.Ledger
 	p     Policy
 	now   units.Time
 	slot  uint32
-	slots []uint32 // free ones
+	slots []uint32 // free slots
 }
 
-// newBench has ports of 10 Gbps with classes 0 (control), 1 (lossless) and 2 (lossy), of
-// one quantum each, on a shared segment of that size beside as much headroom.
+// newBench returns a bench with ports of 10 Gbps (or the given rates) and classes 0 (control), 1
+// (lossless) and 2 (lossy). The data classes have the same quantum. The headroom is as large as
+// the shared segment.
 func newBench(t testing.TB, ports int, shared units.Bytes, params any, build New, rates ...units.Rate) *bench {
 	t.Helper()
 	spec := mmu.Spec{Ports: ports, Size: 2 * shared, Shared: shared}
@@ -80,24 +80,24 @@ func (b *bench) leave(a *mmu.Arrival) {
 	}
 }
 
-// fill offers frames of some queues in turn until none is taken, and returns what each
-// holds. A queue is (in, out, class).
+// fill offers frames to the given queues in turn until none is taken, and returns the stored
+// bytes of each queue. A queue is (in, out, class).
 func (b *bench) fill(bytes units.Bytes, queues ...[3]int) []units.Bytes {
-	held := make([]units.Bytes, len(queues))
+	stored := make([]units.Bytes, len(queues))
 	for more := true; more; {
 		more = false
 		for i, q := range queues {
 			if _, ok := b.offer(q[0], q[1], uint8(q[2]), bytes); ok {
-				held[i] += bytes
+				stored[i] += bytes
 				more = true
 			}
 		}
 	}
-	return held
+	return stored
 }
 
-// steady is fill where frames leave, too: in each round one of every queue, while two are
-// offered to it. Queues above their threshold then shrink to it.
+// steady is like fill, but frames also leave: in each round one of every queue, while two are
+// offered to it. Queues above their threshold shrink to it.
 func (b *bench) steady(rounds int, bytes units.Bytes, queues ...[3]int) []units.Bytes {
 	frames := make([][]*mmu.Arrival, len(queues))
 	for range rounds {
@@ -113,14 +113,14 @@ func (b *bench) steady(rounds int, bytes units.Bytes, queues ...[3]int) []units.
 			}
 		}
 	}
-	held := make([]units.Bytes, len(queues))
+	stored := make([]units.Bytes, len(queues))
 	for i := range frames {
-		held[i] = units.Bytes(len(frames[i])) * bytes
+		stored[i] = units.Bytes(len(frames[i])) * bytes
 	}
-	return held
+	return stored
 }
 
-// near reports a value that is not within some bytes of what is expected.
+// near fails the test if a value is not within some bytes of the expected one.
 func (b *bench) near(what string, got, want, within units.Bytes) {
 	b.t.Helper()
 	if got < want-within || got > want+within {
@@ -136,7 +136,7 @@ func sum(list []units.Bytes) units.Bytes {
 	return all
 }
 
-// gauge returns a number that a policy shows of itself.
+// gauge returns the value of a gauge.
 func (b *bench) gauge(name string, port int, class uint8) float64 {
 	b.t.Helper()
 	g := b.p.(interface {
@@ -145,13 +145,13 @@ func (b *bench) gauge(name string, port int, class uint8) float64 {
 	})
 	values := make([]float64, len(g.Gauges()))
 	if !g.Measure(b.now, port, class, values) {
-		b.t.Fatalf("port %d, class %d shows nothing", port, class)
+		b.t.Fatalf("port %d, class %d has no gauges", port, class)
 	}
 	for i, n := range g.Gauges() {
 		if n == name {
 			return values[i]
 		}
 	}
-	b.t.Fatalf("there is no %s", name)
+	b.t.Fatalf("there is no gauge %s", name)
 	return 0
 }

@@ -12,36 +12,36 @@ import (
 // OccamyParams are the parameters of Occamy.
 type OccamyParams struct {
 	Alpha         units.Ratio `yaml:"alpha" doc:"threshold of a lossless ingress queue: this times the free part of the shared segment"`
-	AlphaLossy    units.Ratio `yaml:"alpha_lossy" doc:"the same of a lossy egress queue: at it frames are refused, above it they are taken back"`
-	MemorySpeedup units.Ratio `yaml:"memory_speedup" doc:"packet memory bandwidth as a multiple of all line rates; what departures leave unused expels frames"`
-	Bucket        units.Bytes `yaml:"bucket" doc:"unused bandwidth of the memory that can be saved up"`
+	AlphaLossy    units.Ratio `yaml:"alpha_lossy" doc:"threshold of a lossy egress queue: this times the free shared bytes; frames above it are refused or expelled"`
+	MemorySpeedup units.Ratio `yaml:"memory_speedup" doc:"packet memory bandwidth as a multiple of the sum of line rates; bandwidth that departures leave unused expels frames"`
+	Bucket        units.Bytes `yaml:"bucket" doc:"unused memory bandwidth that can be saved up, in bytes"`
 }
 
-// occamy is Occamy (Shan et al., EuroSys 2025): Dynamic Threshold with an alpha so large that
-// few queues may fill nearly everything, and beside it an expulsion that takes frames back
-// from the heads of over-allocated lossy queues, those above the threshold as it is now,
-// in turn, with memory bandwidth that forwarding leaves. What the public text leaves open
-// is as in the authors' programs (docs/hybrid.md).
+// occamy is Occamy (Shan et al., EuroSys 2025): Dynamic Threshold with an alpha so large that a
+// few queues may fill nearly the whole buffer. Beside it, expulsion drops frames from the heads
+// of over-allocated lossy queues (above the current threshold) in round-robin order, using memory
+// bandwidth that forwarding leaves unused. Details that the paper leaves open follow the authors'
+// code (docs/hybrid.md).
 type occamy struct {
 	dt
 	view    mmu.View
-	speed   units.Rate // of the packet memory
-	saved   units.Time // the longest time that the memory can have been idle
-	read    units.Time // when it will have read all that left so far; before now: idle since then
-	classes []uint8    // the lossy ones
+	speed   units.Rate // bandwidth of the packet memory
+	saved   units.Time // longest idle time that counts
+	read    units.Time // time at which all departed frames are read; in the past: idle since then
+	classes []uint8    // lossy classes
 	rank    [mmu.Classes]int
-	queues  tallest // by port and lossy class
-	turn    int     // the queue whose turn it is
+	queues  maxTree // by port and lossy class
+	turn    int     // next queue in round-robin order
 }
 
 func newOccamy(params any, env Env) (Policy, error) {
 	p := params.(*OccamyParams)
 	speed, err := memorySpeed(env.Rates, p.MemorySpeedup)
-	if err := first(positive("alpha", p.Alpha), positive("alpha_lossy", p.AlphaLossy), err); err != nil {
+	if err := firstError(positive("alpha", p.Alpha), positive("alpha_lossy", p.AlphaLossy), err); err != nil {
 		return nil, err
 	}
 	if p.Bucket <= 0 || p.Bucket > mmu.MaxBuffer {
-		return nil, fmt.Errorf("bucket is %s; allowed: more than 0B, at most %dB", p.Bucket, int64(mmu.MaxBuffer))
+		return nil, fmt.Errorf("bucket is %s (expected more than 0B and at most %dB)", p.Bucket, int64(mmu.MaxBuffer))
 	}
 	o := &occamy{
 		dt: dt{lossless: newAlpha(p.Alpha), lossy: newAlpha(p.AlphaLossy)}, view: env.View, speed: speed, saved: speed.TxTimeDown(p.Bucket),
@@ -52,17 +52,17 @@ func newOccamy(params any, env Env) (Policy, error) {
 			o.classes = append(o.classes, c)
 		}
 	}
-	o.queues = newTallest(env.View.Ports() * len(o.classes))
+	o.queues = newMaxTree(env.View.Ports() * len(o.classes))
 	return o, nil
 }
 
-// maxSpeedup, and one over it, keep the times that the memory needs within bounds.
+// maxSpeedup and its inverse bound the times that the memory needs.
 const maxSpeedup = 100
 
-// memorySpeed is a multiple of the sum of rates.
+// memorySpeed returns a multiple of the sum of rates.
 func memorySpeed(rates []units.Rate, times units.Ratio) (units.Rate, error) {
 	if times.Num <= 0 || times.Den <= 0 || times.Num > maxSpeedup*times.Den || times.Den > maxSpeedup*times.Num {
-		return 0, fmt.Errorf("memory_speedup is %d/%d; allowed: 1/%d to %d", times.Num, times.Den, maxSpeedup, maxSpeedup)
+		return 0, fmt.Errorf("memory_speedup is %d/%d (expected 1/%d to %d)", times.Num, times.Den, maxSpeedup, maxSpeedup)
 	}
 	sum := units.Rate(0)
 	for _, r := range rates {
@@ -70,13 +70,13 @@ func memorySpeed(rates []units.Rate, times units.Ratio) (units.Rate, error) {
 	}
 	hi, lo := bits.Mul64(uint64(sum), uint64(times.Num))
 	speed, _ := bits.Div64(hi, lo, uint64(times.Den))
-	return max(units.Mbps, units.Rate(speed)), nil // a switch without cables needs none
+	return max(units.Mbps, units.Rate(speed)), nil // at least 1 Mbps, for a switch without cables
 }
 
-// threshold is that of every lossy egress queue.
+// threshold returns the threshold of all lossy egress queues.
 func (o *occamy) threshold(v mmu.View) units.Bytes { return o.lossy.of(v.SharedFree()) }
 
-// count follows the length of a queue.
+// count adds b to the length of a lossy queue.
 func (o *occamy) count(a *mmu.Arrival, b units.Bytes) {
 	if a.Kind == mmu.Lossy {
 		o.queues.add(a.Out*len(o.classes)+o.rank[a.Class&7], b)
@@ -86,8 +86,8 @@ func (o *occamy) count(a *mmu.Arrival, b units.Bytes) {
 // Enqueued implements Observer.
 func (o *occamy) Enqueued(_ units.Time, _ mmu.View, a *mmu.Arrival) { o.count(a, a.Bytes) }
 
-// Dequeued implements Observer. The memory reads every frame that leaves, whether it is
-// sent or taken back: the former first, so that the latter wait until it is idle again.
+// Dequeued implements Observer. The memory reads every departing frame, sent or expelled. Sent
+// frames go first: expulsions wait until the memory is idle again.
 func (o *occamy) Dequeued(now units.Time, _ mmu.View, a *mmu.Arrival) {
 	o.count(a, -a.Bytes)
 	o.read = max(o.read, now-o.saved) + o.speed.TxTime(a.Bytes)
@@ -112,10 +112,10 @@ func (o *occamy) Expel(now units.Time, v mmu.View) (port int, class uint8, ok bo
 	return i / len(o.classes), o.classes[i%len(o.classes)], true
 }
 
-var occamyGauges = []registry.Shown{
-	{Name: "queue_bytes", Doc: "what a lossless ingress queue holds in the shared segment, or a lossy egress queue in all"},
-	{Name: "threshold_bytes", Doc: "what it is held against: a PFC threshold, or that above which frames are taken back"},
-	{Name: "spare_bytes", Doc: "what the packet memory of the switch can take back now; below 0: what it has yet to read"},
+var occamyGauges = []registry.Export{
+	{Name: "queue_bytes", Doc: "shared bytes of a lossless ingress queue, or all bytes of a lossy egress queue"},
+	{Name: "threshold_bytes", Doc: "PFC threshold, or the threshold above which frames are expelled"},
+	{Name: "spare_bytes", Doc: "bytes that the packet memory of the switch can expel now; below 0: bytes it has yet to read"},
 }
 
 var occamyGaugeNames = registry.NamesOf(occamyGauges)
@@ -132,34 +132,34 @@ func (o *occamy) Measure(now units.Time, port int, class uint8, values []float64
 	switch v.Kind(class) {
 	case mmu.Lossless:
 		q, xoff := o.Level(now, v, port, class)
-		measured(values, q, xoff, spare)
+		setGauges(values, q, xoff, spare)
 	case mmu.Lossy:
-		measured(values, v.Egress(port, class), o.threshold(v), spare)
+		setGauges(values, v.Egress(port, class), o.threshold(v), spare)
 	default:
 		return false
 	}
 	return true
 }
 
-// tallest keeps numbers in a tree of maxima: one is changed, and the next above some
-// bound is found, in as many steps as the tree has levels.
-type tallest struct {
+// maxTree keeps numbers in a tree of maxima. Changing a number, and finding the next one above a
+// bound, take one step per level of the tree.
+type maxTree struct {
 	leaves int           // a power of two
-	max    []units.Bytes // by node: the root is 1, below i are 2i and 2i+1, the last are the numbers
+	max    []units.Bytes // by node: the root is 1, the children of i are 2i and 2i+1, the leaves are the numbers
 }
 
-func newTallest(n int) tallest {
+func newMaxTree(n int) maxTree {
 	leaves := 1
 	for leaves < n {
 		leaves *= 2
 	}
-	return tallest{leaves, make([]units.Bytes, 2*leaves)}
+	return maxTree{leaves, make([]units.Bytes, 2*leaves)}
 }
 
-// most is the largest number.
-func (t *tallest) most() units.Bytes { return t.max[1] }
+// most returns the largest number.
+func (t *maxTree) most() units.Bytes { return t.max[1] }
 
-func (t *tallest) add(i int, b units.Bytes) {
+func (t *maxTree) add(i int, b units.Bytes) {
 	i += t.leaves
 	t.max[i] += b
 	for i > 1 {
@@ -171,11 +171,11 @@ func (t *tallest) add(i int, b units.Bytes) {
 	}
 }
 
-// above returns the first number above a bound from some place on, and after the last
-// from the first on. There must be one.
-func (t *tallest) above(from int, bound units.Bytes) int {
+// above returns the index of the first number above a bound, searching from index from and
+// wrapping around. There must be one.
+func (t *maxTree) above(from int, bound units.Bytes) int {
 	i := t.leaves + from%t.leaves
-	for t.max[i] <= bound { // the next part to the right, after the last one all
+	for t.max[i] <= bound { // next subtree to the right; after the last one, the root
 		for i&1 == 1 && i > 1 {
 			i /= 2
 		}

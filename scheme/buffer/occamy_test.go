@@ -12,8 +12,8 @@ import (
 	"github.com/xoff-net/xoff/base/units"
 )
 
-// memory is a bench of four ports of 10 Gbps whose memory reads 40 Gbps, 200 ps a byte,
-// and the frames of its lossy queues.
+// memory is a bench of four ports of 10 Gbps whose memory reads at 40 Gbps, 200 ps per byte. It
+// keeps the frames of its lossy queues.
 type memory struct {
 	*bench
 	o      *occamy
@@ -29,7 +29,7 @@ func newMemory(t testing.TB, shared units.Bytes, change func(*OccamyParams)) *me
 	return m
 }
 
-// put stores so many lossy frames of 1000 B for a port, whatever the threshold is.
+// put stores n lossy frames of 1000 B for a port, whatever the threshold.
 func (m *memory) put(out, n int) {
 	for range n {
 		a := m.arrival(3, out, lossy, 1000)
@@ -38,14 +38,14 @@ func (m *memory) put(out, n int) {
 	}
 }
 
-// leaves takes the first lossy frame of a port out, sent or taken back.
+// leaves removes the first lossy frame of a port, sent or expelled.
 func (m *memory) leaves(out int) {
 	m.leave(m.frames[out][0])
 	m.frames[out] = m.frames[out][1:]
 }
 
-// takes lets the policy take back what it may at that time: the ports, in order.
-func (m *memory) takes(at units.Time, want ...int) {
+// expels lets the policy expel what it may at that time, and checks the ports in order.
+func (m *memory) expels(at units.Time, want ...int) {
 	m.t.Helper()
 	m.now = at
 	var got []int
@@ -55,26 +55,26 @@ func (m *memory) takes(at units.Time, want ...int) {
 			break
 		}
 		if class != lossy || len(m.frames[port]) == 0 {
-			m.t.Fatalf("at %d ps port %d, class %d is to give up a frame", at, port, class)
+			m.t.Fatalf("at %d ps the policy expels a frame of port %d, class %d", at, port, class)
 		}
 		got = append(got, port)
 		m.leaves(port)
 	}
 	if !slices.Equal(got, want) {
-		m.t.Fatalf("at %d ps ports %v give up a frame, want %v", at, got, want)
+		m.t.Fatalf("at %d ps ports %v lose a frame, want %v", at, got, want)
 	}
 }
 
 func (m *memory) next(want units.Time) {
 	m.t.Helper()
 	if at := m.o.ExpelAt(m.now, m.l.View()); at != want {
-		m.t.Errorf("at %d ps a frame may be taken back at %d ps, want %d", m.now, at, want)
+		m.t.Errorf("at %d ps the next expulsion is at %d ps, want %d", m.now, at, want)
 	}
 }
 
-// With alpha 8 one queue gets 8/9 of the buffer: 8 frames of 1000 B of 9000, since 8000 <=
-// 8 x 2000, and 9000 > 8 x 1000. It is at its threshold then, and nothing is taken back. A
-// lossless frame of 500 B leaves 500: 8000 > 8 x 500, so the first lossy frame goes, and
+// With alpha 8 one queue gets 8/9 of the buffer: 8 frames of 1000 B in 9000 B, since 8000 <= 8 x
+// 2000, and 9000 > 8 x 1000. It is then at its threshold, and nothing is expelled. A lossless
+// frame of 500 B leaves 500 B free: 8000 > 8 x 500, so the first lossy frame is expelled, and
 // 7000 <= 8 x 1500.
 func TestOccamyUsesNearlyAll(t *testing.T) {
 	m := newMemory(t, 9000, func(p *OccamyParams) { p.AlphaLossy = ratio(8, 1) })
@@ -88,17 +88,17 @@ func TestOccamyUsesNearlyAll(t *testing.T) {
 		}
 	}
 	m.next(units.Never)
-	m.takes(units.Microsecond)
+	m.expels(units.Microsecond)
 	m.store(m.arrival(2, 0, lossless, 500), mmu.Shared)
-	m.takes(units.Microsecond, 1)
+	m.expels(units.Microsecond, 1)
 	m.next(units.Never)
 }
 
-// Queues of 4000 B and 3000 B of 12,000, and lossless frames of 4500 B that leave 500: with
-// alpha 1 both are over-allocated. The memory was idle for 1000 ns, of which it has saved
-// 1600 B x 200 ps = 320 ns. A frame takes it 200 ns: port 0 gives up one, which is read at
-// 1000 - 320 + 200 = 880 ns (threshold 1500), port 2 one, read at 1080 ns (2500), so that
-// port 0 has to wait until then although it has 3000 B. After that 2000 <= 3500.
+// Queues of 4000 B and 3000 B in 12,000 B, and lossless frames of 4500 B leave 500 B free: with
+// alpha 1 both are over-allocated. The memory was idle for 1000 ns, of which 1600 B x 200 ps =
+// 320 ns are saved. Reading a frame takes 200 ns. Port 0 loses a frame, read at 1000 - 320 + 200
+// = 880 ns (threshold 1500). Port 2 loses one, read at 1080 ns (threshold 2500). Port 0 has to
+// wait until then although it stores 3000 B. After that 2000 <= 3500.
 func TestOccamySteps(t *testing.T) {
 	ns := units.Nanosecond
 	pressed := func() *memory {
@@ -107,46 +107,46 @@ func TestOccamySteps(t *testing.T) {
 		m.put(2, 3)
 		m.next(units.Never)
 		m.store(m.arrival(1, 3, lossless, 4500), mmu.Shared)
-		m.next(1) // it has read nothing yet
+		m.next(1) // the memory has read nothing yet
 		return m
 	}
 	m := pressed()
-	m.takes(1000*ns, 0, 2)
+	m.expels(1000*ns, 0, 2)
 	if spare := m.gauge("spare_bytes", 0, lossy); spare != -400 { // 80 ns
 		t.Errorf("%.0f B are spare, want -400", spare)
 	}
 	m.next(1080*ns + 1)
-	m.takes(1080 * ns)
-	m.takes(1080*ns+1, 0)
+	m.expels(1080 * ns)
+	m.expels(1080*ns+1, 0)
 	m.next(units.Never)
 	if got := m.gauge("threshold_bytes", 0, lossy); got != 3500 {
 		t.Errorf("the threshold is %.0f B, want 12,000 - 2000 - 2000 - 4500", got)
 	}
 
-	// A frame that is sent goes first: 1500 B of control that pass at 1000 ns are read at
-	// 1000 - 320 + 300 = 980 ns, so there is time for one frame (1180 ns), not for two.
+	// Sent frames go first: 1500 B of control that pass at 1000 ns are read at 1000 - 320 + 300 =
+	// 980 ns. There is time for one frame (1180 ns), not for two.
 	m = pressed()
 	m.now = 1000 * ns
 	passing := m.arrival(1, 3, 0, 1500)
 	m.store(passing, mmu.Shared)
 	m.leave(passing)
-	m.takes(1000*ns, 0)
+	m.expels(1000*ns, 0)
 	m.next(1180*ns + 1)
-	m.takes(1180*ns+1, 2) // 3000 > 1500; then 3000 > 2500
-	m.takes(1380 * ns)
-	m.takes(1380*ns+1, 0)
+	m.expels(1180*ns+1, 2) // 3000 > 1500; then 3000 > 2500
+	m.expels(1380 * ns)
+	m.expels(1380*ns+1, 0)
 
-	// Twice the bandwidth: the same frames by 1000 - 160 + 3 x 100 ns = 1140 ns.
+	// With twice the bandwidth the same frames are read by 1000 - 160 + 2 x 100 = 1040 ns.
 	m = newMemory(t, 12000, func(p *OccamyParams) { p.MemorySpeedup = ratio(2, 1) })
 	m.put(0, 4)
 	m.put(2, 3)
 	m.store(m.arrival(1, 3, lossless, 4500), mmu.Shared)
-	m.takes(1000*ns, 0, 2)
+	m.expels(1000*ns, 0, 2)
 	m.next(1040*ns + 1)
 }
 
-// Lossless queues have Dynamic Threshold at the ingress and keep what they hold, however
-// far they are above it: 8000 B of 9000 with alpha 1.
+// Lossless queues have Dynamic Threshold at the ingress and keep their frames, however far they
+// are above it: 8000 B of 9000 with alpha 1.
 func TestOccamyKeepsLossless(t *testing.T) {
 	m := newMemory(t, 9000, func(*OccamyParams) {})
 	m.store(m.arrival(0, 1, lossless, 8000), mmu.Shared)
@@ -154,17 +154,17 @@ func TestOccamyKeepsLossless(t *testing.T) {
 		t.Errorf("level %d of %d B, want 8000 of 1000", q, xoff)
 	}
 	m.next(units.Never)
-	m.takes(units.Second)
+	m.expels(units.Second)
 }
 
 func TestOccamyRefuses(t *testing.T) {
 	for about, change := range map[string]func(*OccamyParams){
-		"alpha is 0/1; allowed: more than 0":           func(p *OccamyParams) { p.Alpha.Num = 0 },
-		"alpha_lossy is 0/1; allowed: more than 0":     func(p *OccamyParams) { p.AlphaLossy = ratio(0, 1) },
-		"memory_speedup is 0/1; allowed: 1/100 to 100": func(p *OccamyParams) { p.MemorySpeedup.Num = 0 },
-		"memory_speedup is 101/1; allowed":             func(p *OccamyParams) { p.MemorySpeedup = ratio(101, 1) },
-		"memory_speedup is 1/101; allowed":             func(p *OccamyParams) { p.MemorySpeedup = ratio(1, 101) },
-		"bucket is 0B; allowed: more than 0B":          func(p *OccamyParams) { p.Bucket = 0 },
+		"alpha is 0/1 (expected more than 0)":           func(p *OccamyParams) { p.Alpha.Num = 0 },
+		"alpha_lossy is 0/1 (expected more than 0)":     func(p *OccamyParams) { p.AlphaLossy = ratio(0, 1) },
+		"memory_speedup is 0/1 (expected 1/100 to 100)": func(p *OccamyParams) { p.MemorySpeedup.Num = 0 },
+		"memory_speedup is 101/1 (expected":             func(p *OccamyParams) { p.MemorySpeedup = ratio(101, 1) },
+		"memory_speedup is 1/101 (expected":             func(p *OccamyParams) { p.MemorySpeedup = ratio(1, 101) },
+		"bucket is 0B (expected more than 0B":           func(p *OccamyParams) { p.Bucket = 0 },
 	} {
 		p := &OccamyParams{Alpha: whole, AlphaLossy: whole, MemorySpeedup: whole, Bucket: 1600}
 		change(p)
@@ -174,11 +174,11 @@ func TestOccamyRefuses(t *testing.T) {
 	}
 }
 
-// A search in order is what the tree answers, and its root is the largest.
-func TestOccamyTallest(t *testing.T) {
+// The tree gives the same answer as a linear search, and its root is the largest number.
+func TestOccamyMaxTree(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		n := rapid.IntRange(1, 20).Draw(t, "n")
-		tree, plain := newTallest(n), make([]units.Bytes, n)
+		tree, plain := newMaxTree(n), make([]units.Bytes, n)
 		for range rapid.IntRange(1, 40).Draw(t, "steps") {
 			i := rapid.IntRange(0, n-1).Draw(t, "i")
 			b := units.Bytes(rapid.IntRange(int(-plain[i]), 9).Draw(t, "b"))
@@ -196,21 +196,21 @@ func TestOccamyTallest(t *testing.T) {
 				t.Fatalf("%v: the largest is %d", plain, tree.most())
 			}
 			if want >= 0 && tree.above(from, bound) != want {
-				t.Fatalf("%v: above %d from %d on is %d, want %d", plain, bound, from, tree.above(from, bound), want)
+				t.Fatalf("%v: above %d, from %d: found %d, want %d", plain, bound, from, tree.above(from, bound), want)
 			}
 		}
 	})
 }
 
-// read is what the memory read at some time, sent or taken back.
+// read is one frame that the memory read, sent or expelled.
 type read struct {
 	at units.Time
 	b  units.Bytes
 }
 
-// spare reports whether the memory has time now, from its definition: since no earlier
-// time has it read as much as it could, nor so much more as was saved up; and in all less than
-// it could since the beginning.
+// spare reports whether the memory has time now, by the definition. Since any earlier read it has
+// read less than it could in that time plus the bucket. Since the start it has read less than it
+// could.
 func spare(reads []read, now units.Time, perByte units.Time, bucket units.Bytes) bool {
 	sum := units.Time(0)
 	for i := len(reads) - 1; i >= 0; i-- {
@@ -222,24 +222,24 @@ func spare(reads []read, now units.Time, perByte units.Time, bucket units.Bytes)
 	return sum < now
 }
 
-// Whatever comes and goes: only lossy queues above their threshold give frames up, only
-// when the memory has time, always when it has, and in turn; books balance.
+// Only lossy queues above their threshold lose frames, only when the memory has time, always when
+// it has, and in round-robin order. The ledger stays consistent.
 func TestOccamyProperties(t *testing.T) {
 	taken, waits := 0, 0
 	for seed := range uint64(200) {
 		c := newOccamyCase(t, seed)
 		for step := range 100 {
 			c.step()
-			c.takeBack()
+			c.expel()
 			if err := c.l.Check(); err != nil || t.Failed() {
 				t.Fatalf("seed %d, step %d: %v", seed, step, err)
 			}
 		}
 		taken, waits = taken+c.taken, waits+c.waits
 	}
-	t.Logf("%d frames are taken back; %d times one has to wait", taken, waits)
+	t.Logf("%d frames expelled, %d waits", taken, waits)
 	if taken < 1000 || waits < 500 {
-		t.Error("the property says little")
+		t.Error("too few frames expelled or delayed")
 	}
 }
 
@@ -251,8 +251,8 @@ type occamyCase struct {
 	perByte      units.Time
 	bucket       units.Bytes
 	reads        []read
-	others       []*mmu.Arrival // lossless ones
-	last         int            // port that gave up a frame
+	others       []*mmu.Arrival // lossless frames
+	last         int            // last port that lost a frame
 	taken, waits int
 }
 
@@ -267,7 +267,7 @@ func newOccamyCase(t *testing.T, seed uint64) *occamyCase {
 	return c
 }
 
-// step lets a frame come or go after some time.
+// step advances the time and lets a frame arrive or leave.
 func (c *occamyCase) step() {
 	c.now += units.Time(c.IntN(300)) * units.Nanosecond
 	port, b := c.IntN(4), units.Bytes(60+c.IntN(1441))
@@ -291,8 +291,8 @@ func (c *occamyCase) step() {
 	}
 }
 
-// takeBack lets the policy take back what it may, and compares.
-func (c *occamyCase) takeBack() {
+// expel lets the policy expel what it may, and compares with the expected queue.
+func (c *occamyCase) expel() {
 	for {
 		v := c.l.View()
 		over, victim := c.alpha.Of(v.SharedFree()), -1
@@ -303,11 +303,11 @@ func (c *occamyCase) takeBack() {
 		}
 		want := victim >= 0 && spare(c.reads, c.now, c.perByte, c.bucket)
 		if due := c.o.ExpelAt(c.now, v); (due <= c.now) != want || (due == units.Never) != (victim < 0) {
-			c.t.Errorf("at %d ps a frame may be taken back at %d ps; victim %d, spare %t", c.now, due, victim, want)
+			c.t.Errorf("at %d ps the next expulsion is at %d ps; victim %d, spare %t", c.now, due, victim, want)
 		}
 		at, class, ok := c.o.Expel(c.now, v)
 		if ok != want || ok && (at != victim || class != lossy) {
-			c.t.Errorf("at %d ps port %d, class %d gives up a frame: %t; want port %d: %t", c.now, at, class, ok, victim, want)
+			c.t.Errorf("at %d ps port %d, class %d loses a frame: %t, want port %d: %t", c.now, at, class, ok, victim, want)
 			return
 		}
 		if !ok {

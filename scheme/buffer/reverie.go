@@ -10,54 +10,60 @@ import (
 
 // ReverieParams are the parameters of Reverie.
 type ReverieParams struct {
-	Alpha            units.Ratio `yaml:"alpha" doc:"of lossless queues"`
-	AlphaLossy       units.Ratio `yaml:"alpha_lossy" doc:"of lossy queues"`
-	Gamma            float64     `yaml:"gamma" doc:"weight of the past in the filtered length of a queue"`
+	Alpha            units.Ratio `yaml:"alpha" doc:"alpha of lossless queues"`
+	AlphaLossy       units.Ratio `yaml:"alpha_lossy" doc:"alpha of lossy queues"`
+	Gamma            float64     `yaml:"gamma" doc:"weight of the previous value in the filtered queue length"`
 	Filter           string      `yaml:"filter" allowed:"plain,departure" doc:"filter at each arrival and departure (plain), or at departures, in whole bytes, never above the queue length (departure)"`
-	UnscheduledAlpha units.Ratio `yaml:"unscheduled_alpha,omitempty" doc:"of lossy frames within the first bandwidth-delay product of their flow, 1024 in the authors' program; default: as others"`
+	UnscheduledAlpha units.Ratio `yaml:"unscheduled_alpha,omitempty" doc:"alpha of the first frames of lossy flows, see hosts.unscheduled (authors' code: 1024); default: same as others"`
+	UnsafeOverflow   bool        `yaml:"unsafe_overflow,omitempty" doc:"store lossless frames in a full pool while q^ is 0, as the authors' code: it can drop lossless frames"`
 }
 
-// reverie holds filtered queue lengths against thresholds in one pool (Reverie section
-// 3.3): lossless frames count in ingress queues, lossy ones in egress queues, each once.
+// Breaks implements Breaking.
+func (p *ReverieParams) Breaks() registry.Promise {
+	if p.UnsafeOverflow {
+		return registry.Lossless | registry.Bounded
+	}
+	return 0
+}
+
+// reverie compares filtered queue lengths with thresholds in one pool (Reverie section 3.3). Each
+// frame counts once: lossless frames in ingress queues, lossy frames in egress queues.
 //
 //	q^ = gamma q^ + (1 - gamma) q            (eq. 5; q with headroom)
 //	q^ <= Gamma = alpha_p / n_p (b* - q*)    (eq. 4 and 6; without)
 //
-// A decision uses the q^ of the frame before, which Property 1 makes a threshold that is
-// higher for a queue that grows. So a queue may exceed Gamma, and only the size of the pool
-// bounds it.
+// A decision uses q^ from before the frame; by Property 1 this is a higher threshold for a
+// growing queue. So a queue may exceed Gamma, and only the size of the pool bounds it. The filter
+// moves only when frames come and go, so it also lags behind a queue that has emptied.
 type reverie struct {
 	view              mmu.View
 	alpha, lossyAlpha alpha
 	unscheduled       optional
 	gamma, rest       float64
 	departures        bool      // filter: departure
+	overflow          bool      // unsafe_overflow
 	in, out           []float64 // q^ by queue
 	inN, outN         congestion
 }
 
 func newReverie(params any, env Env) (Policy, error) {
 	p := params.(*ReverieParams)
-	if err := first(oneOf("filter", p.Filter, "plain", "departure"), positive("alpha", p.Alpha), positive("alpha_lossy", p.AlphaLossy)); err != nil {
+	if err := firstError(oneOf("filter", p.Filter, "plain", "departure"), positive("alpha", p.Alpha), positive("alpha_lossy", p.AlphaLossy)); err != nil {
 		return nil, err
 	}
 	if !(p.Gamma > 0 && p.Gamma < 1) {
-		return nil, fmt.Errorf("gamma is %v; allowed: more than 0, less than 1", p.Gamma)
+		return nil, fmt.Errorf("gamma is %v (expected more than 0 and less than 1)", p.Gamma)
 	}
 	n := len(env.Rates)
 	return &reverie{
 		view: env.View, alpha: newAlpha(p.Alpha), lossyAlpha: newAlpha(p.AlphaLossy), unscheduled: newOptional(p.UnscheduledAlpha),
-		gamma: p.Gamma, rest: 1 - p.Gamma, departures: p.Filter == "departure",
+		gamma: p.Gamma, rest: 1 - p.Gamma, departures: p.Filter == "departure", overflow: p.UnsafeOverflow,
 		in: make([]float64, n*mmu.Classes), out: make([]float64, n*mmu.Classes), inN: newCongestion(n), outN: newCongestion(n),
 	}, nil
 }
 
-// FlowControls implements Partnered: while a queue holds headroom, what arrives goes there,
-// and a queue whose filter lags behind resumes when it is empty.
-func (r *reverie) FlowControls() []string { return []string{"sonic"} }
-
-// filtered is the next q^ of a queue. Products are rounded one by one, so that every
-// machine gets the same.
+// filtered returns the next q^ of a queue. Products are rounded one by one, so that all machines
+// compute the same value.
 func (r *reverie) filtered(hat float64, q units.Bytes) float64 {
 	hat = float64(r.gamma*hat) + float64(r.rest*float64(q))
 	if r.departures {
@@ -70,16 +76,16 @@ func (r *reverie) filtered(hat float64, q units.Bytes) float64 {
 func (r *reverie) Fits(now units.Time, v mmu.View, a *mmu.Arrival) bool {
 	free := v.SharedFree()
 	if a.Bytes > free {
-		return false
+		return r.overflows(v, a)
 	}
 	if a.Kind == mmu.Lossless {
-		return r.held(a.In, a.Class) <= r.alpha.of(r.inN.over(a.Class, free))
+		return r.losslessHat(a.In, a.Class) <= r.alpha.of(r.inN.over(a.Class, free))
 	}
 	if q, limit := r.LossyLevel(now, v, a); q+a.Bytes <= limit {
 		return true
 	}
-	// Frames that are dropped are no arrivals, so q^ of an empty queue would stay as high as
-	// it is, and the queue closed, for ever.
+	// Dropped frames are not arrivals. Without this exception q^ of an empty queue would stay
+	// high, and the queue closed, for ever.
 	return v.Egress(a.Out, a.Class) == 0
 }
 
@@ -95,25 +101,35 @@ func (r *reverie) LossyLevel(_ units.Time, v mmu.View, a *mmu.Arrival) (q, limit
 // FitsCounted implements Counting.
 func (r *reverie) FitsCounted(_ units.Time, v mmu.View, a *mmu.Arrival) bool {
 	free := v.SharedFree() - a.Bytes
-	return free >= 0 && r.held(a.In, a.Class) <= r.alpha.of(r.inN.over(a.Class, free))
+	if free < 0 {
+		return r.overflows(v, a)
+	}
+	return r.losslessHat(a.In, a.Class) <= r.alpha.of(r.inN.over(a.Class, free))
 }
 
-// held is q^ of a lossless queue in whole bytes.
-func (r *reverie) held(port int, class uint8) units.Bytes {
+// overflows reports whether a frame is stored although the pool is full. The authors' program
+// compares q^ with a threshold of 0. With gamma near 1, q^ of a long queue is 0, too: the frame
+// takes bytes that are reserved for the headroom of other queues, up to the size of the buffer.
+func (r *reverie) overflows(v mmu.View, a *mmu.Arrival) bool {
+	return r.overflow && a.Kind == mmu.Lossless && r.losslessHat(a.In, a.Class) == 0 && v.Stored()+a.Bytes <= v.Size()
+}
+
+// losslessHat returns q^ of a lossless queue in whole bytes.
+func (r *reverie) losslessHat(port int, class uint8) units.Bytes {
 	return units.Bytes(r.in[port*mmu.Classes+int(class)])
 }
 
 // Level implements Policy: q^ and Gamma.
 func (r *reverie) Level(_ units.Time, v mmu.View, port int, class uint8) (q, xoff units.Bytes) {
-	q = r.held(port, class)
-	if v != r.view { // a search for deadlock: by then the filter may have come down to that
+	q = r.losslessHat(port, class)
+	if v != r.view { // a deadlock search: by then the filter may have fallen to the queue length
 		in := v.Ingress(port, class)
 		q = min(q, in.Total())
 	}
 	return q, r.alpha.of(r.inN.over(class, v.SharedFree()))
 }
 
-// Enqueued implements Observer. A frame that is dropped is no arrival: nobody tells.
+// Enqueued implements Observer. It is not called for dropped frames.
 func (r *reverie) Enqueued(_ units.Time, v mmu.View, a *mmu.Arrival) {
 	if !r.departures {
 		r.follow(v, a)
@@ -123,7 +139,7 @@ func (r *reverie) Enqueued(_ units.Time, v mmu.View, a *mmu.Arrival) {
 // Dequeued implements Observer.
 func (r *reverie) Dequeued(_ units.Time, v mmu.View, a *mmu.Arrival) { r.follow(v, a) }
 
-// follow filters the length of the queue that a frame changed.
+// follow updates the filter of the queue that a frame changed.
 func (r *reverie) follow(v mmu.View, a *mmu.Arrival) {
 	switch a.Kind {
 	case mmu.Lossless:
@@ -138,11 +154,11 @@ func (r *reverie) follow(v mmu.View, a *mmu.Arrival) {
 	}
 }
 
-var reverieGauges = []registry.Shown{
+var reverieGauges = []registry.Export{
 	{Name: "queue_bytes", Doc: "length q of a lossless ingress queue, headroom included, or of a lossy egress queue"},
 	{Name: "filtered_bytes", Doc: "its filtered length q^"},
-	{Name: "threshold_bytes", Doc: "what that is held against, Gamma"},
-	{Name: "congested_queues", Doc: "n_p: congested queues of its class, short ones as parts"},
+	{Name: "threshold_bytes", Doc: "its threshold Gamma"},
+	{Name: "congested_queues", Doc: "n_p: congested queues of its class; short queues count as fractions"},
 }
 
 var reverieGaugeNames = registry.NamesOf(reverieGauges)
@@ -157,10 +173,10 @@ func (r *reverie) Measure(now units.Time, port int, class uint8, values []float6
 	case mmu.Lossless:
 		in := v.Ingress(port, class)
 		q, xoff := r.Level(now, v, port, class)
-		measured(values, in.Total(), q, xoff)
+		setGauges(values, in.Total(), q, xoff)
 		values[3] = r.inN.queues(class)
 	case mmu.Lossy:
-		measured(values, v.Egress(port, class), units.Bytes(r.out[port*mmu.Classes+int(class)]), r.lossyAlpha.of(r.outN.over(class, free)))
+		setGauges(values, v.Egress(port, class), units.Bytes(r.out[port*mmu.Classes+int(class)]), r.lossyAlpha.of(r.outN.over(class, free)))
 		values[3] = r.outN.queues(class)
 	default:
 		return false

@@ -2,28 +2,27 @@ package buffer
 
 import "github.com/xoff-net/xoff/base/units"
 
-// sojourns is the sum of the mean remaining sojourn times tau of all queues that hold
-// packets. It is kept up to date: between changes of its queue each tau falls with the
-// clock at a known slope, until it reaches its floor. A heap has the times at which the
-// next ones do.
+// sojourns keeps the sum of the mean remaining sojourn times tau of all queues that store
+// packets. Between changes of its queue, each tau falls with the clock at a known slope until it
+// reaches its floor. A heap orders the queues by the time at which they reach it.
 type sojourns struct {
 	queues []sojourn
-	heap   []int // queues that fall, the first to reach its floor in front
-	// of those that fall: what they were when they last changed, their slopes, and
-	// slopes times these moments, all modulo 2^64
+	heap   []int // falling queues, the first to reach its floor in front
+	// Sums over the falling queues, modulo 2^64: tau at the last change, slopes, and slope times
+	// the time of that change.
 	values units.Time
 	slopes units.Time
 	turned units.Time
-	floors units.Time // of the others
-	n      int64      // queues
+	floors units.Time // sum of the floors of the other queues
+	n      int64      // queues that store packets
 }
 
-// sojourn is tau of a queue: value at a moment, falling by slope / 2^slopeBits.
+// sojourn is the tau of a queue: value at time at, falling by slope / 2^slopeBits.
 type sojourn struct {
 	value, at, slope units.Time
 	floor            units.Time
-	reaches          units.Time // when it is down to its floor
-	place            int        // in the heap, from 1 on; 0: not there
+	reaches          units.Time // time at which it reaches its floor
+	heapPos          int        // position in the heap, from 1; 0: not in it
 	counted          bool
 }
 
@@ -37,20 +36,20 @@ func newSojourns(floors []units.Time) sojourns {
 	return s
 }
 
-// of returns tau of a queue, 0 when it holds nothing.
+// of returns tau of a queue, 0 if the queue is empty.
 func (s *sojourns) of(now units.Time, i int) units.Time {
 	q := &s.queues[i]
 	switch {
 	case !q.counted:
 		return 0
-	case q.place == 0:
+	case q.heapPos == 0:
 		return q.floor
 	}
 	return max(q.floor, q.value-(now-q.at)*q.slope>>slopeBits)
 }
 
-// sum returns the sum over all queues that hold packets, and their number. Those that
-// have reached their floor meanwhile are put aside first, which changes no answer.
+// sum returns the sum over all queues that store packets, and their number. It first removes
+// queues that have reached their floor from the heap, which does not change the result.
 func (s *sojourns) sum(now units.Time) (sum units.Time, n int64) {
 	for len(s.heap) > 0 && s.queues[s.heap[0]].reaches <= now {
 		i := s.heap[0]
@@ -62,7 +61,7 @@ func (s *sojourns) sum(now units.Time) (sum units.Time, n int64) {
 	return s.values - (now*s.slopes-s.turned)>>slopeBits + s.floors, s.n
 }
 
-// set gives a queue a new value and slope as of now.
+// set gives a queue a new value and slope from now on.
 func (s *sojourns) set(now units.Time, i int, value, slope units.Time) {
 	s.drop(i)
 	q := &s.queues[i]
@@ -80,11 +79,11 @@ func (s *sojourns) set(now units.Time, i int, value, slope units.Time) {
 	s.slopes += slope
 	s.turned += slope * now
 	s.heap = append(s.heap, i)
-	q.place = len(s.heap)
-	s.up(q.place)
+	q.heapPos = len(s.heap)
+	s.up(q.heapPos)
 }
 
-// drop takes a queue out.
+// drop removes a queue.
 func (s *sojourns) drop(i int) {
 	q := &s.queues[i]
 	if !q.counted {
@@ -92,26 +91,26 @@ func (s *sojourns) drop(i int) {
 	}
 	q.counted = false
 	s.n--
-	if q.place == 0 {
+	if q.heapPos == 0 {
 		s.floors -= q.floor
 		return
 	}
 	s.values -= q.value
 	s.slopes -= q.slope
 	s.turned -= q.slope * q.at
-	at, last := q.place, len(s.heap)
+	at, last := q.heapPos, len(s.heap)
 	s.swap(at, last)
-	s.heap, q.place = s.heap[:last-1], 0
+	s.heap, q.heapPos = s.heap[:last-1], 0
 	if at < last {
 		s.up(at)
-		s.down(s.queues[s.heap[at-1]].place)
+		s.down(s.queues[s.heap[at-1]].heapPos)
 	}
 }
 
 func (s *sojourns) swap(a, b int) {
 	h := s.heap
 	h[a-1], h[b-1] = h[b-1], h[a-1]
-	s.queues[h[a-1]].place, s.queues[h[b-1]].place = a, b
+	s.queues[h[a-1]].heapPos, s.queues[h[b-1]].heapPos = a, b
 }
 
 func (s *sojourns) sooner(a, b int) bool {

@@ -6,20 +6,20 @@ import (
 	"github.com/xoff-net/xoff/base/units"
 )
 
-// SONiCParams are the parameters of the buffer model of SONiC. Complete sharing are
-// alphas far above one with pools of 1; a static partition are pools that add up to 1.
+// SONiCParams are the parameters of SONiC's buffer model. Alphas far above 1 with pools of 1 give
+// complete sharing; pools that add up to 1 give a static partition.
 type SONiCParams struct {
-	Alpha             units.Ratio `yaml:"alpha" doc:"threshold of a lossless ingress queue: this times what is left for lossless queues"`
-	AlphaLossy        units.Ratio `yaml:"alpha_lossy" doc:"threshold of a lossy egress queue: this times what is left of the lossy pool"`
+	Alpha             units.Ratio `yaml:"alpha" doc:"threshold of a lossless ingress queue: this times the free bytes of the lossless pool"`
+	AlphaLossy        units.Ratio `yaml:"alpha_lossy" doc:"threshold of a lossy egress queue: this times the free bytes of the lossy pool"`
 	AlphaLossyIngress units.Ratio `yaml:"alpha_lossy_ingress,omitempty" doc:"threshold of a lossy ingress queue: this times the free shared buffer; default: none"`
-	LossyPool         units.Ratio `yaml:"lossy_pool" doc:"share of the shared segment that lossy queues may fill together"`
-	LosslessPool      units.Ratio `yaml:"lossless_pool" doc:"the same of lossless queues, outside of their headroom"`
+	LossyPool         units.Ratio `yaml:"lossy_pool" doc:"share of the shared segment that all lossy queues together may fill"`
+	LosslessPool      units.Ratio `yaml:"lossless_pool" doc:"share of the shared segment that all lossless queues together may fill, besides their headroom"`
 }
 
-// sonic is the buffer model of SONiC with Dynamic Threshold (Reverie section 2.2, eq. 1).
-// The ingress pool is the shared segment; egress queues of lossy classes have a pool within
-// it, those of lossless classes no limit (heuristics 1 to 3). Headroom and the rule for
-// resuming are those of flow control sonic.
+// sonic is the buffer model of SONiC with Dynamic Threshold (Reverie section 2.2, eq. 1). The
+// ingress pool is the shared segment. Egress queues of lossy classes have a pool within it;
+// egress queues of lossless classes have no limit (heuristics 1 to 3). Flow control sonic
+// provides the headroom and the rule for resuming.
 type sonic struct {
 	pools
 	alpha, lossyAlpha alpha
@@ -28,7 +28,7 @@ type sonic struct {
 
 func newSONiC(params any, env Env) (Policy, error) {
 	p := params.(*SONiCParams)
-	if err := first(positive("alpha", p.Alpha), positive("alpha_lossy", p.AlphaLossy)); err != nil {
+	if err := firstError(positive("alpha", p.Alpha), positive("alpha_lossy", p.AlphaLossy)); err != nil {
 		return nil, err
 	}
 	pools, err := newPools(env.View, p.LossyPool, p.LosslessPool)
@@ -72,10 +72,10 @@ func (s *sonic) Enqueued(_ units.Time, _ mmu.View, a *mmu.Arrival) { s.count(a, 
 // Dequeued implements Observer.
 func (s *sonic) Dequeued(_ units.Time, _ mmu.View, a *mmu.Arrival) { s.count(a, -1) }
 
-var sonicGauges = []registry.Shown{
-	{Name: "queue_bytes", Doc: "what a lossless ingress queue holds in the shared segment, or a lossy egress queue in all"},
-	{Name: "threshold_bytes", Doc: "what it is held against: a PFC threshold or a drop threshold"},
-	{Name: "pool_free_bytes", Doc: "what is left of its pool"},
+var sonicGauges = []registry.Export{
+	{Name: "queue_bytes", Doc: "shared bytes of a lossless ingress queue, or all bytes of a lossy egress queue"},
+	{Name: "threshold_bytes", Doc: "PFC threshold or drop threshold of the queue"},
+	{Name: "pool_free_bytes", Doc: "free bytes of its pool"},
 }
 
 var sonicGaugeNames = registry.NamesOf(sonicGauges)
@@ -89,10 +89,10 @@ func (s *sonic) Measure(now units.Time, port int, class uint8, values []float64)
 	switch v.Kind(class) {
 	case mmu.Lossless:
 		q, xoff := s.Level(now, v, port, class)
-		measured(values, q, xoff, s.losslessFree(v, v.SharedFree()))
+		setGauges(values, q, xoff, s.losslessFree(v, v.SharedFree()))
 	case mmu.Lossy:
 		left := s.lossyFree(v)
-		measured(values, v.Egress(port, class), s.lossyAlpha.of(left), left)
+		setGauges(values, v.Egress(port, class), s.lossyAlpha.of(left), left)
 	default:
 		return false
 	}

@@ -14,8 +14,8 @@ import (
 	"github.com/xoff-net/xoff/sim"
 )
 
-// bottleneck is a run in which flows from different hosts share the link to the last host
-// of a star.
+// bottleneck is a run on one switch in which flows from different hosts share the link to
+// the last host.
 type bottleneck struct {
 	t *testing.T
 	setup
@@ -25,7 +25,7 @@ type bottleneck struct {
 	controls []cc.Control // by flow
 }
 
-// peek is a sink that passes its node to show.
+// peek is a sink that calls show with its node.
 type peek struct {
 	probe.Ignore
 	show func(probe.Node)
@@ -35,26 +35,26 @@ func (p *peek) Attach(n probe.Node) { p.show(n) }
 
 // setup describes a bottleneck.
 type setup struct {
-	line  units.Rate // link rate of the senders
-	rate  units.Rate // link rate of the receiver: the bottleneck
-	delay units.Time // delay of every link
-	keys  string     // lines of a scenario: hosts, switch, faults
-	class string     // class of the flows
-	flows int
-	apart units.Time // time between starts
+	line     units.Rate // link rate of the senders
+	rate     units.Rate // link rate of the receiver: the bottleneck
+	delay    units.Time // delay of every link
+	keys     string     // scenario keys: hosts, switch, faults
+	class    string     // class of the flows
+	flows    int
+	interval units.Time // time between starts
 }
 
-// usual returns a setup at 10 Gbps with a round trip of about 21 us: 26.5 KB, about 25
-// packets, are in flight.
-func usual(class, keys string, flows int, apart units.Time) setup {
-	return setup{25 * units.Gbps, 10 * units.Gbps, 5 * units.Microsecond, keys, class, flows, apart}
+// newSetup returns a setup with a bottleneck of 10 Gbps and a round trip of about 21 us. The
+// BDP is 26.5 KB, about 25 packets.
+func newSetup(class, keys string, flows int, interval units.Time) setup {
+	return setup{25 * units.Gbps, 10 * units.Gbps, 5 * units.Microsecond, keys, class, flows, interval}
 }
 
 // rdmaKeys selects a congestion control for RDMA.
 func rdmaKeys(control string) string { return "hosts: {cc: " + control + "}\n" }
 
-// tcpKeys selects a congestion control for TCP and the marking of switches. The queue of the
-// bottleneck takes 4 MB / 9 = 444 KB.
+// tcpKeys selects a congestion control for TCP and the ECN marking of the switch. The bottleneck
+// queue stores at most 4 MB / 9 = 444 KB.
 func tcpKeys(control, ecn string) string {
 	return fmt.Sprintf(`hosts:
   payload: 1460B
@@ -69,9 +69,10 @@ switch:
 `, control, ecn)
 }
 
-// forever is more than any run delivers.
+// forever is a flow size that no run completes.
 const forever = 100 * units.GB
 
+// build creates the fabric and the engine of a setup.
 func (s setup) build(t *testing.T) *bottleneck {
 	t.Helper()
 	text := fmt.Sprintf(`name: bottleneck
@@ -93,7 +94,7 @@ workload:
     flows:
 `, s.flows+1, s.line, s.delay, s.flows, s.rate, s.keys, s.class)
 	for i := range s.flows {
-		text += fmt.Sprintf("      - {from: host%d, to: host%d, size: %dB, start: %s}\n", i, s.flows, int64(forever), units.Time(i)*s.apart)
+		text += fmt.Sprintf("      - {from: host%d, to: host%d, size: %dB, start: %s}\n", i, s.flows, int64(forever), units.Time(i)*s.interval)
 	}
 	cfg, err := scenario.Parse("bottleneck.yaml", []byte(text))
 	if err != nil {
@@ -112,9 +113,9 @@ workload:
 	for i := range s.flows {
 		host := b.Spec.Hosts[i]
 		host.Transports = slices.Clone(host.Transports) // hosts with equal settings share them
-		fresh := host.Transports[0].Control
+		newControl := host.Transports[0].Control
 		host.Transports[0].Control = func() cc.Control {
-			b.controls[i] = fresh()
+			b.controls[i] = newControl()
 			return b.controls[i]
 		}
 	}
@@ -144,8 +145,8 @@ func (b *bottleneck) delivered() []float64 {
 	return v
 }
 
-// share runs from one time to another. It returns Jain's index of the deliveries in between
-// and the fraction of the bottleneck that their payload used.
+// share runs the simulation until to. It returns Jain's fairness index of the packets
+// delivered after from, and the fraction of the bottleneck that their payload used.
 func (b *bottleneck) share(from, to units.Time) (jain, used float64) {
 	b.t.Helper()
 	b.until(from)
@@ -160,8 +161,8 @@ func (b *bottleneck) share(from, to units.Time) (jain, used float64) {
 	return sum * sum / (float64(b.flows) * squares), sum * float64(payload) / float64(b.rate.In(to-from))
 }
 
-// sound checks that no invariant was violated.
-func (b *bottleneck) sound() {
+// checkInvariants checks that no invariant was violated.
+func (b *bottleneck) checkInvariants() {
 	b.t.Helper()
 	for _, c := range b.Checks {
 		if c.Broken > 0 {

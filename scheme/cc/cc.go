@@ -1,6 +1,6 @@
-// Package cc provides the congestion controls of hosts: how fast a flow may send. There is
-// one file per algorithm. The NIC handles reliability and pacing; an algorithm only decides
-// rate and window.
+// Package cc provides the congestion controls by which NICs decide how fast a flow may send.
+// There is one file per algorithm. The NIC handles reliability and pacing; an algorithm only
+// decides rate and window.
 package cc
 
 import (

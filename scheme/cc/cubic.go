@@ -24,9 +24,9 @@ func newCubic(params any) (Factory, error) {
 	p := *params.(*CubicParams)
 	switch {
 	case !(p.C > 0 && p.C <= 1e6):
-		return nil, fmt.Errorf("c is %v; allowed: more than 0, at most 1e6", p.C)
+		return nil, fmt.Errorf("c is %v (expected more than 0, at most 1e6)", p.C)
 	case !(p.Beta > 0 && p.Beta < 1):
-		return nil, fmt.Errorf("beta is %v; allowed: between 0 and 1", p.Beta)
+		return nil, fmt.Errorf("beta is %v (expected between 0 and 1)", p.Beta)
 	}
 	if err := checkInitial(p.InitialSegments); err != nil {
 		return nil, err
@@ -42,14 +42,14 @@ type cubic struct {
 	alpha  float64    // growth of Reno's estimated window, segments per round trip
 	srtt   units.Time // smoothed round-trip time
 
-	window float64    // cwnd with its fraction
-	most   float64    // W_max
-	prior  float64    // cwnd_prior: the window before the last reduction
-	reno   float64    // W_est: estimate of Reno's window
-	epoch  units.Time // start of this congestion avoidance; Never: not started
-	k      units.Time // when the curve reaches W_max, from the epoch
-	flat   bool       // after a timeout: the curve starts at its plateau
-	heard  units.Time // time of the last ACK
+	window  float64    // cwnd with its fraction
+	most    float64    // W_max
+	prior   float64    // cwnd_prior: the window before the last reduction
+	reno    float64    // W_est: estimate of Reno's window
+	epoch   units.Time // start of this congestion avoidance; Never: not started
+	k       units.Time // when the curve reaches W_max, from the epoch
+	flat    bool       // after a timeout: the curve starts at its plateau
+	lastAck units.Time // time of the last ACK
 }
 
 // NeedsRTT implements Clocked.
@@ -57,7 +57,7 @@ func (c *cubic) NeedsRTT() {}
 
 // Start implements Control.
 func (c *cubic) Start(now units.Time, f *Flow) {
-	*c = cubic{params: c.params, alpha: c.alpha, srtt: f.BaseRTT, epoch: units.Never, heard: now}
+	*c = cubic{params: c.params, alpha: c.alpha, srtt: f.BaseRTT, epoch: units.Never, lastAck: now}
 	c.begin(f, c.params.InitialSegments)
 }
 
@@ -76,9 +76,9 @@ func (c *cubic) OnAck(now units.Time, a *Ack) {
 	case grows:
 		c.climb(now, a.Bytes)
 	case c.epoch != units.Never:
-		c.epoch += now - c.heard // section 5.8: idle time does not count
+		c.epoch += now - c.lastAck // section 5.8: idle time does not count
 	}
-	c.heard = now
+	c.lastAck = now
 }
 
 // climb is congestion avoidance: sections 4.2 to 4.5.
@@ -151,7 +151,7 @@ func (c *cubic) OnLoss(_ units.Time, timeout bool) {
 		c.epoch, c.flat = units.Never, true
 		return
 	}
-	if c.hold(); c.unmarked() {
+	if c.beginRecovery(); c.unmarked() {
 		c.cut(c.outstanding(), 2*c.mss)
 	}
 }

@@ -19,14 +19,21 @@ type DCQCNParams struct {
 	AI            units.Rate  `yaml:"rai" doc:"additive increase of the target"`
 	HAI           units.Rate  `yaml:"rhai" doc:"hyper-additive increase of the target"`
 	MinRate       units.Rate  `yaml:"min_rate" doc:"lowest rate of a flow"`
-	ClampTarget   bool        `yaml:"clamp_target" doc:"every decrease sets the target"`
-	RiseFirst     bool        `yaml:"rise_first" doc:"an increase that is due at the same time as a decrease comes first instead of being lost"`
+	ClampTarget   bool        `yaml:"clamp_target" doc:"set the target to the current rate at every decrease"`
+	Window        string      `yaml:"window" since:"0.3" allowed:"none,bdp" doc:"bytes in flight: none (no limit) or bdp (rate times base RTT: one BDP at line rate)"`
+	RiseFirst     bool        `yaml:"rise_first" doc:"apply an increase that is due at the same time as a decrease first, instead of losing it"`
 	// The following parameters give bit-exact agreement with the public simulator, see
 	// docs/cc/dcqcn.md.
 	FirstCutDelay units.Time `yaml:"first_cut_delay" doc:"additional delay of the first decrease"`
 	AlphaDelay    units.Time `yaml:"alpha_delay" doc:"additional delay of updates of alpha"`
-	Truncate      bool       `yaml:"truncate" doc:"keep rounding errors: half a bit per second, and alpha below 1e-13"`
+	Truncate      bool       `yaml:"truncate" doc:"round down as the simulator does: the rate may stay 1 bit/s below its target, and alpha decays below 1e-13"`
 }
+
+// Values of DCQCNParams.Window.
+const (
+	windowNone = "none"
+	windowBDP  = "bdp"
+)
 
 // DefaultPreset is the default parameter set.
 const DefaultPreset = "hpcc-sim"
@@ -37,13 +44,13 @@ var dcqcnPresets = presets[DCQCNParams]{
 	"hpcc-sim": {
 		Preset: "hpcc-sim", G: 1.0 / 256, AlphaInterval: units.Microsecond, CutInterval: 4 * units.Microsecond,
 		RiseInterval: 900 * units.Microsecond, FastRecovery: 1, AI: 50 * units.Mbps, HAI: 100 * units.Mbps,
-		MinRate: 100 * units.Mbps, RiseFirst: true,
+		MinRate: 100 * units.Mbps, RiseFirst: true, Window: windowNone,
 	},
 	// Zhu et al. 2015, section 5.
 	"paper": {
 		Preset: "paper", G: 1.0 / 256, AlphaInterval: 55 * units.Microsecond, CutInterval: 50 * units.Microsecond,
 		RiseInterval: 55 * units.Microsecond, RiseBytes: 10 * units.MB, FastRecovery: 5, AI: 40 * units.Mbps, HAI: 400 * units.Mbps,
-		MinRate: 40 * units.Mbps, ClampTarget: true, RiseFirst: true,
+		MinRate: 40 * units.Mbps, ClampTarget: true, RiseFirst: true, Window: windowNone,
 	},
 }
 
@@ -57,15 +64,18 @@ func (p *DCQCNParams) Presets() []string { return dcqcnPresets.names() }
 func (p *DCQCNParams) validate() error {
 	switch {
 	case !(p.G > 0 && p.G <= 1):
-		return fmt.Errorf("g is %v; allowed: more than 0, at most 1", p.G)
+		return fmt.Errorf("g is %v (expected more than 0, at most 1)", p.G)
 	case p.FirstCutDelay < 0:
-		return fmt.Errorf("first_cut_delay is %s; allowed: 0s or more", p.FirstCutDelay)
+		return fmt.Errorf("first_cut_delay is %s (expected 0s or more)", p.FirstCutDelay)
 	case p.AlphaDelay < 0:
-		return fmt.Errorf("alpha_delay is %s; allowed: 0s or more", p.AlphaDelay)
+		return fmt.Errorf("alpha_delay is %s (expected 0s or more)", p.AlphaDelay)
 	case p.RiseBytes < 0:
-		return fmt.Errorf("rise_bytes is %s; allowed: 0B (no byte counter) or more", p.RiseBytes)
+		return fmt.Errorf("rise_bytes is %s (expected 0B for no byte counter, or more)", p.RiseBytes)
 	case p.FastRecovery < 1:
-		return fmt.Errorf("fast_recovery is %d; allowed: 1 or more", p.FastRecovery)
+		return fmt.Errorf("fast_recovery is %d (expected 1 or more)", p.FastRecovery)
+	}
+	if _, err := oneOf("window", p.Window, windowNone, windowBDP); err != nil {
+		return err
 	}
 	return cmp.Or(
 		positive("alpha_interval", p.AlphaInterval), positive("cut_interval", p.CutInterval), positive("rise_interval", p.RiseInterval),
@@ -76,7 +86,7 @@ func (p *DCQCNParams) validate() error {
 // CheckLine returns an error if the lowest rate exceeds the line rate of a host.
 func (p *DCQCNParams) CheckLine(line units.Rate) error {
 	if p.MinRate > line {
-		return fmt.Errorf("min_rate is %s on hosts of %s; allowed: at most their line rate", p.MinRate, line)
+		return fmt.Errorf("min_rate is %s on hosts with a line rate of %s (expected at most the line rate)", p.MinRate, line)
 	}
 	return nil
 }
@@ -90,31 +100,37 @@ func newDCQCN(params any) (Factory, error) {
 }
 
 // dcqcn is the reaction point of DCQCN. Its three clocks (decay of alpha, increase, decrease)
-// are evaluated lazily and in order, on every event and read of the rate. Callers cannot
-// tell the difference, and an idle flow costs no events.
+// are evaluated lazily and in order, on every event and read of the rate. The rates are the same
+// as with timers, and an idle flow needs no events.
 type dcqcn struct {
 	// Fields read for every packet come first, in one cache line.
-	params  *DCQCNParams
-	rate    units.Rate  // R_C
-	cutAt   units.Time  // end of the current decrease interval; Never before the first CNP
-	alphaAt units.Time  // next update of alpha
-	riseAt  units.Time  // next timer increase; Never before the first decrease
-	sent    units.Bytes // bytes since the last byte step
-	alpha   float64
-	cnp     bool // a CNP arrived in the current decrease interval
-	cnpA    bool // a CNP arrived in the current alpha interval
+	params   *DCQCNParams
+	rate     units.Rate  // R_C
+	cutAt    units.Time  // end of the current decrease interval; Never before the first CNP
+	alphaAt  units.Time  // next update of alpha
+	riseAt   units.Time  // next timer increase; Never before the first decrease
+	sent     units.Bytes // bytes since the last byte step
+	alpha    float64
+	cutCNP   bool // a CNP arrived in the current decrease interval
+	alphaCNP bool // a CNP arrived in the current alpha interval
 
 	target units.Rate // R_T
 	line   units.Rate
+	full   units.Bytes // window at line rate; 0: no window
+	window units.Bytes
 
 	timerSteps, byteSteps int
-	_                     [32]byte // to whole cache lines
+	_                     [16]byte // pads to whole cache lines
 }
 
 // Start implements Control.
 func (d *dcqcn) Start(_ units.Time, f *Flow) {
 	*d = dcqcn{params: d.params, line: f.Line, rate: f.Line, target: f.Line, alpha: 1, cutAt: units.Never, alphaAt: units.Never,
-		riseAt: units.Never}
+		riseAt: units.Never, window: Unlimited}
+	if d.params.Window == windowBDP {
+		d.full = max(1, f.Line.In(f.BaseRTT))
+		d.window = d.full
+	}
 }
 
 // OnCNP implements Control. The first CNP starts the clocks. From then on, the rate decreases
@@ -124,10 +140,10 @@ func (d *dcqcn) OnCNP(now units.Time) {
 	if d.cutAt == units.Never {
 		d.cutAt = now + d.params.CutInterval + d.params.FirstCutDelay
 		d.alphaAt = now + d.params.AlphaInterval + d.params.AlphaDelay
-		d.cnp = true
+		d.cutCNP = true
 		return
 	}
-	d.cnp, d.cnpA = true, true
+	d.cutCNP, d.alphaCNP = true, true
 }
 
 // advance processes all clock ticks up to now, in order of time.
@@ -142,8 +158,8 @@ func (d *dcqcn) advance(now units.Time) {
 			d.updateAlpha(now)
 		case t == d.cutAt && !(d.params.RiseFirst && t == d.riseAt):
 			d.cutAt += d.params.CutInterval
-			if d.cnp {
-				d.cnp = false
+			if d.cutCNP {
+				d.cutCNP = false
 				d.cut(t)
 			} else if d.cutAt <= now {
 				// No CNP arrived: skip the empty intervals.
@@ -157,14 +173,14 @@ func (d *dcqcn) advance(now units.Time) {
 	}
 }
 
-// updateAlpha is eq. 2 of the paper: towards 1 with a CNP, towards 0 without.
+// updateAlpha applies eq. 2 of the paper: alpha moves towards 1 with a CNP, towards 0 without.
 func (d *dcqcn) updateAlpha(now units.Time) {
 	g := d.params.G
 	decayed := float64((1 - g) * d.alpha)
-	if d.cnpA {
+	if d.alphaCNP {
 		decayed += g
 	}
-	d.alpha, d.cnpA = decayed, false
+	d.alpha, d.alphaCNP = decayed, false
 	d.alphaAt += d.params.AlphaInterval
 	tiny := tinyAlpha
 	if d.params.Truncate {
@@ -179,7 +195,7 @@ func (d *dcqcn) updateAlpha(now units.Time) {
 // without a CNP are then skipped.
 const tinyAlpha = 1e-13
 
-// cut is eq. 1: it keeps the rate as the target and lowers it by alpha / 2.
+// cut applies eq. 1: the rate becomes the target and decreases by the fraction alpha / 2.
 func (d *dcqcn) cut(at units.Time) {
 	if d.params.ClampTarget || d.timerSteps > 0 || d.byteSteps > 0 || d.riseAt == units.Never {
 		d.target = d.rate
@@ -189,7 +205,7 @@ func (d *dcqcn) cut(at units.Time) {
 	d.riseAt = at + d.params.RiseInterval
 }
 
-// rise is the increase: halfway to the target. The target rises once fast recovery is over
+// rise moves the rate halfway to the target. The target rises once fast recovery is over
 // (additive), and faster when both clocks are past it (hyper).
 func (d *dcqcn) rise() {
 	lead, lag := max(d.timerSteps, d.byteSteps), min(d.timerSteps, d.byteSteps)
@@ -209,7 +225,7 @@ func (d *dcqcn) rise() {
 	}
 }
 
-// OnSend implements Control: it is the byte counter of the increase.
+// OnSend implements Control. It counts bytes for the increase by bytes sent.
 func (d *dcqcn) OnSend(now units.Time, b units.Bytes) {
 	if d.params.RiseBytes == 0 || d.riseAt == units.Never {
 		return
@@ -229,11 +245,15 @@ func (d *dcqcn) Rate(now units.Time) units.Rate {
 	return d.rate
 }
 
-// Window implements Control: DCQCN has no window.
-func (d *dcqcn) Window(units.Time) units.Bytes { return Unlimited }
+// Window implements Control.
+func (d *dcqcn) Window(units.Time) units.Bytes { return d.window }
 
-// OnAck implements Control: DCQCN reacts to CNPs only.
-func (d *dcqcn) OnAck(units.Time, *Ack) {}
+// OnAck implements Control: the window follows the rate, which only CNPs and time change.
+func (d *dcqcn) OnAck(now units.Time, _ *Ack) {
+	if d.full > 0 {
+		d.window = windowShare(d.full, d.Rate(now), d.line)
+	}
+}
 
 // OnLoss implements Control.
 func (d *dcqcn) OnLoss(units.Time, bool) {}

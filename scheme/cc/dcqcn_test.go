@@ -86,6 +86,52 @@ func TestDCQCNSteps(t *testing.T) {
 	}
 }
 
+// With window: bdp the window is the rate times the base RTT, as of the last ACK. At 100 Gbps and
+// 16 us it starts at 100 G x 16 us / 8 = 200,000 B.
+func TestDCQCNWindow(t *testing.T) {
+	p := dcqcnPresets.params("hpcc-sim")
+	p.Window = windowBDP
+	f, err := newDCQCN(p)
+	if err != nil {
+		t.Fatal(err)
+	}
+	d := f()
+	for range 2 { // Start resets the window
+		d.Start(0, &Flow{Line: 100 * units.Gbps, MTU: 1048, BaseRTT: 16 * units.Microsecond})
+		for _, s := range []struct {
+			at     units.Time // us
+			what   string     // ack, cnp, or "": only the clocks advance
+			rate   units.Rate
+			window units.Bytes
+		}{
+			{0, "cnp", 100_000_000_000, 200_000},
+			{3, "ack", 100_000_000_000, 200_000},
+			{4, "", 50_776_684_272, 200_000},    // the cut, as in TestDCQCNSteps: no ACK yet
+			{5, "cnp", 50_776_684_272, 200_000}, //
+			{6, "ack", 50_776_684_272, 101_553}, // 200,000 x 0.50776684272 = 101,553.4
+			{8, "ack", 26_072_565_153, 52_145},  // 200,000 x 0.26072565153 = 52,145.1
+			{907, "ack", 26_072_565_153, 52_145},
+			{908, "", 63_036_282_576, 52_145}, // increase: (26,072,565,153 + 100 G) / 2
+			{909, "ack", 63_036_282_576, 126_072},
+		} {
+			now := s.at * units.Microsecond
+			switch s.what {
+			case "cnp":
+				d.OnCNP(now)
+			case "ack":
+				d.OnAck(now, &Ack{})
+			}
+			if rate, window := d.Rate(now), d.Window(now); rate != s.rate || window != s.window {
+				t.Errorf("at %d us (%s): rate %d, window %d, want %d, %d", s.at, s.what, rate, window, s.rate, s.window)
+			}
+		}
+	}
+	p.Window = "some"
+	if _, err := newDCQCN(p); err == nil || err.Error() != `window is "some" (allowed: none, bdp)` {
+		t.Errorf("window some: %v", err)
+	}
+}
+
 // Bit-exact agreement with the public simulator, in nanoseconds: alpha every 1 us from the
 // first CNP, decreases every 4 us starting 4.001 us after it, increases every 900 us from a
 // decrease. Rates are whole bits per second, rounded down after each operation.
@@ -186,7 +232,7 @@ func TestDCQCNPresets(t *testing.T) {
 	if err := p.ApplyPreset("paper"); err != nil || p.RiseBytes != 10*units.MB || p.Preset != "paper" {
 		t.Errorf("%v, %+v", err, p)
 	}
-	if err := p.ApplyPreset("mine"); err == nil || err.Error() != `unknown preset "mine"; allowed: hpcc-sim, paper` {
+	if err := p.ApplyPreset("mine"); err == nil || err.Error() != `unknown preset "mine" (allowed: hpcc-sim, paper)` {
 		t.Errorf("error %v", err)
 	}
 	for _, bad := range []func(*DCQCNParams){

@@ -17,9 +17,9 @@ func newDCTCP(params any) (Factory, error) {
 	p := *params.(*DCTCPParams)
 	switch {
 	case !(p.G > 0 && p.G <= 1):
-		return nil, fmt.Errorf("g is %v; allowed: more than 0, at most 1", p.G)
+		return nil, fmt.Errorf("g is %v (expected more than 0, at most 1)", p.G)
 	case !(p.InitialAlpha >= 0 && p.InitialAlpha <= 1):
-		return nil, fmt.Errorf("initial_alpha is %v; allowed: 0 to 1", p.InitialAlpha)
+		return nil, fmt.Errorf("initial_alpha is %v (expected 0 to 1)", p.InitialAlpha)
 	}
 	if err := checkInitial(p.InitialSegments); err != nil {
 		return nil, err
@@ -81,7 +81,7 @@ func (d *dctcp) OnLoss(_ units.Time, timeout bool) {
 		d.timeout(d.half())
 		return
 	}
-	d.hold()
+	d.beginRecovery()
 	to := d.half()
 	d.lower(to, to)
 }

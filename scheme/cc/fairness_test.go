@@ -11,7 +11,7 @@ import (
 // its share from flows that already use the link.
 type fairness struct {
 	name, class, keys string
-	apart, run        units.Time
+	interval, run     units.Time
 	jain, used        float64
 	many              float64 // Jain's index of 16 flows, if different
 }
@@ -19,7 +19,7 @@ type fairness struct {
 func (c *fairness) check(t *testing.T) {
 	t.Helper()
 	for _, n := range []int{2, 16} {
-		b := usual(c.class, c.keys, n, c.apart).build(t)
+		b := newSetup(c.class, c.keys, n, c.interval).build(t)
 		jain, used := b.share(2*c.run/3, c.run)
 		want := c.jain
 		if n == 16 && c.many != 0 {
@@ -31,7 +31,7 @@ func (c *fairness) check(t *testing.T) {
 		if !(used > c.used) {
 			t.Errorf("%s, %d flows: %.3f of the link is used, want more than %v", c.name, n, used, c.used)
 		}
-		b.sound()
+		b.checkInvariants()
 	}
 }
 
@@ -58,7 +58,7 @@ func TestFairShares(t *testing.T) {
 
 // The check detects unfairness: fixed rates are shared unevenly.
 func TestFairSharesWouldFail(t *testing.T) {
-	b := usual("rdma", "hosts:\n  cc: {name: fixed, rate: 2Gbps}\n  overrides: [{match: host0, cc: {name: fixed, rate: 8Gbps}}]\n", 2, 0)
+	b := newSetup("rdma", "hosts:\n  cc: {name: fixed, rate: 2Gbps}\n  overrides: [{match: host0, cc: {name: fixed, rate: 8Gbps}}]\n", 2, 0)
 	// 8 and 2: 10^2 / (2 (64 + 4)) = 0.735.
 	if jain, _ := b.build(t).share(units.Millisecond, 2*units.Millisecond); jain > 0.75 || jain < 0.72 {
 		t.Errorf("Jain's index of 8 and 2 Gbps is %.4f, want 0.735", jain)

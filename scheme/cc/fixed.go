@@ -25,9 +25,9 @@ func newFixed(params any) (Factory, error) {
 	p := *params.(*FixedParams)
 	switch {
 	case p.Rate < 0:
-		return nil, fmt.Errorf("rate is %s; allowed: 0bps (line rate) or more", p.Rate)
+		return nil, fmt.Errorf("rate is %s (expected 0bps for line rate, or more)", p.Rate)
 	case p.Window < 0:
-		return nil, fmt.Errorf("window is %s; allowed: 0B (no window) or more", p.Window)
+		return nil, fmt.Errorf("window is %s (expected 0B for no window, or more)", p.Window)
 	}
 	return func() Control { return &fixed{params: p} }, nil
 }

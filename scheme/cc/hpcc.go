@@ -43,9 +43,9 @@ func newHPCC(params any) (Factory, error) {
 	p := *params.(*HPCCParams)
 	switch {
 	case !(p.Eta > 0 && p.Eta <= 1):
-		return nil, fmt.Errorf("eta is %v; allowed: more than 0, at most 1", p.Eta)
+		return nil, fmt.Errorf("eta is %v (expected more than 0, at most 1)", p.Eta)
 	case p.MaxStage < 0:
-		return nil, fmt.Errorf("max_stage is %d; allowed: 0 or more", p.MaxStage)
+		return nil, fmt.Errorf("max_stage is %d (expected 0 or more)", p.MaxStage)
 	}
 	if err := cmp.Or(positive("rai", p.AI), positive("min_rate", p.MinRate)); err != nil {
 		return nil, err

@@ -131,7 +131,7 @@ func TestHPCCMostLoadedHop(t *testing.T) {
 }
 
 // Records of another path, or too old for the clock, are stored but not compared.
-func TestHPCCComparesOnlyWhatIsComparable(t *testing.T) {
+func TestHPCCSkipsIncomparableRecords(t *testing.T) {
 	for _, c := range []struct {
 		name   string
 		second telemetry.Record

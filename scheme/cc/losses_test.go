@@ -37,7 +37,7 @@ func (c *clock) OnAck(now units.Time, a *cc.Ack) {
 		c.none++
 	}
 	if len(a.Telemetry) > 0 {
-		panic("telemetry that nobody asked for")
+		panic("unrequested telemetry")
 	}
 	c.Control.OnAck(now, a)
 }
@@ -45,8 +45,8 @@ func (c *clock) OnAck(now units.Time, a *cc.Ack) {
 // On an empty path every round trip takes the same time: 2 x 1048 B at 10 Gbps, 2 x 838.4 ns,
 // 2 x 64 B, 2 x 51.2 ns, 4 cables of 5 us. With go-back-N this includes retransmissions: they
 // carry their send time.
-func TestRoundTripsOfWhatIsSentAgain(t *testing.T) {
-	s := usual("rdma", "hosts: {header: 48B, ack: {size: 64B}, reliability: {name: go-back-n}}\n", 1, 0).damaged()
+func TestRoundTripsOfRetransmissions(t *testing.T) {
+	s := newSetup("rdma", "hosts: {header: 48B, ack: {size: 64B}, reliability: {name: go-back-n}}\n", 1, 0).damaged()
 	s.line = s.rate
 	b := s.build(t)
 	c := &clock{seen: map[units.Time]int{}}
@@ -66,7 +66,7 @@ func TestRoundTripsOfWhatIsSentAgain(t *testing.T) {
 	if resent := b.engine.Totals().Resent; resent < 100 || len(c.seen) != 1 || c.seen[want] < 10_000 || c.none > 0 {
 		t.Errorf("%d retransmissions, round trips %v, %d ACKs without; want all %s", resent, c.seen, c.none, want)
 	}
-	b.sound()
+	b.checkInvariants()
 }
 
 // TIMELY learns of congestion from retransmissions. Sixteen flows that start together have a
@@ -74,13 +74,13 @@ func TestRoundTripsOfWhatIsSentAgain(t *testing.T) {
 // round-trip times, rates would not change and the flows would get a third of the link.
 // Once the queue is gone, they behave as without losses.
 func TestTimelyUnderLosses(t *testing.T) {
-	s := usual("rdma", rdmaKeys("{name: timely}"), 16, 0)
+	s := newSetup("rdma", rdmaKeys("{name: timely}"), 16, 0)
 	for _, s := range []setup{s, s.damaged()} {
 		b := s.build(t)
 		jain, used := b.share(40*units.Millisecond, 60*units.Millisecond)
 		if !(jain > 0.95 && used > 0.6) {
 			t.Errorf("Jain's index is %.3f, %.3f of the link is used; want more than 0.95 and 0.6", jain, used)
 		}
-		b.sound()
+		b.checkInvariants()
 	}
 }

@@ -44,7 +44,7 @@ func (n *newReno) OnLoss(_ units.Time, timeout bool) {
 		n.timeout(n.half())
 		return
 	}
-	if n.hold(); n.unmarked() {
+	if n.beginRecovery(); n.unmarked() {
 		to := n.half()
 		n.lower(to, to)
 	}

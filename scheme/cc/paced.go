@@ -81,9 +81,12 @@ func (l largest) value() (float64, int64) {
 }
 
 // share returns the window at the current rate, where w0 is the window at line rate.
-func (r *rounds) share(w0 units.Bytes) units.Bytes {
-	hi, lo := bits.Mul64(uint64(w0), uint64(r.rate))
-	q, _ := bits.Div64(hi, lo, uint64(r.line))
+func (r *rounds) share(w0 units.Bytes) units.Bytes { return windowShare(w0, r.rate, r.line) }
+
+// windowShare returns w0 times rate over line, rounded down, but at least one byte.
+func windowShare(w0 units.Bytes, rate, line units.Rate) units.Bytes {
+	hi, lo := bits.Mul64(uint64(w0), uint64(rate))
+	q, _ := bits.Div64(hi, lo, uint64(line))
 	return max(1, units.Bytes(q))
 }
 
@@ -104,8 +107,8 @@ func (h *hops) keep(now units.Time, ext packet.Ext) {
 	h.n, h.at = copy(h.words[:], ext), now
 }
 
-// fresh reports whether records can be compared with those of the last ACK: they are from the
-// same hops, and not so old that a clock may have wrapped. An age of 0 disables the check.
+// fresh reports whether records can be compared with the records of the last ACK: they are
+// from the same hops, and not so old that a clock may have wrapped. An age of 0 disables the check.
 func (h *hops) fresh(now units.Time, f telemetry.Format, ext packet.Ext, age units.Time) bool {
 	return age == 0 || now-h.at <= age && f.SamePath(ext, h.words[:h.n])
 }
@@ -126,7 +129,7 @@ func telemetrySpec(format, counter string, age units.Time) (telemetry.Spec, erro
 		return telemetry.Spec{}, fmt.Errorf("counter: %w", err)
 	}
 	if age < 0 || age >= f.Span() {
-		return telemetry.Spec{}, fmt.Errorf("max_age is %s; allowed: 0s (records are always compared) to less than %s, when the clock of format %s wraps", age, f.Span(), f)
+		return telemetry.Spec{}, fmt.Errorf("max_age is %s (expected 0s to compare always, or less than %s, when the clock of format %s wraps)", age, f.Span(), f)
 	}
 	return telemetry.Spec{Format: f, Counter: c}, nil
 }

@@ -44,9 +44,9 @@ func newPowerTCP(params any) (Factory, error) {
 	p := *params.(*PowerParams)
 	switch {
 	case !(p.Eta > 0 && p.Eta <= 1):
-		return nil, fmt.Errorf("eta is %v; allowed: more than 0, at most 1", p.Eta)
+		return nil, fmt.Errorf("eta is %v (expected more than 0, at most 1)", p.Eta)
 	case !(p.MinCurrent >= 0 && p.MinCurrent <= 1):
-		return nil, fmt.Errorf("min_current is %v; allowed: 0 to 1", p.MinCurrent)
+		return nil, fmt.Errorf("min_current is %v (expected 0 to 1)", p.MinCurrent)
 	}
 	step, err := newPowerStep(p.Gamma, p.AI, p.MinRate, p.Smooth)
 	if err != nil {
@@ -76,7 +76,7 @@ type powerStep struct {
 
 func newPowerStep(gamma float64, ai, lowest units.Rate, smooth string) (powerStep, error) {
 	if !(gamma > 0 && gamma <= 1) {
-		return powerStep{}, fmt.Errorf("gamma is %v; allowed: more than 0, at most 1", gamma)
+		return powerStep{}, fmt.Errorf("gamma is %v (expected more than 0, at most 1)", gamma)
 	}
 	if err := cmp.Or(positive("rai", ai), positive("min_rate", lowest)); err != nil {
 		return powerStep{}, err

@@ -45,7 +45,7 @@ func positive[T interface {
 	if v > 0 {
 		return nil
 	}
-	return fmt.Errorf("%s is %s; allowed: more than %s", key, v, T(0))
+	return fmt.Errorf("%s is %s (expected more than %s)", key, v, T(0))
 }
 
 // oneOf returns the index of a word in the list of permitted words.
@@ -55,5 +55,5 @@ func oneOf(key, word string, allowed ...string) (int, error) {
 			return i, nil
 		}
 	}
-	return 0, fmt.Errorf("%s is %q; allowed: %s", key, word, strings.Join(allowed, ", "))
+	return 0, fmt.Errorf("%s is %q (allowed: %s)", key, word, strings.Join(allowed, ", "))
 }

@@ -59,7 +59,7 @@ func TestAgainstPublicSimulator(t *testing.T) {
 }
 
 // publicSim models one switch, n senders with one flow each starting at 100 us, and one
-// receiver. Times, including those of transmissions, are whole nanoseconds. Events at the
+// receiver. All times, also of transmissions, are whole nanoseconds. Events at the
 // same time run in the order in which they were scheduled.
 func publicSim(factory Factory, n int, size int64) []int64 {
 	s := &nsEvents{}

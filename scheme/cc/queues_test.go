@@ -43,12 +43,12 @@ func TestStandingQueue(t *testing.T) {
 	const bdp = 26_500
 	for _, control := range []string{"{name: hpcc}", "{name: powertcp}", "{name: hpcc, preset: hpcc-sim}", "{name: powertcp, preset: hpcc-sim}"} {
 		for _, n := range []int{2, 16} {
-			b := usual("rdma", rdmaKeys(control), n, 100*units.Microsecond).build(t)
-			from := units.Time(n-1)*b.apart + 10*b.Spec.Hosts[0].BaseRTT
+			b := newSetup("rdma", rdmaKeys(control), n, 100*units.Microsecond).build(t)
+			from := units.Time(n-1)*b.interval + 10*b.Spec.Hosts[0].BaseRTT
 			if w := b.watch(from, 6*units.Millisecond, bdp); !(w.mean < bdp) {
 				t.Errorf("%s, %d flows: the queue is %.0f B on average, want less than %d B", control, n, w.mean, bdp)
 			}
-			b.sound()
+			b.checkInvariants()
 		}
 	}
 }
@@ -58,11 +58,11 @@ func TestStandingQueue(t *testing.T) {
 func TestDCTCPQueue(t *testing.T) {
 	const k = 65 * units.KB
 	for _, n := range []int{2, 16} {
-		b := usual("tcp", tcpKeys("{name: dctcp}", "{name: step, k: 65KB}"), n, units.Millisecond).build(t)
+		b := newSetup("tcp", tcpKeys("{name: dctcp}", "{name: step, k: 65KB}"), n, units.Millisecond).build(t)
 		w := b.watch(40*units.Millisecond, 60*units.Millisecond, k)
 		if math.Abs(w.mean/float64(k)-1) > 0.1 || w.least < float64(k)/2 || w.most > 1.5*float64(k) || w.crossed < 100 {
 			t.Errorf("%d flows: %+v; want a mean within 10 %% of %s, nothing below half or above one and a half of it, and 100 crossings", n, w, k)
 		}
-		b.sound()
+		b.checkInvariants()
 	}
 }

@@ -10,20 +10,20 @@ import (
 // and one reaction per window of data. TCP is clocked by ACKs and not paced: its rate is the
 // line rate.
 type tcp struct {
-	line     units.Rate
-	mss      units.Bytes
-	cwnd     units.Bytes
-	ssthresh units.Bytes
-	counted  units.Bytes // bytes acknowledged since the window last grew by a segment
-	una      uint32      // first unacknowledged packet
-	next     uint32      // packets ever sent, as far as known
-	sent     uint32      // packets sent since the last ACK, including retransmissions
-	flight   units.Bytes // bytes in flight after the last ACK
-	used     units.Bytes // bytes in flight before it
-	lossEnd  uint32      // end of the window of data in which a loss was handled
-	markEnd  uint32      // end of the window of data in which a mark was handled
-	halted   bool        // in fast recovery: the window stays
-	expired  bool        // nothing was acknowledged since a timeout
+	line       units.Rate
+	mss        units.Bytes
+	cwnd       units.Bytes
+	ssthresh   units.Bytes
+	counted    units.Bytes // bytes acknowledged since the window last grew by a segment
+	una        uint32      // first unacknowledged packet
+	next       uint32      // packets ever sent, as far as known
+	sent       uint32      // packets sent since the last ACK, including retransmissions
+	flight     units.Bytes // bytes in flight after the last ACK
+	used       units.Bytes // bytes in flight before it
+	lossEnd    uint32      // end of the window of data in which a loss was handled
+	markEnd    uint32      // end of the window of data in which a mark was handled
+	recovering bool        // in fast recovery: the window stays
+	expired    bool        // nothing was acknowledged since a timeout
 }
 
 // maxWindow is the largest window that TCP can advertise (RFC 7323, section 2.3).
@@ -45,7 +45,7 @@ func (t *tcp) begin(f *Flow, segments int) {
 
 func checkInitial(segments int) error {
 	if segments < 0 || segments > 100_000 {
-		return fmt.Errorf("initial_segments is %d; allowed: 0 (one bandwidth-delay product) to 100000", segments)
+		return fmt.Errorf("initial_segments is %d (expected 0 to 100000; 0 is one bandwidth-delay product)", segments)
 	}
 	return nil
 }
@@ -68,7 +68,7 @@ func (t *tcp) Window(units.Time) units.Bytes { return t.cwnd }
 // 7661, section 4.2). The ACK that ends a recovery does not count.
 func (t *tcp) take(a *Ack, marked bool) bool {
 	t.used = t.outstanding()
-	inRecovery := t.halted
+	inRecovery := t.recovering
 	if a.Seq > t.una {
 		t.una, t.expired = a.Seq, false
 	}
@@ -76,7 +76,7 @@ func (t *tcp) take(a *Ack, marked bool) bool {
 	t.sent = 0
 	t.flight = a.Flight
 	if t.una >= t.lossEnd {
-		t.halted = false
+		t.recovering = false
 	}
 	return a.Bytes > 0 && !marked && !inRecovery && 2*t.used+t.mss > t.cwnd
 }
@@ -112,14 +112,14 @@ func (t *tcp) grow(b units.Bytes) {
 	}
 }
 
-// hold begins a recovery: the window stays until everything sent so far is acknowledged (RFC
+// beginRecovery begins a recovery: the window stays until everything sent so far is acknowledged (RFC
 // 6582, section 3.2). It is called once per recovery.
-func (t *tcp) hold() { t.lossEnd, t.halted = t.sentSoFar(), true }
+func (t *tcp) beginRecovery() { t.lossEnd, t.recovering = t.sentSoFar(), true }
 
 // newMark reports whether the mark of an ACK is the first of its window of data
 // (RFC 3168, section 6.1.2).
 func (t *tcp) newMark(a *Ack) bool {
-	if t.halted || a.Seq <= t.markEnd {
+	if t.recovering || a.Seq <= t.markEnd {
 		return false
 	}
 	t.markEnd = t.sentSoFar()
@@ -130,9 +130,9 @@ func (t *tcp) newMark(a *Ack) bool {
 // of the recovery that begins are ignored. Together with newMark this gives one reaction per
 // window to losses and marks (RFC 3168).
 func (t *tcp) unmarked() bool {
-	answered := t.una < t.markEnd
+	handled := t.una < t.markEnd
 	t.markEnd = t.lossEnd
-	return !answered
+	return !handled
 }
 
 // sentSoFar returns the number after the last packet sent. It also counts retransmissions
@@ -157,7 +157,7 @@ func (t *tcp) timeout(ssthresh units.Bytes) {
 	t.lower(ssthresh, t.mss)
 	t.lossEnd = t.sentSoFar()
 	t.markEnd = t.lossEnd
-	t.halted, t.expired = false, true
+	t.recovering, t.expired = false, true
 	t.flight, t.sent = 0, 0
 	t.next = t.lossEnd
 }

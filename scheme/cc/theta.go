@@ -44,11 +44,11 @@ func newTheta(params any) (Factory, error) {
 	p := *params.(*ThetaParams)
 	switch {
 	case !(p.MinCurrent >= 0 && p.MinCurrent <= 1):
-		return nil, fmt.Errorf("min_current is %v; allowed: 0 to 1", p.MinCurrent)
+		return nil, fmt.Errorf("min_current is %v (expected 0 to 1)", p.MinCurrent)
 	case !(p.Target >= 1):
-		return nil, fmt.Errorf("target is %v; allowed: 1 or more", p.Target)
+		return nil, fmt.Errorf("target is %v (expected 1 or more)", p.Target)
 	case p.Clock < units.Picosecond || p.Clock > units.Microsecond:
-		return nil, fmt.Errorf("clock is %s; allowed: 1ps to 1us", p.Clock)
+		return nil, fmt.Errorf("clock is %s (expected 1ps to 1us)", p.Clock)
 	}
 	step, err := newPowerStep(p.Gamma, p.AI, p.MinRate, p.Smooth)
 	if err != nil {

@@ -47,17 +47,17 @@ func newTimely(params any) (Factory, error) {
 	p := *params.(*TimelyParams)
 	switch {
 	case !(p.Alpha > 0 && p.Alpha <= 1):
-		return nil, fmt.Errorf("alpha is %v; allowed: more than 0, at most 1", p.Alpha)
+		return nil, fmt.Errorf("alpha is %v (expected more than 0, at most 1)", p.Alpha)
 	case !(p.Beta > 0 && p.Beta <= 1):
-		return nil, fmt.Errorf("beta is %v; allowed: more than 0, at most 1", p.Beta)
+		return nil, fmt.Errorf("beta is %v (expected more than 0, at most 1)", p.Beta)
 	case p.TLow < 0:
-		return nil, fmt.Errorf("t_low is %s; allowed: 0s or more", p.TLow)
+		return nil, fmt.Errorf("t_low is %s (expected 0s or more)", p.TLow)
 	case p.THigh < p.TLow:
-		return nil, fmt.Errorf("t_high is %s; allowed: t_low, %s, or more", p.THigh, p.TLow)
+		return nil, fmt.Errorf("t_high is %s (expected t_low, %s, or more)", p.THigh, p.TLow)
 	case p.Stages < 0:
-		return nil, fmt.Errorf("stages is %d; allowed: 0 or more", p.Stages)
+		return nil, fmt.Errorf("stages is %d (expected 0 or more)", p.Stages)
 	case p.Clock < units.Picosecond || p.Clock > units.Microsecond:
-		return nil, fmt.Errorf("clock is %s; allowed: 1ps to 1us", p.Clock)
+		return nil, fmt.Errorf("clock is %s (expected 1ps to 1us)", p.Clock)
 	}
 	if err := cmp.Or(positive("min_rtt", p.MinRTT), positive("rai", p.AI), positive("rhai", p.HAI),
 		positive("min_rate", p.MinRate)); err != nil {

@@ -14,7 +14,7 @@ import (
 // per round trip. The queue takes 444,444 / 1518 = 292 segments and the path 26.5 KB / 1518 =
 // 17: losses begin at 309.
 func TestNewRenoHalves(t *testing.T) {
-	b := usual("tcp", tcpKeys("{name: newreno}", "{name: none}"), 1, 0).build(t)
+	b := newSetup("tcp", tcpKeys("{name: newreno}", "{name: none}"), 1, 0).build(t)
 	cuts := 0
 	last := units.Bytes(0)
 	for at := 5 * units.Millisecond; at < 200*units.Millisecond; at += sim.CheckPeriod {
@@ -37,7 +37,7 @@ func TestNewRenoHalves(t *testing.T) {
 	if n := b.Flows.Send[0].Timeouts; n != 0 {
 		t.Errorf("%d timeouts", n)
 	}
-	b.sound()
+	b.checkInvariants()
 }
 
 // Cubic in a fabric with a path of 200 ms, where it is faster than Reno. A frame is corrupted
@@ -80,12 +80,12 @@ func TestCubicCurve(t *testing.T) {
 	if r := b.Flows.Send[0]; r.Timeouts != 0 || r.Resent == 0 {
 		t.Errorf("%+v", r)
 	}
-	b.sound()
+	b.checkInvariants()
 }
 
 // Go-back-N sends repeated NACKs for a gap; the control is told of one loss.
 func TestOneLossPerRecovery(t *testing.T) {
-	s := usual("tcp", `hosts:
+	s := newSetup("tcp", `hosts:
   cc: {name: newreno, initial_segments: 64}
   reliability: {name: go-back-n, nack_interval: 1us}
 faults: [{at: 8us, link: host0-switch0, corrupt: 1, for: 500ns}]
@@ -100,5 +100,5 @@ faults: [{at: 8us, link: host0-switch0, corrupt: 1, for: 500ns}]
 	if n := b.engine.Totals().Nacks; n < 3 {
 		t.Errorf("%d NACKs: the test needs some", n)
 	}
-	b.sound()
+	b.checkInvariants()
 }

@@ -8,7 +8,7 @@ import (
 	"github.com/xoff-net/xoff/base/units"
 )
 
-// full is a switch whose shared segment has no room; a frame is stored in what was set aside.
+// full is a switch whose shared segment has no room; frames are stored in the reserve.
 type full struct {
 	Switch
 	ledger   *mmu.Ledger
@@ -22,8 +22,8 @@ func (f *full) InsertHead(_ units.Time, _, _ int, p *packet.Packet) bool {
 	return f.ledger.Reserved() >= units.Bytes(p.Size)
 }
 
-// Where queues have filled the shared segment, the barrier, 64 B, is stored in what the queue
-// has left of its headroom; with less than that there is no round.
+// If the shared segment is full, the barrier, 64 B, is stored in the unused headroom of the
+// queue. With less than that there is no round.
 func TestBarrierWithoutSharedBuffer(t *testing.T) {
 	for _, c := range []struct {
 		headroom, took units.Bytes

@@ -11,8 +11,8 @@ import (
 
 // BreakerParams are the parameters of Loop Breaker and Deadlock Breaker.
 type BreakerParams struct {
-	Period  units.Time `yaml:"period" doc:"how often the control plane looks at ports; one that is paused for a whole period, with frames, is suspected"`
-	Latency units.Time `yaml:"latency" doc:"of the control plane: from the arrival of a probe, or the end of a period, until something is done"`
+	Period  units.Time `yaml:"period" doc:"how often the control plane polls ports; a queue with frames that is paused for a whole period is suspected"`
+	Latency units.Time `yaml:"latency" doc:"reaction time of the control plane to a probe or to the end of a period"`
 }
 
 func defaultBreaker() any {
@@ -26,34 +26,34 @@ type breakerProbe struct {
 	ext  []uint64
 }
 
-// breaker is what Loop Breaker and Deadlock Breaker have in common (Shpiner et al.,
-// HotNets 2016): ports that are paused for a period send a probe with an id of their own
-// against the flow of data. Each switch passes on the smallest that it saw in a period;
-// the one that comes back has found a loop. Everything happens in the control plane.
+// breaker is the common part of Loop Breaker and Deadlock Breaker (Shpiner et al., HotNets 2016).
+// Ports that are paused for a period send a probe with a unique id upstream. Each switch forwards
+// the smallest id that it saw in a period; a probe that returns has found a loop. Everything
+// happens in the control plane.
 type breaker struct {
 	credits
-	params  BreakerParams
-	path    bool         // Deadlock Breaker: probes carry their path, and buffers on it grow
-	since   []units.Time // by egress queue: begin of its pause
-	least   [2][]uint64  // by egress queue: the smallest id of this period; those that changed their class apart
-	found   []bool       // by egress queue: in this period
-	waiting []breakerProbe
-	timers  struct{ period, latency int }
-	looks   units.Time // when the period's end is seen; Never: nothing was paused then
-	held    int
+	params      BreakerParams
+	path        bool         // Deadlock Breaker: probes record their path, and buffers on it grow
+	since       []units.Time // by egress queue: start of its pause
+	least       [2][]uint64  // by egress queue: smallest id of this period; [1]: of probes that changed their class
+	found       []bool       // by egress queue: a loop was found in this period
+	waiting     []breakerProbe
+	timers      struct{ period, latency int }
+	looks       units.Time // next poll; Never: nothing is paused
+	pausedPorts int        // egress ports with a paused class
 }
 
 func newBreaker(path bool) New {
 	return func(params any, s Switch) (Handler, error) {
 		p := params.(*BreakerParams)
-		if err := timer("period", p.Period); err != nil {
+		if err := checkTimer("period", p.Period); err != nil {
 			return nil, err
 		}
 		if p.Latency <= 0 || p.Latency > p.Period {
-			return nil, fmt.Errorf("latency is %s; allowed: more than 0s, at most the period, %s", p.Latency, p.Period)
+			return nil, fmt.Errorf("latency is %s (expected more than 0s and at most the period, %s)", p.Latency, p.Period)
 		}
 		if path {
-			if err := whole(s, "deadlock-breaker"); err != nil {
+			if err := requireUnpartitioned(s, "deadlock-breaker"); err != nil {
 				return nil, err
 			}
 		}
@@ -69,7 +69,7 @@ func newBreaker(path bool) New {
 // NeedsPairs implements Pairs.
 func (*breaker) NeedsPairs() {}
 
-// Patience implements Patient: a pause just after a look, and one hop per period of latency.
+// Patience implements Patient: a pause that starts just after a poll, and one latency per hop.
 func (b *breaker) Patience() units.Time { return 2*b.params.Period + 16*b.params.Latency }
 
 // Gated implements Handler.
@@ -80,16 +80,16 @@ func (b *breaker) Gated(now units.Time, port int, from, to packet.ClassMask) {
 	b.blocked(now, port, to)
 	switch {
 	case from == 0 && to != 0:
-		if b.held++; b.looks == units.Never {
+		if b.pausedPorts++; b.looks == units.Never {
 			b.lookAt(now - now%b.params.Period + b.params.Period + b.params.Latency)
 		}
 	case from != 0 && to == 0:
-		b.held--
+		b.pausedPorts--
 	}
 }
 
-// lookAt plans the end of a period, which the control plane sees by its latency later. A look
-// that is planned stays, also if a pause begins within the latency before it.
+// lookAt schedules the poll at the end of a period, one latency later. A scheduled poll stays,
+// even if a pause starts within the latency before it.
 func (b *breaker) lookAt(at units.Time) {
 	b.looks = at
 	b.s.WakeAt(b.timers.period, at)
@@ -120,27 +120,27 @@ func (b *breaker) Wake(now units.Time, timer int) {
 			}
 		}
 	}
-	if b.held == 0 {
+	if b.pausedPorts == 0 {
 		b.looks = units.Never
 		return
 	}
 	b.lookAt(b.looks + b.params.Period)
 }
 
-// id of an egress queue, unlike that of any other.
+// id returns the unique id of an egress queue.
 func (b *breaker) id(port int, class uint8) uint64 {
 	return 1 + uint64(b.s.Node())<<16 + uint64(port*mmu.Classes+int(class))
 }
 
-// changedClass marks a probe that changed its class on the way, where a port is paused as
-// a whole. Such probes do not compete with those of loops within a class.
+// changedClass marks a probe that changed its class on the way, because a port is paused as a
+// whole. Such probes do not compete with probes of loops within a class.
 const changedClass = 1 << 43
 
-// forward sends a probe to the upstreams of the ingress queues that wait for an egress,
-// for each class that one holds.
+// forward sends a probe to the upstreams of the ingress queues that wait for an egress, once per
+// paused class.
 func (b *breaker) forward(now units.Time, out int, class uint8, words []uint64) {
 	for in := range b.armed {
-		for to := range b.holds(in, out, class).All() {
+		for to := range b.pausedFor(in, out, class).All() {
 			changed := words[0] & changedClass
 			if to != class {
 				changed = changedClass
@@ -150,10 +150,10 @@ func (b *breaker) forward(now units.Time, out int, class uint8, words []uint64) 
 	}
 }
 
-// holds returns the classes in which an ingress holds its upstream because of frames that
-// wait for an egress queue: that class, or all that are paused if the port is as a whole.
-// A host is in no loop, and takes neither probes nor credits.
-func (b *breaker) holds(in, out int, class uint8) packet.ClassMask {
+// pausedFor returns the classes in which an ingress pauses its upstream because of frames that
+// wait for an egress queue: that class, or all paused classes if the whole port is paused. A host
+// is in no loop, and takes neither probes nor credits.
+func (b *breaker) pausedFor(in, out int, class uint8) packet.ClassMask {
 	paused := b.s.PausedClasses(in)
 	switch {
 	case b.s.ToHost(in):
@@ -166,8 +166,8 @@ func (b *breaker) holds(in, out int, class uint8) packet.ClassMask {
 	return paused & (1 << class)
 }
 
-// send sends a probe upstream. Its words: the id with the class on top, then, with a path,
-// the queues that it passed.
+// send sends a probe upstream. Its first word is the id with the class on top. With a path, the
+// queues that it passed follow.
 func (b *breaker) send(now units.Time, in, out int, class uint8, changed uint64, words []uint64) {
 	ext := packet.Ext{words[0]&(1<<40-1) | uint64(class)<<40 | changed}
 	ext = append(ext, words[1:]...)
@@ -180,7 +180,7 @@ func (b *breaker) send(now units.Time, in, out int, class uint8, changed uint64,
 	}
 }
 
-// Control implements Handler: a credit, or a probe, which the control plane sees later.
+// Control implements Handler: a credit, or a probe, which the control plane handles later.
 func (b *breaker) Control(now units.Time, port int, f *packet.Packet, ext packet.Ext) {
 	if f.Kind() != packet.Loop || len(ext) == 0 || b.take(now, port, ext) {
 		return
@@ -192,7 +192,7 @@ func (b *breaker) Control(now units.Time, port int, f *packet.Packet, ext packet
 	b.s.WakeAt(b.timers.latency, b.waiting[0].at)
 }
 
-// work lets the control plane see the probes whose time has come.
+// work handles the probes whose latency has passed.
 func (b *breaker) work(now units.Time) {
 	for len(b.waiting) > 0 && b.waiting[0].at <= now {
 		p := b.waiting[0]
@@ -204,7 +204,7 @@ func (b *breaker) work(now units.Time) {
 	}
 }
 
-// probe takes a probe that came by an egress.
+// probe handles a probe that arrived at an egress.
 func (b *breaker) probe(now units.Time, out int, class uint8, ext []uint64) {
 	if !b.s.GatedClasses(out).Has(class) {
 		return
@@ -223,7 +223,7 @@ func (b *breaker) probe(now units.Time, out int, class uint8, ext []uint64) {
 	}
 }
 
-// resolve breaks a loop: frames move to other ports, or a buffer grows.
+// resolve breaks a loop: frames move to other ports, or buffers grow.
 func (b *breaker) resolve(now units.Time, out int, class uint8, ext []uint64) {
 	b.s.Report(now, RoundBegun, out, int(class), 0)
 	done := 0
@@ -232,7 +232,7 @@ func (b *breaker) resolve(now units.Time, out int, class uint8, ext []uint64) {
 			if b.s.PausedClasses(in).Has(class) && !b.s.ToHost(in) {
 				of := class
 				if len(ext) > 1 && in == int(uint16(ext[1]>>16)) {
-					of = uint8(ext[1]>>48) & 7 // by which the loop came
+					of = uint8(ext[1]>>48) & 7 // class of the loop at this ingress
 				}
 				waits := b.s.View().Pair(in, out, class).Bytes
 				if waits > 0 && b.grow(now, in, of, waits) > 0 {
@@ -250,8 +250,8 @@ func (b *breaker) resolve(now units.Time, out int, class uint8, ext []uint64) {
 	b.s.Report(now, RoundEnded, out, int(class), int64(done))
 }
 
-// reroute moves the frames of an egress queue to other ports that lead to where they go,
-// the first that is not paused. What has no other way stays.
+// reroute moves the frames of an egress queue to other ports with a path to their destination,
+// the first that is not paused. Frames without another path stay.
 func (b *breaker) reroute(now units.Time, out int, class uint8) (moved int) {
 	for to := range b.armed {
 		if to == out || b.s.GatedClasses(to).Has(class) {

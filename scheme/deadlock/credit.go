@@ -8,33 +8,33 @@ import (
 	"github.com/xoff-net/xoff/base/units"
 )
 
-// credits grow the buffer of a paused ingress queue without a word to its policy: bytes
-// of the shared segment are set aside, the upstream is told, and sends as much in spite
-// of the pause. ITSY without loss and Deadlock Breaker do it.
+// credits grow the buffer of a paused ingress queue without involving its policy. Bytes of the
+// shared segment are set aside, and the upstream may send that many in spite of the pause. ITSY
+// without loss and Deadlock Breaker use it.
 type credits struct {
 	s     Switch
 	armed []packet.ClassMask // by ingress port: classes with bytes set aside
-	open  []packet.ClassMask // by egress port: classes that a credit opened
+	open  []packet.ClassMask // by egress port: classes opened by a credit
 }
 
 func newCredits(s Switch) credits {
 	return credits{s: s, armed: make([]packet.ClassMask, s.Ports()), open: make([]packet.ClassMask, s.Ports())}
 }
 
-// whole refuses a buffer in parts: what is lent of the shared segment would come from one
-// part and be missing in all.
-func whole(s Switch, what string) error {
+// requireUnpartitioned rejects a partitioned buffer: bytes lent from the shared segment would
+// come from one partition and be missing in all.
+func requireUnpartitioned(s Switch, what string) error {
 	if n := s.View().Parts(); n > 1 {
-		return fmt.Errorf("%s lends of the shared segment, which the buffer has in %d parts; allowed: buffer.partitions: 1, or another handler", what, n)
+		return fmt.Errorf("%s borrows from the shared segment, which has %d partitions (expected buffer.partitions: 1, or another handler)", what, n)
 	}
 	return nil
 }
 
-// creditWord marks the Loop frame of a credit, above all other first words.
+// creditWord marks the Loop frame of a credit. It is above all other first words.
 const creditWord = 1 << 63
 
-// grow gives an ingress queue what is free of the shared segment, at most so much. It
-// returns what that was.
+// grow gives an ingress queue the free bytes of the shared segment, at most the given number. It
+// returns the bytes given.
 func (c *credits) grow(now units.Time, port int, class uint8, most units.Bytes) units.Bytes {
 	b := min(most, c.s.View().SharedFree())
 	if b <= 0 || !c.s.SetAside(b, mmu.Shared) {
@@ -47,7 +47,7 @@ func (c *credits) grow(now units.Time, port int, class uint8, most units.Bytes) 
 	return b
 }
 
-// take obeys a credit; false: the frame says something else.
+// take applies a credit. It returns false if the frame is not a credit.
 func (c *credits) take(now units.Time, port int, ext packet.Ext) bool {
 	if len(ext) != 1 || ext[0]&creditWord == 0 {
 		return false
@@ -60,8 +60,9 @@ func (c *credits) take(now units.Time, port int, ext packet.Ext) bool {
 	return true
 }
 
-// blocked follows a change of what the peer of an egress holds: what a RESUME finds of a
-// credit is void. The peer has given back what it had set aside, and its next PAUSE holds.
+// blocked follows a change of the classes that the peer of an egress pauses. A RESUME voids the
+// rest of a credit: the peer has released the bytes it had set aside, and its next PAUSE must be
+// obeyed.
 func (c *credits) blocked(now units.Time, port int, to packet.ClassMask) {
 	for class := range (c.open[port] &^ to).All() {
 		c.open[port] &^= 1 << class
@@ -69,8 +70,8 @@ func (c *credits) blocked(now units.Time, port int, to packet.ClassMask) {
 	}
 }
 
-// paused follows a change of what an ingress asks of its upstream: after a RESUME no
-// credit is needed.
+// paused follows a change of the classes that an ingress pauses: after a RESUME no credit is
+// needed.
 func (c *credits) paused(port int, to packet.ClassMask) {
 	if done := c.armed[port] &^ to; done != 0 {
 		c.armed[port] &^= done
@@ -84,7 +85,7 @@ func (c *credits) paused(port int, to packet.ClassMask) {
 	}
 }
 
-// Arriving implements Hook: what comes on credit is stored in what was set aside.
+// Arriving implements Hook: frames that arrive on credit are stored in the reserve.
 func (c *credits) Arriving(units.Time, *packet.Packet, *int) Verdict { return InLoop }
 
 // Departing implements Hook.

@@ -8,7 +8,7 @@ import (
 	"github.com/xoff-net/xoff/base/units"
 )
 
-// gates is a switch of which a handler sees pauses, and sets gates and a timer.
+// gates is a switch with pauses, gates and one timer.
 type gates struct {
 	Switch
 	view   mmu.View
@@ -31,8 +31,8 @@ func (g *gates) SetGate(_ units.Time, _ int, _ uint8, gate Gate, b units.Bytes) 
 	g.gate, g.budget = gate, b
 }
 
-// A credit is for the pause during which it comes. One that were left over would let frames
-// through the next pause, for which nobody has room.
+// A credit is valid for one pause only. A leftover credit would let frames through the next
+// pause, for which there is no room.
 func TestCreditEndsWithItsPause(t *testing.T) {
 	var kinds [mmu.Classes]mmu.Kind
 	kinds[3] = mmu.Lossless
@@ -62,9 +62,9 @@ func TestCreditEndsWithItsPause(t *testing.T) {
 	}
 }
 
-// With a period of 100 us and a latency of 10 us, the first period ends at 100 us and is looked
-// at at 110 us. A port that is paused at 105 us must not put that off to 210 us: where pauses
-// come and go, nobody would ever look. A latency of a whole period leaves none out.
+// With a period of 100 us and a latency of 10 us, the first period ends at 100 us and is polled
+// at 110 us. A port that is paused at 105 us must not postpone that to 210 us: frequent pauses
+// would then prevent all polls. A latency of a whole period skips no poll.
 func TestBreakerLooksEachPeriod(t *testing.T) {
 	const us = units.Microsecond
 	for latency, want := range map[units.Time][3]units.Time{10 * us: {110 * us, 210 * us, 310 * us}, 100 * us: {200 * us, 300 * us, 400 * us}} {
@@ -77,7 +77,7 @@ func TestBreakerLooksEachPeriod(t *testing.T) {
 		h.Gated(105*us, 1, 0, 1<<3)
 		for _, at := range want {
 			if g.wake != at {
-				t.Errorf("latency %s: looks at %s, want %s", latency, g.wake, at)
+				t.Errorf("latency %s: polls at %s, want %s", latency, g.wake, at)
 			}
 			h.Wake(at, 0)
 		}

@@ -7,12 +7,12 @@ import (
 	"testing"
 )
 
-// This file explores every order of events of a loop of up to four switches: queues that
-// turn OFF and ON, frames that wait for the loop or for an exit, a trigger outside, and
-// PFC frames under way. It drives Election and Printed themselves.
+// This file explores every order of events in a loop of up to four switches: queues that turn OFF
+// and ON, frames that wait for the loop or for an exit, an outside trigger, and PFC frames in
+// flight. It drives the real Election and Printed.
 //
-// Data goes from switch i to i+1; queue i is the ingress of switch i from i-1, and its
-// frames may wait for the egress to i+1, which queue i+1 pauses.
+// Data goes from switch i to i+1. Queue i is the ingress of switch i from i-1; its frames may
+// wait for the egress to i+1, which queue i+1 pauses.
 
 const maxLoop = 4
 
@@ -30,8 +30,8 @@ type loopMsg struct {
 	t     Tuple
 }
 
-// maxWire is how many frames are under way on a link at most. Then a PAUSE waits and is
-// built anew when it leaves, so the last word counts, and a question is lost.
+// maxWire is the number of frames that can be in flight on a link. When it is reached, a PAUSE
+// waits and is rebuilt when it leaves, so the last state counts, and a question is lost.
 const maxWire = 6
 
 type wireState struct {
@@ -51,7 +51,7 @@ func (w *wireState) put(m loopMsg) {
 			}
 		}
 		if m.kind != msgAsk && m.kind != msgInvalid {
-			panic("more frames under way than the model has room for")
+			panic("too many frames in flight for the model")
 		}
 		return
 	}
@@ -67,33 +67,33 @@ func (w *wireState) take() loopMsg {
 	return m
 }
 
-// loopState is comparable: two states that are equal go on alike.
+// loopState is comparable: equal states have the same successors.
 type loopState struct {
 	q       [maxLoop]Election
 	p       [maxLoop]Printed
 	reg     [maxLoop]Tuple // R of the egress in the loop
-	held    [maxLoop]bool  // that egress is paused
-	cause   [maxLoop]bool  // the queue holds Xon or more for it
+	paused  [maxLoop]bool  // that egress is paused
+	cause   [maxLoop]bool  // Xon or more of the queue waits for it
 	off     [maxLoop]bool
-	wire    [maxLoop]wireState // from queue i upstream
-	outside Tuple              // what pauses an exit of switch 0, for which its queue holds Xon or more
+	wire    [maxLoop]wireState // frames from queue i upstream
+	outside Tuple              // pauses an exit of switch 0 for which Xon or more of its queue waits
 	pauses  int8
 	resumes int8
 	flips   int8
 	outs    int8
 	repeats int8
-	drawn   uint8 // numbers that were drawn, if each is once
+	drawn   uint8 // drawn numbers, if each is drawn once
 }
 
-// loopModel is what is explored.
+// loopModel has the limits of an exploration, and its counts.
 type loopModel struct {
 	n                             int
 	pauses, resumes, flips, outs  int8
-	rands                         uint32 // random numbers are 1 to this; 0 is the outside's
-	distinct                      bool   // each is drawn once
+	rands                         uint32 // random numbers are 1 to this; the outside trigger has 0
+	distinct                      bool   // each number is drawn once
 	printed                       bool
-	repeats                       int8 // refreshes of a pause, as printed, with a new number
-	few                           bool // queues that are OFF for an exit have some frames for the loop, too
+	repeats                       int8 // refreshes of a pause, with a new number as printed
+	few                           bool // queues that are OFF for an exit also have some frames for the loop
 	bug                           string
 	states, transitions, deadlock int
 }
@@ -103,7 +103,7 @@ func (m *loopModel) start() loopState {
 	for i := range m.n {
 		s.q[i] = NewElection(uint16(i+1), 1)
 		s.q[i].Limit = uint8(m.n + 2)
-		if m.bug == "no limit of hops" {
+		if m.bug == "no hop limit" {
 			s.q[i].Limit = 255
 		}
 		s.cause[i] = true
@@ -112,29 +112,29 @@ func (m *loopModel) start() loopState {
 	return s
 }
 
-// stuck lists what holds queue i.
-func (s *loopState) stuck(i int) []Heard {
-	var list []Heard
-	if s.held[i] && s.cause[i] {
-		list = append(list, Heard{0, s.reg[i]})
+// stuck lists the egresses that block queue i.
+func (s *loopState) stuck(i int) []Received {
+	var list []Received
+	if s.paused[i] && s.cause[i] {
+		list = append(list, Received{0, s.reg[i]})
 	}
 	if i == 0 && s.outside.Valid {
-		list = append(list, Heard{1, s.outside})
+		list = append(list, Received{1, s.outside})
 	}
 	return list
 }
 
-// closed is the truth: every queue is OFF and waits for the next.
+// closed is the ground truth: every queue is OFF and waits for the next.
 func (s *loopState) closed(n int) bool {
 	for i := range n {
-		if !s.off[i] || !s.held[i] || !s.cause[i] {
+		if !s.off[i] || !s.paused[i] || !s.cause[i] {
 			return false
 		}
 	}
 	return true
 }
 
-// coordinators returns the queues that found a deadlock.
+// coordinators returns the number of queues that found a deadlock.
 func (m *loopModel) coordinators(s *loopState) (n int) {
 	for i := range m.n {
 		if s.q[i].Confirmed || m.printed && s.p[i].Found {
@@ -144,8 +144,8 @@ func (m *loopModel) coordinators(s *loopState) (n int) {
 	return n
 }
 
-// say sends what a queue wants sent, and reports whether it now coordinates.
-func (m *loopModel) say(s *loopState, i int, y Say, t Tuple, round uint8, fresh bool) bool {
+// act sends what a queue wants sent, and reports whether it is now the coordinator.
+func (m *loopModel) act(s *loopState, i int, y Actions, t Tuple, round uint8, fresh bool) bool {
 	if m.bug == "a tuple is advertised once" && !fresh {
 		y.Advertise = false
 	}
@@ -166,7 +166,7 @@ func (m *loopModel) say(s *loopState, i int, y Say, t Tuple, round uint8, fresh 
 	return y.Confirmed
 }
 
-func (m *loopModel) sayPrinted(s *loopState, i int, y PrintedSay) {
+func (m *loopModel) actPrinted(s *loopState, i int, y PrintedActions) {
 	if y.Invalid.Valid || y.Invalid != (Tuple{}) {
 		s.wire[i].put(loopMsg{kind: msgInvalid, t: y.Invalid})
 	}
@@ -175,8 +175,8 @@ func (m *loopModel) sayPrinted(s *loopState, i int, y PrintedSay) {
 	}
 }
 
-// deliver hands the first frame of wire i to its upstream and reports whether a queue
-// found a deadlock by it.
+// deliver passes the first frame of wire i to its upstream and reports whether a queue found a
+// deadlock.
 func (m *loopModel) deliver(s *loopState, i int) bool {
 	up := (i + m.n - 1) % m.n
 	x := s.wire[i].take()
@@ -186,52 +186,52 @@ func (m *loopModel) deliver(s *loopState, i int) bool {
 	q := &s.q[up]
 	switch x.kind {
 	case msgPause:
-		s.held[up], s.reg[up] = true, x.t
+		s.paused[up], s.reg[up] = true, x.t
 	case msgResume:
-		s.held[up], s.reg[up] = false, Tuple{}
+		s.paused[up], s.reg[up] = false, Tuple{}
 	case msgAsk:
-		return m.say(s, up, q.Question(x.t, x.round, s.held[up] && s.cause[up]), x.t, x.round, false)
+		return m.act(s, up, q.Question(x.t, x.round, s.paused[up] && s.cause[up]), x.t, x.round, false)
 	}
 	y := q.Look(s.stuck(up))
-	if m.bug == "only an own tuple comes back" && !q.Adv.Same(q.Init) {
+	if m.bug == "only an own tuple counts as returned" && !q.Adv.Same(q.Init) {
 		q.Candidate, q.Asking, y.Ask = false, false, false
 	}
-	return m.say(s, up, y, Tuple{}, 0, false)
+	return m.act(s, up, y, Tuple{}, 0, false)
 }
 
-// deliverPrinted is deliver for Algorithm 1: queues hear only of egresses that hold
-// frames of theirs.
+// deliverPrinted is deliver for Algorithm 1 as printed: queues only receive messages of egresses
+// that store their frames.
 func (m *loopModel) deliverPrinted(s *loopState, up int, x loopMsg) bool {
 	p := &s.p[up]
 	was, hears := p.Found, s.cause[up] || m.few
 	switch x.kind {
 	case msgPause:
-		s.held[up] = true
+		s.paused[up] = true
 		if hears {
-			m.sayPrinted(s, up, p.PeerGetPause(x.t))
+			m.actPrinted(s, up, p.PeerGetPause(x.t))
 		}
 	case msgResume:
-		s.held[up] = false
+		s.paused[up] = false
 		if hears {
-			m.sayPrinted(s, up, p.PeerGetResume(x.t))
+			m.actPrinted(s, up, p.PeerGetResume(x.t))
 		}
 	case msgInvalid:
 		if hears {
-			m.sayPrinted(s, up, p.PeerGetInvalid(x.t))
+			m.actPrinted(s, up, p.PeerGetInvalid(x.t))
 		}
 	}
 	return p.Found && !was
 }
 
-// turnOff and turnOn are what the queues do.
+// turnOff turns a queue OFF; cause: Xon or more of it waits for the loop.
 func (m *loopModel) turnOff(s *loopState, i int, rand uint32, cause bool) bool {
 	s.off[i], s.cause[i] = true, cause
 	s.pauses--
 	if m.printed {
-		m.sayPrinted(s, i, s.p[i].SendPause(rand))
+		m.actPrinted(s, i, s.p[i].SendPause(rand))
 		return false
 	}
-	return m.say(s, i, s.q[i].Pause(rand, s.stuck(i)), Tuple{}, 0, true)
+	return m.act(s, i, s.q[i].Pause(rand, s.stuck(i)), Tuple{}, 0, true)
 }
 
 func (m *loopModel) turnOn(s *loopState, i int) {
@@ -245,14 +245,14 @@ func (m *loopModel) turnOn(s *loopState, i int) {
 	s.wire[i].put(loopMsg{kind: msgResume, t: t})
 }
 
-// next calls visit for every state that can follow, with the name of the step and whether
-// a queue found a deadlock in it.
+// next calls visit for every successor state, with the name of the step and whether a queue found
+// a deadlock in it.
 func (m *loopModel) next(s loopState, visit func(name string, s loopState, found bool)) {
 	for i := range m.n {
 		if s.wire[i].n > 0 {
 			t := s
 			found := m.deliver(&t, i)
-			visit(fmt.Sprintf("frame of %d arrives", i), t, found)
+			visit(fmt.Sprintf("frame from %d arrives", i), t, found)
 		}
 		if s.wire[i].n >= maxWire-2 {
 			continue
@@ -282,24 +282,24 @@ func (m *loopModel) next(s loopState, visit func(name string, s loopState, found
 					t := s
 					t.repeats--
 					t.drawn |= 1 << rand
-					m.sayPrinted(&t, i, t.p[i].SendPause(rand))
+					m.actPrinted(&t, i, t.p[i].SendPause(rand))
 					visit(fmt.Sprintf("%d repeats its PAUSE, rand %d", i, rand), t, false)
 				}
 			}
 		}
-		free := !(s.held[i] && s.cause[i]) && !(i == 0 && s.outside.Valid)
+		free := !(s.paused[i] && s.cause[i]) && !(i == 0 && s.outside.Valid)
 		if s.off[i] && s.resumes > 0 && free {
 			t := s
 			m.turnOn(&t, i)
 			visit(fmt.Sprintf("%d ON", i), t, false)
 		}
-		if s.off[i] && s.flips > 0 && (!s.cause[i] || !s.held[i]) {
+		if s.off[i] && s.flips > 0 && (!s.cause[i] || !s.paused[i]) {
 			t := s
 			t.cause[i] = !s.cause[i]
 			t.flips--
 			found := false
 			if !m.printed && m.bug != "stuck is judged once" {
-				found = m.say(&t, i, t.q[i].Look(t.stuck(i)), Tuple{}, 0, false)
+				found = m.act(&t, i, t.q[i].Look(t.stuck(i)), Tuple{}, 0, false)
 			}
 			visit(fmt.Sprintf("%d waits for the loop: %t", i, t.cause[i]), t, found)
 		}
@@ -314,19 +314,19 @@ func (m *loopModel) next(s loopState, visit func(name string, s loopState, found
 		}
 		found := false
 		if !m.printed && t.off[0] {
-			found = m.say(&t, 0, t.q[0].Look(t.stuck(0)), Tuple{}, 0, false)
+			found = m.act(&t, 0, t.q[0].Look(t.stuck(0)), Tuple{}, 0, false)
 		}
 		if m.printed && t.outside.Valid {
-			m.sayPrinted(&t, 0, t.p[0].PeerGetPause(t.outside))
+			m.actPrinted(&t, 0, t.p[0].PeerGetPause(t.outside))
 		} else if m.printed {
-			m.sayPrinted(&t, 0, t.p[0].PeerGetResume(s.outside))
+			m.actPrinted(&t, 0, t.p[0].PeerGetResume(s.outside))
 		}
 		visit(fmt.Sprintf("an exit of 0 is paused from outside: %t", t.outside.Valid), t, found)
 	}
 }
 
-// settles delivers everything that is under way, and lets a candidate ask again when
-// nothing is. It reports what is wrong with the outcome in a loop that is closed.
+// settles delivers everything in flight, and lets candidates ask again when nothing is. It
+// reports what is wrong with the outcome in a closed loop.
 func (m *loopModel) settles(s loopState) string {
 	retries := 0
 	for step := 0; ; step++ {
@@ -353,7 +353,7 @@ func (m *loopModel) settles(s loopState) string {
 			return "missed deadlock"
 		}
 		for i := range m.n {
-			m.say(&s, i, s.q[i].Retry(), Tuple{}, 0, false)
+			m.act(&s, i, s.q[i].Retry(), Tuple{}, 0, false)
 		}
 	}
 }
@@ -373,8 +373,8 @@ func (m *loopModel) judge(s *loopState, found bool) string {
 	return ""
 }
 
-// explore visits every state that can be reached, nearest first, and returns the first
-// thing that is wrong, of those in want if there are any, with the shortest way there.
+// explore visits every reachable state, nearest first. It returns the first failure (one of want,
+// if given) and the shortest trace to it.
 func (m *loopModel) explore(want ...string) (wrong string, trace []string) {
 	type step struct {
 		from int32
@@ -387,13 +387,13 @@ func (m *loopModel) explore(want ...string) (wrong string, trace []string) {
 	first := m.start()
 	seen := map[[2]uint64]struct{}{key(&first): {}}
 	steps := []step{{-1, ""}}
-	names := make(map[string]string) // one copy of each
-	type place struct {
+	names := make(map[string]string) // interned
+	type node struct {
 		s  loopState
 		at int32
 	}
-	for level := []place{{first, 0}}; len(level) > 0 && wrong == ""; {
-		var following []place
+	for level := []node{{first, 0}}; len(level) > 0 && wrong == ""; {
+		var following []node
 		for _, p := range level {
 			m.next(p.s, func(name string, s loopState, found bool) {
 				m.transitions++
@@ -416,7 +416,7 @@ func (m *loopModel) explore(want ...string) (wrong string, trace []string) {
 					return
 				}
 				if why == "" {
-					following = append(following, place{s, at})
+					following = append(following, node{s, at})
 				}
 			})
 		}
@@ -435,7 +435,7 @@ func (m *loopModel) mustHold(t *testing.T) {
 		t.Errorf("%s:\n%s", wrong, strings.Join(trace, "\n"))
 	}
 	if m.deadlock == 0 {
-		t.Error("no loop closes: nothing was tried")
+		t.Error("no loop closes: nothing is tested")
 	}
 }
 
@@ -456,10 +456,10 @@ func TestElectionMistakes(t *testing.T) {
 		want string
 	}{
 		{loopModel{n: 2, pauses: 3, resumes: 1, rands: 2, bug: "a tuple is advertised once"}, "missed deadlock"},
-		{loopModel{n: 2, pauses: 3, outs: 1, rands: 2, bug: "only an own tuple comes back"}, "missed deadlock"},
+		{loopModel{n: 2, pauses: 3, outs: 1, rands: 2, bug: "only an own tuple counts as returned"}, "missed deadlock"},
 		{loopModel{n: 2, pauses: 3, resumes: 1, flips: 1, rands: 2, bug: "no confirmation"}, "false resolution"},
 		{loopModel{n: 2, pauses: 3, resumes: 1, flips: 1, rands: 2, bug: "stuck is judged once"}, "missed deadlock"},
-		{loopModel{n: 2, pauses: 3, outs: 2, rands: 2, bug: "no limit of hops"}, "frames circulate for ever"},
+		{loopModel{n: 2, pauses: 3, outs: 2, rands: 2, bug: "no hop limit"}, "frames circulate for ever"},
 	} {
 		wrong, trace := c.m.explore()
 		if wrong != c.want {
@@ -469,7 +469,7 @@ func TestElectionMistakes(t *testing.T) {
 	}
 }
 
-// Algorithm 1 as printed, with the shortest way to each of its failures.
+// Algorithm 1 as printed, with the shortest trace to each of its failures.
 func TestPrintedFails(t *testing.T) {
 	still := loopModel{n: 3, pauses: 3, rands: 3, distinct: true, printed: true}
 	if wrong, trace := still.explore("missed deadlock", "false resolution"); wrong != "" {
@@ -481,8 +481,8 @@ func TestPrintedFails(t *testing.T) {
 		want string
 	}{
 		{"a stale T_curr survives a RESUME (line 31)", loopModel{n: 3, pauses: 4, resumes: 1, rands: 4, distinct: true}, "missed deadlock"},
-		{"a probe passes while the egress holds no frame of the queue", loopModel{n: 2, pauses: 2, flips: 1, rands: 2, distinct: true}, "missed deadlock"},
-		{"the tuple of an outside trigger belongs to nobody", loopModel{n: 2, pauses: 2, outs: 1, rands: 2, distinct: true}, "missed deadlock"},
+		{"a probe is ignored while the egress stores no frame of the queue", loopModel{n: 2, pauses: 2, flips: 1, rands: 2, distinct: true}, "missed deadlock"},
+		{"the tuple of an outside trigger belongs to no queue of the loop", loopModel{n: 2, pauses: 2, outs: 1, rands: 2, distinct: true}, "missed deadlock"},
 		{"a refresh draws a new number", loopModel{n: 2, pauses: 2, repeats: 1, rands: 3, distinct: true}, "second coordinator"},
 		{"equal random numbers chase each other", loopModel{n: 2, pauses: 2, rands: 1}, "frames circulate for ever"},
 		{"the queue drained elsewhere", loopModel{n: 2, pauses: 2, flips: 1, rands: 2, distinct: true, few: true}, "false resolution"},

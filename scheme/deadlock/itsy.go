@@ -12,27 +12,27 @@ import (
 
 // ITSYParams are the parameters of ITSY.
 type ITSYParams struct {
-	Resolve string     `yaml:"resolve" allowed:"drop,buffer,nothing" doc:"for the queue that began a deadlock: drop its frames (largest flow first), give it the free shared buffer, or do nothing"`
-	Retry   units.Time `yaml:"retry" doc:"with buffer: how long after a try the next one follows, if the loop still stands"`
+	Resolve string     `yaml:"resolve" allowed:"drop,buffer,nothing" doc:"for the queue that started a deadlock: drop its frames, largest flow first; give it free shared buffer; or nothing"`
+	Retry   units.Time `yaml:"retry" doc:"with buffer: interval between attempts while the loop remains"`
 }
 
 func defaultITSY() any { return &ITSYParams{Resolve: "drop", Retry: 100 * units.Microsecond} }
 
-// itsyQueue is one class of an ingress and of an egress port. Tags are 0 for none.
+// itsyQueue is the state of a class at an ingress and an egress port. Tag 0 means none.
 type itsyQueue struct {
-	tag    uint64 // ingress: what its pause carries
-	own    bool   // ingress: it is an initial trigger
-	heard  uint64 // egress: what the pause by its peer carries
-	looped bool   // ingress: a deadlock that it began was found and stands
-	tries  int
-	by     int // ingress: egress by which its tag came back
+	tag      uint64 // ingress: tag in its pause
+	own      bool   // ingress: it is an initial trigger
+	received uint64 // egress: tag in the pause of its peer
+	looped   bool   // ingress: a deadlock that it started was found
+	tries    int
+	by       int // ingress: egress by which its tag returned
 }
 
-// itsy (Wu and Ng, INFOCOM 2022): a queue that pauses its upstream without being held
-// itself is an initial trigger and tags its PAUSE. Queues that pause because of it pass
-// the tag on, against the flow of data; if it comes back to the trigger, the loop is
-// closed. A trigger takes no tag of another: where several close a loop together, each
-// drops the tags of the others and nobody finds it (Roundabout section II-B, Fig. 3).
+// itsy is ITSY (Wu and Ng, INFOCOM 2022). A queue that pauses its upstream without being blocked
+// itself is an initial trigger and tags its PAUSE. Queues that pause because of it forward the
+// tag upstream; if it returns to the trigger, the loop is closed. A trigger takes no tag of
+// another. If several triggers close a loop together, each drops the tags of the others and the
+// loop is missed (Roundabout section II-B, Fig. 3).
 type itsy struct {
 	credits
 	params ITSYParams
@@ -44,13 +44,13 @@ func newITSY(params any, s Switch) (Handler, error) {
 	p := params.(*ITSYParams)
 	switch {
 	case p.Resolve != "drop" && p.Resolve != "buffer" && p.Resolve != "nothing":
-		return nil, fmt.Errorf("resolve cannot be %q; allowed: drop, buffer, nothing", p.Resolve)
+		return nil, fmt.Errorf("resolve is %q (allowed: drop, buffer, nothing)", p.Resolve)
 	}
-	if err := timer("retry", p.Retry); err != nil {
+	if err := checkTimer("retry", p.Retry); err != nil {
 		return nil, err
 	}
 	if p.Resolve == "buffer" {
-		if err := whole(s, "resolve is buffer, and that"); err != nil {
+		if err := requireUnpartitioned(s, "resolve: buffer"); err != nil {
 			return nil, err
 		}
 	}
@@ -70,7 +70,7 @@ func (h *itsy) waits(in, out int, class uint8) bool {
 // Paused implements Handler: a queue turns OFF or ON.
 func (h *itsy) Paused(now units.Time, port int, from, to packet.ClassMask) {
 	for class := range (from ^ to).All() {
-		*h.at(port, class) = itsyQueue{heard: h.at(port, class).heard}
+		*h.at(port, class) = itsyQueue{received: h.at(port, class).received}
 		if to.Has(class) {
 			h.tag(now, port, class)
 		}
@@ -78,11 +78,11 @@ func (h *itsy) Paused(now units.Time, port int, from, to packet.ClassMask) {
 	h.paused(port, to)
 }
 
-// tag names the cause of a pause: what holds the queue, or the queue itself.
+// tag sets the tag of a pause to its cause: the tag that blocks the queue, or its own.
 func (h *itsy) tag(now units.Time, in int, class uint8) {
 	q := h.at(in, class)
 	for out := range h.s.Ports() {
-		if t := h.at(out, class).heard; t != 0 && h.waits(in, out, class) {
+		if t := h.at(out, class).received; t != 0 && h.waits(in, out, class) {
 			if q.tag, q.own = t, t>>32 == h.name(in, class); q.own {
 				h.spread(now, out, class)
 			}
@@ -94,7 +94,7 @@ func (h *itsy) tag(now units.Time, in int, class uint8) {
 	h.s.Report(now, Suspected, in, int(class), 0)
 }
 
-// name is the part of a tag that says whose it is.
+// name returns the part of a tag that identifies its queue.
 func (h *itsy) name(in int, class uint8) uint64 {
 	return uint64(h.s.Node())<<16 | uint64(in*mmu.Classes+int(class))
 }
@@ -119,7 +119,7 @@ func (h *itsy) Control(now units.Time, port int, f *packet.Packet, ext packet.Ex
 		return
 	}
 	for class := range pause.All() {
-		h.at(port, class).heard, ext = ext[0], ext[1:]
+		h.at(port, class).received, ext = ext[0], ext[1:]
 		if h.s.GatedClasses(port).Has(class) {
 			h.spread(now, port, class)
 		}
@@ -130,7 +130,7 @@ func (h *itsy) Control(now units.Time, port int, f *packet.Packet, ext packet.Ex
 func (h *itsy) Gated(now units.Time, port int, from, to packet.ClassMask) {
 	for class := range (from ^ to).All() {
 		if !to.Has(class) {
-			h.at(port, class).heard = 0
+			h.at(port, class).received = 0
 		} else {
 			h.spread(now, port, class)
 		}
@@ -138,9 +138,9 @@ func (h *itsy) Gated(now units.Time, port int, from, to packet.ClassMask) {
 	h.blocked(now, port, to)
 }
 
-// spread passes the tag that holds an egress queue on to the queues that wait for it.
+// spread passes the tag of a paused egress queue to the ingress queues that wait for it.
 func (h *itsy) spread(now units.Time, out int, class uint8) {
-	t := h.at(out, class).heard
+	t := h.at(out, class).received
 	if t == 0 {
 		return
 	}
@@ -157,14 +157,14 @@ func (h *itsy) spread(now units.Time, out int, class uint8) {
 				h.resolve(now, in, class)
 			}
 		case !q.own:
-			// The next PAUSE carries it, when the queue's own is repeated. Sent at once, two tags whose
-			// triggers are gone would chase each other around a loop for ever.
+			// The next refresh of the queue's PAUSE carries it. If it were sent at once, two tags
+			// whose triggers are gone would chase each other around a loop for ever.
 			q.tag = t
 		}
 	}
 }
 
-// resolve breaks a loop at the queue that began it.
+// resolve breaks a loop at the queue that started it.
 func (h *itsy) resolve(now units.Time, in int, class uint8) {
 	q := h.at(in, class)
 	switch h.params.Resolve {
@@ -173,8 +173,8 @@ func (h *itsy) resolve(now units.Time, in int, class uint8) {
 		h.s.Report(now, RoundEnded, in, int(class), h.drop(now, in, q.by, class))
 	case "buffer":
 		h.s.Report(now, RoundBegun, in, int(class), 0)
-		held := h.s.View().Pair(in, q.by, class).Bytes
-		if b := h.grow(now, in, class, held); b == 0 || q.tries >= maxTries {
+		waiting := h.s.View().Pair(in, q.by, class).Bytes
+		if b := h.grow(now, in, class, waiting); b == 0 || q.tries >= maxTries {
 			h.s.Report(now, GivenUp, in, int(class), int64(q.tries))
 			return
 		}
@@ -183,12 +183,12 @@ func (h *itsy) resolve(now units.Time, in int, class uint8) {
 	}
 }
 
-// maxTries bounds how often a buffer is grown for one pause.
+// maxTries limits the attempts to grow a buffer during one pause.
 const maxTries = 1000
 
-// drop gives up frames of an ingress queue that wait for an egress, of the largest flow
-// first, until the queue is below its threshold.
-func (h *itsy) drop(now units.Time, in, out int, class uint8) (given int64) {
+// drop drops frames of an ingress queue that wait for an egress, largest flow first, until the
+// queue is below its threshold. It returns their number.
+func (h *itsy) drop(now units.Time, in, out int, class uint8) (dropped int64) {
 	type flow struct {
 		id    uint32
 		bytes units.Bytes
@@ -209,9 +209,9 @@ func (h *itsy) drop(now units.Time, in, out int, class uint8) (given int64) {
 		if !h.s.PausedClasses(in).Has(class) || h.below(now, in, class) {
 			break
 		}
-		given += int64(h.s.DropWhere(now, out, class, func(p *packet.Packet) bool { return int(p.Port) == in && p.Flow == f.id }))
+		dropped += int64(h.s.DropWhere(now, out, class, func(p *packet.Packet) bool { return int(p.Port) == in && p.Flow == f.id }))
 	}
-	return given
+	return dropped
 }
 
 // below reports whether a queue would be resumed.
@@ -220,12 +220,12 @@ func (h *itsy) below(now units.Time, in int, class uint8) bool {
 	return h.s.View().In(in, class, mmu.Headroom) == 0 && q < xoff
 }
 
-// Wake implements Handler: loops that still stand are tried again.
+// Wake implements Handler: it tries again for loops that remain.
 func (h *itsy) Wake(now units.Time, _ int) {
 	for i := range h.queues {
 		q := &h.queues[i]
 		in, class := i/mmu.Classes, uint8(i%mmu.Classes)
-		if q.looped && q.own && h.at(q.by, class).heard>>32 == h.name(in, class) && h.waits(in, q.by, class) {
+		if q.looped && q.own && h.at(q.by, class).received>>32 == h.name(in, class) && h.waits(in, q.by, class) {
 			h.resolve(now, in, class)
 		}
 	}

@@ -10,8 +10,8 @@ import (
 	"github.com/xoff-net/xoff/scheme/deadlock"
 )
 
-// triggered is a ring of which hosts have 15 of its 100 Gbps, but for some: where these
-// join, the ring is overloaded, and their switches are the first to pause.
+// triggered is a ring whose hosts send at 15 of its 100 Gbps, except for the fast ones: where
+// these join, the ring is overloaded, and their switches are the first to pause.
 func triggered(n, hops int, size units.Bytes, fast ...int) *conformance.Network {
 	net := conformance.Ring(n, hops, size)
 	for i := range net.Graph.Links {
@@ -32,8 +32,8 @@ func itsyOn(net *conformance.Network, resolve string, until units.Time) *conform
 	return net.Run()
 }
 
-// All switches of a ring of fast hosts are triggers: each drops the tag of the
-// others, and nobody finds the deadlock (Roundabout Fig. 3).
+// All switches of a ring of fast hosts are triggers: each drops the tags of the others, and the
+// deadlock is missed (Roundabout Fig. 3).
 func TestITSYMissesSeveralTriggers(t *testing.T) {
 	r := itsyOn(triggered(4, 3, 2*units.MB, 0, 1, 2, 3), "drop", 5*units.Millisecond)
 	if r.Unfinished() != 4 || r.Totals.Drops[probe.Handler] != 0 || len(r.Deadlocks) != 1 {
@@ -41,7 +41,7 @@ func TestITSYMissesSeveralTriggers(t *testing.T) {
 	}
 }
 
-// With one trigger it is found, and dropping its frames resolves it.
+// With one trigger the deadlock is found, and dropping its frames resolves it.
 func TestITSYDrops(t *testing.T) {
 	none := itsyOn(triggered(4, 3, 2*units.MB, 0), "nothing", 5*units.Millisecond)
 	if len(none.Deadlocks) != 1 {
@@ -53,7 +53,7 @@ func TestITSYDrops(t *testing.T) {
 	}
 }
 
-// Growing the buffer loses nothing, whether or not it is enough.
+// Growing the buffer drops nothing, whether or not it resolves the loop.
 func TestITSYGrowsBuffer(t *testing.T) {
 	r := itsyOn(triggered(4, 3, 2*units.MB, 0), "buffer", 5*units.Millisecond)
 	if r.Totals.Forced == 0 || len(r.Broken) != 0 || r.Totals.Drops != [probe.NumReasons]uint64{} {

@@ -4,11 +4,11 @@ import "github.com/xoff-net/xoff/base/packet"
 
 // Opcodes of ra_hdr (Roundabout Table I).
 const (
-	OpProbe    uint8 = 1 + iota // rides on a PAUSE: the tuple that is advertised
+	OpProbe    uint8 = 1 + iota // with a PAUSE: the advertised tuple
 	OpInvalid                   // T_curr is invalid; printed form only
 	OpAnnounce                  // a deadlock is confirmed
-	OpRoute                     // routing accumulation, against the flow of data; the question of a candidate
-	OpTable                     // the table of the loop, along the flow of data
+	OpRoute                     // route accumulation, upstream: the question of a candidate
+	OpTable                     // the table of the loop, downstream
 	OpCredit
 	OpBarrier // a frame of the data class, see packet.Barrier
 	OpCheck
@@ -16,36 +16,36 @@ const (
 
 // Flags of ra_hdr: five bits.
 const (
-	raBuilt    uint8     = 1 << iota // OpTable: nobody may preempt any more
+	raBuilt    uint8     = 1 << iota // OpTable: the locks are final
 	raAllBack                        // OpCheck
 	raBelowXon                       // OpCheck
-	raEnd                            // OpCheck: the round is over
-	raJoined                         // OpRoute: it came through several classes
-	raGo       = raBuilt             // OpCheck: frames that missed their exit go a hop on
-	raSlow     = 1                   // OpTable: the three bits above this one are a number, see slow
+	raEnd                            // OpCheck: the round has ended
+	raJoined                         // OpRoute: the path runs through several classes
+	raGo       = raBuilt             // OpCheck: frames that missed their exit move on
+	raSlow     = 1                   // OpTable: shift of a three-bit number, see slow
 )
 
 // NodeID is a switch in a loop, with the ports by which the loop enters and leaves it.
 type NodeID struct{ Switch, In, Out uint16 }
 
-// Header is ra_hdr. In the simulator it is a run of words beside a frame:
+// Header is ra_hdr. In the simulator it is a sequence of words attached to a frame:
 //
-//	word 0   opcode 8 | flags 8, class 3 of them | hop 8 | varLen 8 | sid 16 | qid 16
+//	word 0   opcode 8 | flags 5, class 3 | hop 8 | varLen 8 | sid 16 | qid 16
 //	word 1   rand or credit 32 | round 32
 //	then     varLen node ids: switch 16 | in 16 | out 16 | 0
 //
-// docs/deadlock.md has it as it is on a wire.
+// docs/deadlock.md has the wire format.
 type Header struct {
 	Op, Flags, Class uint8
-	T                Tuple  // Rand is the credit in an OpCredit
-	Round            uint32 // number of a round of the coordinator T.Sid, T.Qid
+	T                Tuple  // OpCredit: Rand is the credit
+	Round            uint32 // round number of the coordinator T.Sid, T.Qid
 	Nodes            []NodeID
 }
 
-// maxNodes is the longest loop that a header has room for.
+// maxNodes is the longest loop that fits a header.
 const maxNodes = MaxHop
 
-// Append writes a header.
+// Append appends the header to ext.
 func (h *Header) Append(ext packet.Ext) packet.Ext {
 	ext = append(ext,
 		uint64(h.Op)<<56|uint64(h.Flags<<3|h.Class&7)<<48|uint64(h.T.Hop)<<40|uint64(len(h.Nodes))<<32|uint64(h.T.Sid)<<16|uint64(h.T.Qid),
@@ -56,8 +56,8 @@ func (h *Header) Append(ext packet.Ext) packet.Ext {
 	return ext
 }
 
-// decodeHeader reads the first header of an extension and returns what follows it. Node
-// ids are appended to nodes, which may be reused.
+// decodeHeader reads the first header of an extension and returns the rest of ext. Node ids are
+// appended to nodes, which may be reused.
 func decodeHeader(ext packet.Ext, nodes []NodeID) (h Header, rest packet.Ext, ok bool) {
 	if len(ext) < 2 {
 		return h, nil, false
@@ -81,10 +81,10 @@ func decodeHeader(ext packet.Ext, nodes []NodeID) (h Header, rest packet.Ext, ok
 	return h, ext[2+n:], true
 }
 
-// slow is how often the coordinator of a table doubled what it waits for an answer.
+// slow returns how often the coordinator of a table doubled its wait for an answer.
 func (h *Header) slow() uint8 { return h.Flags >> raSlow & maxSlow }
 
-// size is that of a frame of its own: Ethernet header, check sequence, and 8 B a word.
+// size returns the size of a separate frame: Ethernet header, check sequence, and 8 B per word.
 func (h *Header) size() uint16 {
 	return max(uint16(packet.PFCSize), uint16(18+8*(2+len(h.Nodes))))
 }

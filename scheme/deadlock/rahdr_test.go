@@ -22,9 +22,9 @@ func TestHeaderByHand(t *testing.T) {
 		t.Errorf("%+v, rest %x, %t", back, rest, ok)
 	}
 	if n := (&Header{Flags: raBuilt | 5<<raSlow}).slow(); n != 5 {
-		t.Errorf("a table that was doubled %d times, want 5", n)
+		t.Errorf("slow is %d, want 5", n)
 	}
-	if n := h.size(); n != 64 { // 18 + 8 x 3 = 42, the smallest frame has 64
+	if n := h.size(); n != 64 { // 18 + 8 x 3 = 42; the smallest frame is 64 B
 		t.Errorf("a frame of %d B, want 64", n)
 	}
 }
@@ -32,7 +32,7 @@ func TestHeaderByHand(t *testing.T) {
 func TestHeaderRejects(t *testing.T) {
 	for name, ext := range map[string]packet.Ext{
 		"nothing":       {},
-		"half":          {0x0100000000010001},
+		"one word":      {0x0100000000010001},
 		"opcode 0":      {0x0000000000010001, 0},
 		"opcode 9":      {0x0900000000010001, 0},
 		"flags":         {0x0180000000010001, 0},
@@ -42,12 +42,12 @@ func TestHeaderRejects(t *testing.T) {
 		"padding":       {0x0400000100010001, 0, 1},
 	} {
 		if _, _, ok := decodeHeader(ext, nil); ok {
-			t.Errorf("%s is taken for a header", name)
+			t.Errorf("%s is accepted as a header", name)
 		}
 	}
 }
 
-// Whatever comes is either refused or written back as it came.
+// Any input is either rejected or written back unchanged.
 func FuzzHeader(f *testing.F) {
 	f.Add(uint64(0x040d030112340102), uint64(7), uint64(0x0001000200030000))
 	f.Add(uint64(0x0100000000010001), uint64(0), uint64(0))
@@ -63,8 +63,8 @@ func FuzzHeader(f *testing.F) {
 	})
 }
 
-// What an upstream spends for a frame is what the downstream charges: 1,088 B in cells of
-// 208 B are 6 x 208 = 1,248 B, and 16 B beside them 1,264 B.
+// The upstream spends for a frame what the downstream charges: 1,088 B in cells of 208 B are 6 x
+// 208 = 1,248 B, and with 16 B per packet 1,264 B.
 func TestCreditCountsAsTheDownstream(t *testing.T) {
 	for _, c := range []struct {
 		cell, per units.Bytes
@@ -79,8 +79,9 @@ func TestCreditCountsAsTheDownstream(t *testing.T) {
 	}
 }
 
-// 10 us round the loop are far below retry, 50 us; 40 us are not: 1.5 x 40 us = 60 us, so 100 us
-// follow. 900 us want 1,350 us: 1.6 ms. Beyond the timeout, 2 ms, it stays at 3.2 ms.
+// 10 us around the loop are far below retry, 50 us. 40 us are not: 1.5 x 40 us = 60 us, so the
+// wait is 100 us. 900 us need 1,350 us: 1.6 ms. Beyond the timeout, 2 ms, the wait stays at 3.2
+// ms.
 func TestAnswersSayHowLongToWait(t *testing.T) {
 	h := roundabout{params: *defaultRoundabout().(*RoundaboutParams)}
 	for _, c := range []struct{ took, want units.Time }{
@@ -88,7 +89,7 @@ func TestAnswersSayHowLongToWait(t *testing.T) {
 		{40 * units.Microsecond, 100 * units.Microsecond}, {900 * units.Microsecond, 1600 * units.Microsecond},
 		{9 * units.Millisecond, 3200 * units.Microsecond},
 	} {
-		asked := (1<<24 - 5) * units.Microsecond // the stamp begins anew 5 us later
+		asked := (1<<24 - 5) * units.Microsecond // the stamp wraps 5 us later
 		var q raQueue
 		h.answered(asked+c.took, &q, 7|stamp(asked)<<8)
 		if got := h.wait(q.slow); got != c.want {

@@ -12,14 +12,14 @@ import (
 
 // RoundaboutParams are the parameters of Roundabout.
 type RoundaboutParams struct {
-	Form      string      `yaml:"form" since:"0.2" allowed:"mended,printed" doc:"loop detection: mended (the paper's Algorithm 1, completed) or printed (as published: misses loops and finds false ones)"`
-	Resolve   bool        `yaml:"resolve" doc:"false: deadlocks are detected and reported only"`
-	Redundant units.Bytes `yaml:"redundant" doc:"what a switch grants of its buffer at the beginning of a round: its redundant headroom"`
-	Rounds    int         `yaml:"rounds" doc:"rounds for one deadlock at most; then it is left to others"`
-	Look      units.Time  `yaml:"look" doc:"how often queues that wait are looked at, besides at each pause and resume"`
-	Retry     units.Time  `yaml:"retry" doc:"after how long a coordinator that got no answer asks again; doubled, up to seven times, where answers take longer"`
-	Mixed     units.Time  `yaml:"mixed" doc:"a queue that waits for several paused queues, none of which holds enough of it, is taken for stuck after so long"`
-	Timeout   units.Time  `yaml:"timeout" doc:"a round in which nothing moves for so long is given up"`
+	Form      string      `yaml:"form" since:"0.2" allowed:"mended,printed" doc:"loop detection: mended (the paper's Algorithm 1, corrected) or printed (as published: misses loops, reports false ones)"`
+	Resolve   bool        `yaml:"resolve" doc:"resolve deadlocks; false: only detect and report them"`
+	Redundant units.Bytes `yaml:"redundant" doc:"redundant headroom: buffer that a switch grants at the start of a round"`
+	Rounds    int         `yaml:"rounds" doc:"maximum number of rounds for one deadlock; then other coordinators try"`
+	Look      units.Time  `yaml:"look" doc:"interval at which waiting queues are checked, besides at each pause and resume"`
+	Retry     units.Time  `yaml:"retry" doc:"time after which a coordinator without an answer asks again; doubled up to seven times if answers take longer"`
+	Mixed     units.Time  `yaml:"mixed" doc:"a queue blocked by several paused queues together, but by none alone, counts as stuck after this time"`
+	Timeout   units.Time  `yaml:"timeout" doc:"a round without progress for this long is given up"`
 }
 
 // Forms of detection.
@@ -34,63 +34,71 @@ func defaultRoundabout() any {
 	}
 }
 
-// raQueue is what Roundabout knows of a class of a port.
+// raQueue is the state of a class of a port.
 type raQueue struct {
-	e   Election // of the ingress queue
-	reg Tuple    // R of the egress queue: what its last PAUSE said
-	// mixed is since when all that the ingress queue needs waits for several egresses;
-	// Never: it does not.
+	e   Election // election of the ingress queue
+	reg Tuple    // R of the egress queue: tuple of its last PAUSE
+	// mixed is the time since which several egresses together keep the ingress queue OFF; Never:
+	// they do not.
 	mixed units.Time
-	rest  units.Time // until then it does not ask: it gave a loop up
-	// since is when it began to count what it passes on, and passed how much that is.
+	rest  units.Time // no questions before this time: it gave a loop up
+	// since is the start of the current relay period, and passed the questions relayed in it.
 	since  units.Time
 	passed uint8
-	slow   uint8 // how often retry is doubled: its loop answers late
+	slow   uint8 // number of times that retry is doubled, because its loop answers late
 }
 
-// roundabout is Roundabout at one switch. This file is detection, section III: it feeds
-// the Election of each lossless ingress queue. roundabout_table.go finds and locks the
-// loop, section IV-A; roundabout_round.go turns it, sections IV-B to IV-D.
+// roundabout is Roundabout at one switch. This file is detection (section III): it feeds the
+// Election of each lossless ingress queue. roundabout_table.go finds and locks the loop (section
+// IV-A); roundabout_round.go rotates it (sections IV-B to IV-D).
 //
-// docs/deadlock.md has what was decided where the paper leaves something open.
+// docs/deadlock.md lists the decisions where the paper leaves something open.
 type roundabout struct {
-	s        Switch
-	params   RoundaboutParams
-	lossless packet.ClassMask
-	queues   []raQueue          // [port*Classes+class]
-	printed  []raPrinted        // the same, in the printed form
-	off      []packet.ClassMask // by ingress port: classes that hold their upstream
-	held     int                // egress ports of which something is paused
-	heard    []Heard            // scratch
-	nodes    []NodeID           // scratch
-	bad      int64              // headers that could not be read
-	timers   struct{ table, round int }
-	lock     raLock
-	lead     raLead
-	round    raRound
-	borrows  []raBorrow // by ingress port
-	serial   uint32
+	s           Switch
+	params      RoundaboutParams
+	lossless    packet.ClassMask
+	frame       units.Bytes        // credit for a frame of any size: buffer bytes of the largest, or more
+	queues      []raQueue          // [port*Classes+class]
+	printed     []raPrinted        // same index; nil unless form is printed
+	off         []packet.ClassMask // by ingress port: classes that pause their upstream
+	pausedPorts int                // egress ports with a paused class
+	received    []Received         // scratch
+	nodes       []NodeID           // scratch
+	bad         int64              // number of invalid headers
+	timers      struct{ table, round int }
+	lock        raLock
+	lead        raLead
+	round       raRound
+	borrows     []raBorrow // by ingress port
+	serial      uint32
 }
 
 func newRoundabout(params any, s Switch) (Handler, error) {
 	p := params.(*RoundaboutParams)
 	switch {
 	case p.Form != formMended && p.Form != formPrinted:
-		return nil, fmt.Errorf("form cannot be %q; allowed: %s, %s", p.Form, formMended, formPrinted)
+		return nil, fmt.Errorf("form is %q (allowed: %s, %s)", p.Form, formMended, formPrinted)
 	case p.Rounds < 1:
-		return nil, fmt.Errorf("rounds is %d; allowed: 1 or more", p.Rounds)
+		return nil, fmt.Errorf("rounds is %d (expected 1 or more)", p.Rounds)
 	case p.Redundant < 1 || p.Redundant > mmu.MaxBuffer:
-		return nil, fmt.Errorf("redundant is %s; allowed: 1B to %dB; less than a frame of the largest size may not be enough", p.Redundant, int64(mmu.MaxBuffer))
+		return nil, fmt.Errorf("redundant is %s (expected 1B to %dB)", p.Redundant, int64(mmu.MaxBuffer))
 	}
-	if err := cmp.Or(timer("look", p.Look), timer("retry", p.Retry), timer("mixed", p.Mixed), timer("timeout", p.Timeout)); err != nil {
+	frame, mtu := units.Bytes(0), units.Bytes(0)
+	for port := range s.Ports() {
+		frame, mtu = max(frame, s.View().Cells(s.MTU(port))), max(mtu, s.MTU(port))
+	}
+	if p.Resolve && p.Redundant < frame {
+		return nil, fmt.Errorf("redundant is %s: a frame of %s takes %s of buffer (expected %s or more)", p.Redundant, mtu, frame, frame)
+	}
+	if err := cmp.Or(checkTimer("look", p.Look), checkTimer("retry", p.Retry), checkTimer("mixed", p.Mixed), checkTimer("timeout", p.Timeout)); err != nil {
 		return nil, err
 	}
 	if p.Resolve {
-		if err := whole(s, "resolve is true, and roundabout"); err != nil {
+		if err := requireUnpartitioned(s, "resolve: true"); err != nil {
 			return nil, err
 		}
 	}
-	h := &roundabout{s: s, params: *p, queues: make([]raQueue, s.Ports()*mmu.Classes), off: make([]packet.ClassMask, s.Ports())}
+	h := &roundabout{s: s, params: *p, frame: max(frame, worthFrame), queues: make([]raQueue, s.Ports()*mmu.Classes), off: make([]packet.ClassMask, s.Ports())}
 	for i := range h.queues {
 		h.queues[i] = raQueue{e: NewElection(s.Node(), uint16(i)), mixed: units.Never}
 	}
@@ -120,9 +128,9 @@ func (h *roundabout) at(port int, class uint8) *raQueue {
 	return &h.queues[port*mmu.Classes+int(class)]
 }
 
-// stuckOn reports whether an ingress queue that holds its upstream will go on holding it
-// while an egress queue is paused: it keeps Xon or more for that, or everything that is
-// left of it. A queue whose port is paused as a whole waits for all classes.
+// stuckOn reports whether an ingress queue that pauses its upstream stays OFF while an egress
+// queue is paused: Xon or more of its bytes, or all of them, wait for that egress. A queue whose
+// whole port is paused waits for all classes.
 func (h *roundabout) stuckOn(now units.Time, in int, class uint8, out int, of uint8) bool {
 	if !h.s.GatedClasses(out).Has(of) || class != of && !h.s.WholePort(in) {
 		return false
@@ -131,7 +139,7 @@ func (h *roundabout) stuckOn(now units.Time, in int, class uint8, out int, of ui
 	return waits > 0 && (h.enough(now, in, class, waits) || now-h.at(in, class).mixed >= h.params.Mixed)
 }
 
-// enough reports whether a queue stays OFF as long as so much of it waits.
+// enough reports whether a queue stays OFF while the given bytes of it wait.
 func (h *roundabout) enough(now units.Time, in int, class uint8, waits units.Bytes) bool {
 	v := h.s.View()
 	all, times := v.Ingress(in, class), units.Bytes(1)
@@ -142,11 +150,10 @@ func (h *roundabout) enough(now units.Time, in int, class uint8, waits units.Byt
 	return waits == all.Total() || waits-all.Private >= times*xoff
 }
 
-// stuck lists what holds an ingress queue. Several egresses may hold it together, of
-// which each alone would not: to be sure one would have to know whether all of them stay
-// paused, so time decides.
-func (h *roundabout) stuck(now units.Time, in int, class uint8) []Heard {
-	h.heard = h.heard[:0]
+// stuck lists the egress queues that block an ingress queue. Several may block it together, but
+// none alone. Certainty would need to know whether all of them stay paused, so time decides.
+func (h *roundabout) stuck(now units.Time, in int, class uint8) []Received {
+	h.received = h.received[:0]
 	q, of := h.at(in, class), packet.MaskOf(class)
 	if h.s.WholePort(in) {
 		of = h.lossless
@@ -156,7 +163,7 @@ func (h *roundabout) stuck(now units.Time, in int, class uint8) []Heard {
 		for c := range (h.s.GatedClasses(out) & of).All() {
 			sum += h.s.View().Pair(in, out, c).Bytes
 			if h.stuckOn(now, in, class, out, c) {
-				h.heard = append(h.heard, Heard{uint16(out*mmu.Classes + int(c)), h.at(out, c).reg})
+				h.received = append(h.received, Received{uint16(out*mmu.Classes + int(c)), h.at(out, c).reg})
 			}
 		}
 	}
@@ -166,11 +173,11 @@ func (h *roundabout) stuck(now units.Time, in int, class uint8) []Heard {
 	case q.mixed == units.Never:
 		q.mixed = now
 	}
-	return h.heard
+	return h.received
 }
 
-// Paused implements Handler: an ingress queue turns OFF or ON. The frame that says so is
-// about to leave and takes the tuple along.
+// Paused implements Handler: an ingress queue turns OFF or ON. The PFC frame that is about to
+// leave carries the tuple.
 func (h *roundabout) Paused(now units.Time, port int, from, to packet.ClassMask) {
 	h.off[port] = to & h.lossless
 	for class := range ((from ^ to) & h.lossless).All() {
@@ -190,17 +197,17 @@ func (h *roundabout) Paused(now units.Time, port int, from, to packet.ClassMask)
 		}
 		say := e.Pause(uint32(h.s.Rand().Uint64()), h.stuck(now, port, class))
 		say.Advertise = false
-		h.say(now, port, class, say)
+		h.act(now, port, class, say)
 	}
-	if h.held > 0 {
+	if h.pausedPorts > 0 {
 		h.wake(now)
 	}
 }
 
-// wake arms the next look. Nothing is armed while no egress is paused.
+// wake arms the next check. No timer is armed while no egress is paused.
 func (h *roundabout) wake(now units.Time) { h.s.WakeAt(0, now+h.params.Look) }
 
-// OnPFC implements Handler: a header for each class that is paused.
+// OnPFC implements Handler: a header for each paused class.
 func (h *roundabout) OnPFC(_ units.Time, port int, f *packet.Packet, ext packet.Ext) packet.Ext {
 	enable, pause, _ := f.PFC()
 	if h.printed != nil {
@@ -215,16 +222,16 @@ func (h *roundabout) OnPFC(_ units.Time, port int, f *packet.Packet, ext packet.
 	return ext
 }
 
-// Gated implements Handler. What the pause said has come before.
+// Gated implements Handler. The header of the PAUSE was handled before.
 func (h *roundabout) Gated(now units.Time, port int, from, to packet.ClassMask) {
 	switch {
 	case from == 0 && to != 0:
-		h.held++
+		h.pausedPorts++
 	case from != 0 && to == 0:
-		h.held--
+		h.pausedPorts--
 	}
 	h.lookAll(now)
-	if h.held > 0 {
+	if h.pausedPorts > 0 {
 		h.wake(now)
 	}
 }
@@ -235,7 +242,7 @@ func (h *roundabout) Control(now units.Time, port int, f *packet.Packet, ext pac
 		for len(ext) > 0 {
 			hdr, rest, ok := decodeHeader(ext, nil)
 			if !ok || hdr.Op != OpProbe || len(hdr.Nodes) != 0 {
-				h.refuse(now, port)
+				h.badHeader(now, port)
 				break
 			}
 			if h.printed != nil {
@@ -251,7 +258,7 @@ func (h *roundabout) Control(now units.Time, port int, f *packet.Packet, ext pac
 	}
 	hdr, rest, ok := decodeHeader(ext, h.nodes[:0])
 	if !ok || len(rest) != 0 || !h.lossless.Has(hdr.Class) {
-		h.refuse(now, port)
+		h.badHeader(now, port)
 		return
 	}
 	h.nodes = hdr.Nodes[:0]
@@ -269,13 +276,13 @@ func (h *roundabout) Control(now units.Time, port int, f *packet.Packet, ext pac
 	}
 }
 
-// refuse counts a header that says nothing.
-func (h *roundabout) refuse(now units.Time, port int) {
+// badHeader counts and reports an invalid header.
+func (h *roundabout) badHeader(now units.Time, port int) {
 	h.bad++
 	h.s.Report(now, BadHeader, port, -1, h.bad)
 }
 
-// lookAll lets every queue that is OFF look at what holds it.
+// lookAll updates the election of every queue that is OFF.
 func (h *roundabout) lookAll(now units.Time) {
 	for in, off := range h.off {
 		for class := range off.All() {
@@ -287,18 +294,18 @@ func (h *roundabout) lookAll(now units.Time) {
 func (h *roundabout) look(now units.Time, in int, class uint8) {
 	q := h.at(in, class)
 	if h.printed != nil {
-		h.stuck(now, in, class) // since when it is
+		h.stuck(now, in, class) // updates mixed
 		q.e.Candidate = h.printed[in*mmu.Classes+int(class)].Found
 	} else {
-		h.say(now, in, class, q.e.Look(h.stuck(now, in, class)))
+		h.act(now, in, class, q.e.Look(h.stuck(now, in, class)))
 	}
 	if !q.e.Candidate {
 		h.stepDown(in, class)
 	}
 }
 
-// say does what an Election wants done, but for what belongs to a question.
-func (h *roundabout) say(now units.Time, in int, class uint8, y Say) {
+// act performs the actions of an Election, except for answers to a question.
+func (h *roundabout) act(now units.Time, in int, class uint8, y Actions) {
 	if y.Advertise && !h.s.ToHost(in) {
 		h.s.Repeat(now, in, 1<<class)
 	}
@@ -318,7 +325,7 @@ func (h *roundabout) Wake(now units.Time, timer int) {
 		h.lookAll(now)
 		h.repay(now)
 		h.askNext(now)
-		if h.held > 0 || slices.ContainsFunc(h.borrows, func(b raBorrow) bool { return b.on }) {
+		if h.pausedPorts > 0 || slices.ContainsFunc(h.borrows, func(b raBorrow) bool { return b.on }) {
 			h.wake(now)
 		}
 	}

@@ -10,20 +10,22 @@ import (
 
 func TestDeepRoundaboutRandomLoops(t *testing.T) { testRandomLoops(t, deep.Cases(1000)) }
 
+func TestDeepRoundaboutOrder(t *testing.T) { testOrder(t, deep.Cases(400)) }
+
 func TestDeepRoundaboutConcurrentLoops(t *testing.T) { testConcurrentLoops(t, deep.Cases(200)) }
 
-// Each rule that was decided is needed: without it some random loop loses frames, their
-// order, or is not resolved, a round is given up, or something stays behind. Rules that a
-// handler cannot be seen to lack from outside are in TestDeepMistakesInRoundaboutAreCaught.
+// Removing any rule makes some random loop lose or reorder frames, stay unresolved, abandon a
+// round, or leave state behind. Rules that cannot be removed through the API are in
+// TestDeepMistakesInRoundaboutAreCaught.
 func TestDeepRoundaboutMutants(t *testing.T) {
 	deep.Turn(t)
-	for _, how := range []string{
-		"RESUMEs are not held", "no barrier", "the side queue stays", "the reserve stays", "nothing is set aside", "the gate obeys pauses in a round",
+	for _, mutant := range []string{
+		"RESUMEs are not delayed", "no barrier", "the side queue stays", "the reserve stays", "nothing is set aside", "the gate obeys pauses in a round",
 		"nothing is marked", "credits are added up", "others join the loop", "in-loop frames have no reserve", "marks stay",
-		"only one frame per exit is marked", "the barrier goes round again", "what leaves is not granted",
+		"only one frame per exit is marked", "the barrier goes around again", "freed bytes are not granted",
 	} {
-		if notices(how) == nil {
-			t.Errorf("%q: not noticed", how)
+		if brokenPromise(mutant) == nil {
+			t.Errorf("%q: no promise is broken", mutant)
 		}
 	}
 }

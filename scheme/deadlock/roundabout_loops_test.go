@@ -17,15 +17,15 @@ import (
 	"github.com/xoff-net/xoff/topo"
 )
 
-// pathNetwork is a network of n switches with a host each, 400 Gbps, whose flows take the
-// paths given, of switches; cables between switches have 100 Gbps and 1 us.
+// pathNetwork is a network of n switches with one host each, at 400 Gbps. Each path lists the
+// switches of a flow. Cables between switches have 100 Gbps and 1 us.
 func pathNetwork(n int, size units.Bytes, paths ...[]int) *conformance.Network {
 	g := &topo.Graph{Hosts: n}
 	for i := range n {
 		g.Names = append(g.Names, fmt.Sprintf("host%d", i))
 		g.Rack = append(g.Rack, i)
 	}
-	ports, to := make([]int, n), make([]map[int]int, n) // used; by neighbour
+	ports, to := make([]int, n), make([]map[int]int, n) // ports used; port by neighbour
 	for i := range n {
 		g.Names = append(g.Names, fmt.Sprintf("switch%d", i))
 		g.Links = append(g.Links, topo.Link{A: i, B: n + i, Rate: 400 * units.Gbps, Delay: units.Microsecond})
@@ -51,7 +51,7 @@ func pathNetwork(n int, size units.Bytes, paths ...[]int) *conformance.Network {
 		t.Pinned = make(map[uint32]uint16)
 		host := t.Add(0)
 		for dst := range n {
-			t.To[dst] = host // all that is sent is pinned
+			t.To[dst] = host // all traffic is pinned
 		}
 		net.Tables[n+i] = t
 	}
@@ -66,26 +66,26 @@ func pathNetwork(n int, size units.Bytes, paths ...[]int) *conformance.Network {
 	return net
 }
 
-// concurrent are loops that stand at the same time (Roundabout section VII-A).
+// concurrent has loops that exist at the same time (Roundabout section VII-A).
 var concurrent = []struct {
 	name  string
 	n     int
-	stuck int // egress queues
+	stuck int // stuck egress queues
 	paths [][]int
 }{
-	// Two rings of three switches through switch 0, in other queues there: they have
-	// different coordinators, and its lock and its buffer can serve one at a time.
+	// Two rings of three switches through switch 0, in different queues there. They have
+	// different coordinators, and the lock and buffer of switch 0 can serve one at a time.
 	{"two loops through a switch", 5, 6, [][]int{
 		{0, 1, 2}, {1, 2, 0}, {2, 0, 1}, {0, 3, 4}, {3, 4, 0}, {4, 0, 3},
 	}},
-	// Both run from switch 0 to 1 and part there; what they have in common makes one
-	// coordinator for both, whose question takes both branches.
+	// Both run from switch 0 to 1 and branch there. The common part has one coordinator for both,
+	// whose question takes both branches.
 	{"two loops over a link", 4, 5, [][]int{
 		{0, 1, 2}, {1, 2, 0}, {2, 0, 1}, {0, 1, 3}, {1, 3, 0}, {3, 0, 1},
 	}},
-	// Switch 4 leads to both, where they part, and is part of neither: the queue there
-	// hears the same tuple by two ways and is a candidate that gets no answer.
-	{"two loops over a link, and what leads to them", 5, 6, [][]int{
+	// Switch 4 leads to both, where they branch, and is part of neither. The queue there receives
+	// the same tuple by two paths and is a candidate that gets no answer.
+	{"two loops over a link, and a path to them", 5, 6, [][]int{
 		{0, 1, 2}, {1, 2, 0}, {2, 0, 1}, {0, 1, 3}, {1, 3, 0}, {3, 0, 1}, {4, 1, 2}, {4, 1, 3},
 	}},
 }
@@ -98,8 +98,8 @@ func useDSH(net *conformance.Network) {
 	net.Flow = func(int, int) flowctl.Scheme { return scheme }
 }
 
-// Flows begin at random within 20 us, so that either loop closes first, or both do. What
-// is resolved first must not keep the other from being resolved.
+// Flows start at random times within 20 us, so that either loop closes first, or both do.
+// Resolving one must not prevent resolving the other.
 func TestRoundaboutConcurrentLoops(t *testing.T) { testConcurrentLoops(t, seeds(10)) }
 
 func testConcurrentLoops(t *testing.T, seeds []int) {
@@ -124,37 +124,37 @@ func testConcurrentLoops(t *testing.T, seeds []int) {
 				if r := left.Run(); len(r.Deadlocks) > 0 && len(r.Deadlocks[0].Queues) >= c.stuck {
 					both++
 				}
-				r, said := withHandler(build(), "roundabout", nil)
+				r, reports := withHandler(build(), "roundabout", nil)
 				if err := promises(r); err != nil {
 					t.Errorf("%s, seed %d, DSH %t: %v", c.name, seed, dsh, err)
 				}
-				confirmed += count(said, deadlock.Confirmed)
-				for _, s := range said {
+				confirmed += count(reports, deadlock.Confirmed)
+				for _, s := range reports {
 					if s.event == deadlock.Confirmed && !slices.Contains(leaders, s.node) {
 						leaders = append(leaders, s.node)
 					}
 				}
 			}
 			slices.Sort(leaders)
-			t.Logf("%s, DSH %t: both stand in %d of %d; %d loops confirmed, by switches %d", c.name, dsh, both, len(seeds), confirmed, leaders)
+			t.Logf("%s, DSH %t: both exist in %d of %d; %d loops confirmed, by switches %d", c.name, dsh, both, len(seeds), confirmed, leaders)
 			if both == 0 || len(leaders) < 2 {
-				t.Errorf("%s, DSH %t: the loops do not stand at the same time, or have one coordinator in all runs", c.name, dsh)
+				t.Errorf("%s, DSH %t: the loops never exist at the same time, or have one coordinator in all runs", c.name, dsh)
 			}
 		}
 	}
 }
 
-// A loop that runs through switch 0 twice is found, but one buffer cannot serve it twice:
-// it is given up, and nothing is lost.
+// A loop that runs through switch 0 twice is found, but one buffer cannot serve it twice. It is
+// given up, and nothing is lost.
 func TestRoundaboutLoopTwiceThroughASwitch(t *testing.T) {
 	net := pathNetwork(5, 500*units.KB, []int{0, 1, 2}, []int{1, 2, 0}, []int{2, 0, 3}, []int{0, 3, 4}, []int{3, 4, 0}, []int{4, 0, 1})
 	net.Until = 10 * units.Millisecond
-	r, said := withHandler(net, "roundabout", nil)
+	r, reports := withHandler(net, "roundabout", nil)
 	if len(r.Deadlocks) != 1 || len(r.Deadlocks[0].Loop) != 6 {
 		t.Fatalf("want a deadlock of six queues: %+v", r.Deadlocks)
 	}
-	if count(said, deadlock.Confirmed) == 0 || count(said, deadlock.GivenUp) == 0 || count(said, deadlock.RoundBegun) != 0 {
-		t.Errorf("%d confirmed, %d given up, %d rounds", count(said, deadlock.Confirmed), count(said, deadlock.GivenUp), count(said, deadlock.RoundBegun))
+	if count(reports, deadlock.Confirmed) == 0 || count(reports, deadlock.GivenUp) == 0 || count(reports, deadlock.RoundBegun) != 0 {
+		t.Errorf("%d confirmed, %d given up, %d rounds", count(reports, deadlock.Confirmed), count(reports, deadlock.GivenUp), count(reports, deadlock.RoundBegun))
 	}
 	if len(r.Broken) != 0 || r.Totals.Drops != [probe.NumReasons]uint64{} {
 		t.Errorf("%v, drops %v", r.Broken, r.Totals.Drops)

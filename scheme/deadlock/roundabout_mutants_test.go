@@ -12,14 +12,14 @@ import (
 	"github.com/xoff-net/xoff/scheme/deadlock"
 )
 
-// mutantSwitch leaves out, or changes, one thing that Roundabout asks of its switch.
+// mutantSwitch skips or changes one operation of the switch.
 type mutantSwitch struct {
 	deadlock.Switch
 	how string
 }
 
 func (m mutantSwitch) HoldResume(now units.Time, port int, mask packet.ClassMask) {
-	if m.how != "RESUMEs are not held" {
+	if m.how != "RESUMEs are not delayed" {
 		m.Switch.HoldResume(now, port, mask)
 	}
 }
@@ -54,7 +54,7 @@ func (m mutantSwitch) SetGate(now units.Time, port int, class uint8, g deadlock.
 	m.Switch.SetGate(now, port, class, g, budget)
 }
 
-// mutantHandler changes what Roundabout hears and says.
+// mutantHandler changes one input or output of Roundabout.
 type mutantHandler struct {
 	deadlock.Handler
 	hook  deadlock.Hook
@@ -98,64 +98,64 @@ func (m *mutantHandler) Arriving(now units.Time, p *packet.Packet, out *int) dea
 
 func (m *mutantHandler) Departing(now units.Time, port int, p *packet.Packet) deadlock.Verdict {
 	v := m.hook.Departing(now, port, p)
-	if m.how == "the barrier goes round again" && v == deadlock.Consume {
+	if m.how == "the barrier goes around again" && v == deadlock.Consume {
 		return deadlock.Normal
 	}
 	return v
 }
 
 func (m *mutantHandler) Departed(now units.Time, port int, p *packet.Packet) {
-	if m.how != "what leaves is not granted" {
+	if m.how != "freed bytes are not granted" {
 		m.hook.Departed(now, port, p)
 	}
 }
 
-// withMutant runs a network with a handler that lacks a rule, and returns what it reported.
-func withMutant(net *conformance.Network, p *deadlock.RoundaboutParams, how string) (*conformance.Result, []told) {
+// withMutant runs a network with a handler that lacks a rule, and returns its reports.
+func withMutant(net *conformance.Network, p *deadlock.RoundaboutParams, how string) (*conformance.Result, []report) {
 	e, _ := deadlock.Handlers.Get("roundabout")
-	var list []told
+	var list []report
 	net.PFC.Ordered, net.Until = true, 100*units.Millisecond
 	net.Deadlock = func(node int, s deadlock.Switch) (deadlock.Handler, error) {
-		h, err := e.New(p, mutantSwitch{listening{s, node, &list}, how})
+		h, err := e.New(p, mutantSwitch{recorder{s, node, &list}, how})
 		return &mutantHandler{Handler: h, hook: h.(deadlock.Hook), how: how, first: make(map[int]bool)}, err
 	}
 	return net.Run(), list
 }
 
-// With all rules nothing is noticed in the loops of TestDeepRoundaboutMutants. Mistakes in the source are tried by
-// this.
+// With all rules no promise is broken in the loops of TestDeepRoundaboutMutants. Mistakes in the
+// source are tested with this.
 func TestRoundaboutMutantOfNothing(t *testing.T) {
 	coverage(t, 40)
-	if err := notices(""); err != nil {
+	if err := brokenPromise(""); err != nil {
 		t.Error(err)
 	}
 }
 
-// notices returns the first promise that a handler without a rule breaks.
-func notices(how string) error {
+// brokenPromise returns the first promise that a handler without a rule breaks.
+func brokenPromise(how string) error {
 	for seed := uint64(0); seed <= 40; seed++ {
 		net, p, name := randomLoop(seed)
 		if seed == 0 {
-			net, p = shutExit()
-			name = "an exit that is shut"
+			net, p = blockedExit()
+			name = "a blocked exit"
 		}
-		r, said := withMutant(net, p, how)
+		r, reports := withMutant(net, p, how)
 		if err := promises(r); err != nil {
 			return fmt.Errorf("%s: %w", name, err)
 		}
-		if n := count(said, deadlock.GivenUp); n > 0 {
+		if n := count(reports, deadlock.GivenUp); n > 0 {
 			return fmt.Errorf("%s: %d switches gave up", name, n)
 		}
 	}
 	return nil
 }
 
-// A round that is given up, here because nothing is marked, leaves no frame, reserve, hold
-// or side queue behind: everything drains when the exit opens, and nothing was lost.
+// A round that is given up, here because nothing is marked, leaves no frame, reserve, delayed
+// RESUME or side queue behind: everything drains when the exit opens, and nothing is lost.
 func TestRoundaboutGivenUp(t *testing.T) {
-	net, p := shutExit()
-	r, said := withMutant(net, p, "nothing is marked")
-	if n := count(said, deadlock.GivenUp); n != 8 {
+	net, p := blockedExit()
+	r, reports := withMutant(net, p, "nothing is marked")
+	if n := count(reports, deadlock.GivenUp); n != 8 {
 		t.Errorf("%d switches gave up, want all 8", n)
 	}
 	if err := promises(r); err != nil || r.End < 10*units.Millisecond {
@@ -163,10 +163,10 @@ func TestRoundaboutGivenUp(t *testing.T) {
 	}
 }
 
-// shutExit is a ring of eight most of whose frames leave at one switch, whose host is stuck
-// from when the loop has closed until long after a round is given up. There is no room for
-// all of them before that exit.
-func shutExit() (*conformance.Network, *deadlock.RoundaboutParams) {
+// blockedExit is a ring of eight in which most frames leave at one switch. Its host is stuck from
+// the time the loop has closed until long after a round is given up. The buffer before that exit
+// has no room for all of them.
+func blockedExit() (*conformance.Network, *deadlock.RoundaboutParams) {
 	const n = 8
 	e, _ := deadlock.Handlers.Get("roundabout")
 	p := e.Params().(*deadlock.RoundaboutParams)

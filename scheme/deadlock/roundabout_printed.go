@@ -6,14 +6,14 @@ import (
 	"github.com/xoff-net/xoff/base/units"
 )
 
-// This file is detection by Algorithm 1 as it stands, for form printed: a Printed per
-// ingress queue says what pauses carry and who is a candidate. Accumulation of the route
-// and what follows are the same in both forms.
+// This file is detection by Algorithm 1 as printed, for form printed: a Printed per ingress queue
+// decides what pauses carry and which queues are candidates. Route accumulation and everything
+// after it are the same in both forms.
 
 // raPrinted is the printed form at one ingress queue.
 type raPrinted struct {
 	Printed
-	last Tuple // what its RESUME carries
+	last Tuple // tuple of its RESUME
 }
 
 func newPrinted(node uint16, queues int) []raPrinted {
@@ -24,7 +24,7 @@ func newPrinted(node uint16, queues int) []raPrinted {
 	return list
 }
 
-// printedPaused follows a change of an ingress queue.
+// printedPaused follows a change of an ingress queue between OFF and ON.
 func (h *roundabout) printedPaused(port int, class uint8, off bool) {
 	e, p := &h.at(port, class).e, &h.printed[port*mmu.Classes+int(class)]
 	if !off {
@@ -35,9 +35,9 @@ func (h *roundabout) printedPaused(port int, class uint8, off bool) {
 	e.Off, e.Init, e.Adv = true, p.Init, p.Curr
 }
 
-// printedHeard hands what came by an egress to its causal ingress queues, those with
-// frames in it.
-func (h *roundabout) printedHeard(now units.Time, out int, class uint8, hear func(*Printed) PrintedSay) {
+// printedReceived passes a message that arrived at an egress to its causal ingress queues, which
+// have frames in it.
+func (h *roundabout) printedReceived(now units.Time, out int, class uint8, hear func(*Printed) PrintedActions) {
 	for in := range h.off {
 		if h.s.View().Pair(in, out, class).Packets == 0 {
 			continue
@@ -56,15 +56,15 @@ func (h *roundabout) printedHeard(now units.Time, out int, class uint8, hear fun
 		}
 		if p.Found && !q.e.Candidate {
 			q.e.Candidate = true
-			h.say(now, in, class, q.e.Retry())
+			h.act(now, in, class, q.e.Retry())
 		}
 	}
 }
 
-// printedProbe takes the tuple that rode on a PAUSE or RESUME.
+// printedProbe takes the tuple of a PAUSE or RESUME.
 func (h *roundabout) printedProbe(now units.Time, port int, f *packet.Packet, hdr *Header) {
 	_, pause, _ := f.PFC()
-	h.printedHeard(now, port, hdr.Class, func(p *Printed) PrintedSay {
+	h.printedReceived(now, port, hdr.Class, func(p *Printed) PrintedActions {
 		if pause.Has(hdr.Class) {
 			return p.PeerGetPause(hdr.T)
 		}
@@ -75,11 +75,11 @@ func (h *roundabout) printedProbe(now units.Time, port int, f *packet.Packet, hd
 // printedInvalid takes an OpInvalid.
 func (h *roundabout) printedInvalid(now units.Time, port int, hdr *Header) {
 	if h.printed != nil {
-		h.printedHeard(now, port, hdr.Class, func(p *Printed) PrintedSay { return p.PeerGetInvalid(hdr.T) })
+		h.printedReceived(now, port, hdr.Class, func(p *Printed) PrintedActions { return p.PeerGetInvalid(hdr.T) })
 	}
 }
 
-// printedOnPFC adds what a RESUME carries.
+// printedOnPFC appends the tuples of a RESUME.
 func (h *roundabout) printedOnPFC(port int, resume packet.ClassMask, ext packet.Ext) packet.Ext {
 	for class := range (resume & h.lossless).All() {
 		if t := h.printed[port*mmu.Classes+int(class)].last; t != (Tuple{}) {

@@ -15,9 +15,9 @@ import (
 	"github.com/xoff-net/xoff/scheme/flowctl"
 )
 
-// randomLoop is a ring of 3 to 8 switches with flows of 1 to N-1 hops that begin at
-// different times, hosts of different rates, so that 1 to N switches trigger, and hosts
-// that are stuck for a while, so that exits pause and reopen. Under SIH or DSH.
+// randomLoop is a ring of 3 to 8 switches with flows of 1 to N-1 hops that start at different
+// times. Hosts have different rates, so that 1 to N switches trigger. Some hosts are stuck for a
+// while, so that exits pause and reopen. Flow control is SIH or DSH.
 func randomLoop(seed uint64) (*conformance.Network, *deadlock.RoundaboutParams, string) {
 	r := rand.New(rand.NewPCG(seed, 27))
 	n := 3 + r.IntN(6)
@@ -62,7 +62,7 @@ func randomLoop(seed uint64) (*conformance.Network, *deadlock.RoundaboutParams, 
 	}
 	e, _ := deadlock.Handlers.Get("roundabout")
 	p := e.Params().(*deadlock.RoundaboutParams)
-	// One MTU to 2 BDP: 1 us at 100 Gbps are 12.5 KB there and 12.5 KB back.
+	// From one MTU to 2 BDP: 1 us at 100 Gbps is 12.5 KB in each direction.
 	p.Redundant = []units.Bytes{1048, 12500, 25000, 50000}[r.IntN(4)]
 	net.Until, net.Linger = 400*units.Millisecond, 200*units.Microsecond
 	return net, p, name
@@ -72,15 +72,15 @@ func testRandomLoops(t *testing.T, seeds []int) {
 	deadlocks, rounds, given := 0, 0, 0
 	for _, seed := range seeds {
 		net, p, name := randomLoop(uint64(seed))
-		r, said := withHandler(net, "roundabout", p)
+		r, reports := withHandler(net, "roundabout", p)
 		if err := promises(r); err != nil {
 			t.Errorf("%s: %v", name, err)
 		}
-		deadlocks += count(said, deadlock.Confirmed)
-		rounds += count(said, deadlock.RoundBegun)
-		given += count(said, deadlock.GivenUp)
+		deadlocks += count(reports, deadlock.Confirmed)
+		rounds += count(reports, deadlock.RoundBegun)
+		given += count(reports, deadlock.GivenUp)
 	}
-	t.Logf("%d deadlocks, switches took part in %d rounds, %d were given up", deadlocks, rounds, given)
+	t.Logf("%d deadlocks, switches took part in %d rounds, %d given up", deadlocks, rounds, given)
 	if deadlocks == 0 {
 		t.Error("nothing deadlocks")
 	}
@@ -88,22 +88,22 @@ func testRandomLoops(t *testing.T, seeds []int) {
 
 func TestRoundaboutRandomLoops(t *testing.T) { testRandomLoops(t, seeds(20)) }
 
-// A ring of eight in which a switch has less free than replies need, twice: when it should
-// give the first credit of a round, and in the middle of one, with less than a frame out.
+// A ring of eight in which a switch twice has less free buffer than replies need: when it should
+// grant the first credit of a round, and within a round, with less than a frame of credit left.
 func TestRoundaboutGoesOnWithLittleRoom(t *testing.T) {
 	net, p, name := randomLoop(532)
-	r, said := withHandler(net, "roundabout", p)
-	if err := promises(r); err != nil || count(said, deadlock.GivenUp) > 0 || count(said, deadlock.RoundBegun) == 0 {
-		t.Errorf("%s: %v, %d rounds given up", name, err, count(said, deadlock.GivenUp))
+	r, reports := withHandler(net, "roundabout", p)
+	if err := promises(r); err != nil || count(reports, deadlock.GivenUp) > 0 || count(reports, deadlock.RoundBegun) == 0 {
+		t.Errorf("%s: %v, %d rounds given up", name, err, count(reports, deadlock.GivenUp))
 	}
 }
 
-// The two slowest of 1,000. Hosts of random loops have no buffer before they pause, so one
-// that is stuck for a while pauses, under DSH, at each other frame that it takes, too, and
-// resumes 5 ns later, a frame of PFC. With one MTU of credit the next frame of the loop
-// comes a round trip after the last, at that very time: it rides on, and so do all behind
-// it to that exit. Then few frames leave in a round, but some do: where none has gone out,
-// nothing pauses the exit. They need 289 ms and 203 ms.
+// The two slowest of 1,000 loops. Hosts of random loops pause without any buffer. Under DSH, a
+// host that is stuck for a while therefore also pauses at every other frame, and resumes 5 ns
+// later, the time of a PFC frame. With one MTU of credit the next frame of the loop arrives a
+// round trip after the last, at exactly that time. It misses its exit, and so do all frames
+// behind it to that exit. Few frames leave in a round, but some do: if none has left, nothing
+// pauses the exit. The loops need 289 ms and 203 ms.
 func TestRoundaboutExitsThatPauseAtEachFrame(t *testing.T) {
 	for _, seed := range []uint64{377, 722} {
 		roomy, p, name := randomLoop(seed)
@@ -115,30 +115,30 @@ func TestRoundaboutExitsThatPauseAtEachFrame(t *testing.T) {
 		}
 		r, _ := withHandler(roomy, "roundabout", p)
 		if err := promises(r); err != nil || r.End > 5*units.Millisecond {
-			t.Errorf("%s, hosts that do not pause at each frame: %v, done at %s, want within 5 ms", name, err, r.End)
+			t.Errorf("%s, hosts with buffer: %v, done at %s, want within 5 ms", name, err, r.End)
 		}
 
 		var out, rounds [2]int
 		for i, until := range []units.Time{10 * units.Millisecond, 20 * units.Millisecond} {
 			net, p, _ := randomLoop(seed)
 			net.Until = until
-			r, said := withHandler(net, "roundabout", p)
+			r, reports := withHandler(net, "roundabout", p)
 			for _, f := range r.Flows.Recv {
 				out[i] += int(f.Next)
 			}
-			rounds[i] = count(said, deadlock.RoundBegun) / (len(net.Graph.Names) / 2)
+			rounds[i] = count(reports, deadlock.RoundBegun) / (len(net.Graph.Names) / 2)
 		}
 		frames, turns := out[1]-out[0], rounds[1]-rounds[0]
 		t.Logf("%s: from 10 to 20 ms %d frames leave in %d rounds", name, frames, turns)
 		if turns == 0 || frames < turns {
-			t.Errorf("%s: %d frames leave in %d rounds, want one in each at least", name, frames, turns)
+			t.Errorf("%s: %d frames leave in %d rounds, want at least one per round", name, frames, turns)
 		}
 	}
 }
 
-// coverage demands of the first random loops that they have everything that loops are
-// drawn from, and prints how often. Triggers are switches of the ring that pause their
-// upstream in it without being held, as ITSY sees them, until the loop has closed.
+// coverage checks that the first random loops cover all values they are drawn from, and logs the
+// counts. Triggers, as ITSY sees them, are switches that pause their upstream in the ring without
+// being blocked, until the loop has closed.
 func coverage(t *testing.T, n int) {
 	var lengths, hops, triggers [9]int
 	var redundant = make(map[units.Bytes]int)
@@ -160,12 +160,12 @@ func coverage(t *testing.T, n int) {
 			dsh++
 		}
 		net.Until = units.Millisecond
-		r, said := withHandler(net, "itsy", &deadlock.ITSYParams{Resolve: "nothing", Retry: units.Second})
+		r, reports := withHandler(net, "itsy", &deadlock.ITSYParams{Resolve: "nothing", Retry: units.Second})
 		if len(r.Deadlocks) == 0 {
 			continue
 		}
 		var first []int
-		for _, s := range said {
+		for _, s := range reports {
 			if s.event == deadlock.Suspected && s.port == conformance.RingPrev && s.at <= r.Deadlocks[0].Onset && !slices.Contains(first, s.node) {
 				first = append(first, s.node)
 			}
@@ -175,11 +175,11 @@ func coverage(t *testing.T, n int) {
 			all++
 		}
 	}
-	t.Logf("%d loops: lengths %d, hops of flows %d, triggers %d, all switches in %d; redundant headroom %d; DSH in %d; %d hosts are stuck for a while",
+	t.Logf("%d loops: lengths %d, hops of flows %d, triggers %d, all switches trigger in %d; redundant headroom %d; DSH in %d; %d hosts stuck for a while",
 		n, lengths, hops, triggers, all, redundant, dsh, stuck)
 	if slices.Contains(lengths[3:], 0) || slices.Contains(hops[1:8], 0) || slices.Contains(triggers[1:5], 0) || all == 0 ||
 		len(redundant) != 4 || dsh == 0 || dsh == n || stuck == 0 {
-		t.Error("something that loops are drawn from is missing")
+		t.Error("some value is never drawn")
 	}
 }
 

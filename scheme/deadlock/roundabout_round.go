@@ -6,43 +6,44 @@ import (
 	"github.com/xoff-net/xoff/base/units"
 )
 
-// This file turns a locked loop (Roundabout sections IV-B to IV-D). Credits go upstream,
-// frames downstream; what leaves a switch becomes credit, so the sum of both stays. A
-// barrier from each switch parts its frames from the others'; when it is back at the head
-// of its queue, what missed its exit is behind it and everything else is gone.
+// This file rotates a locked loop (Roundabout sections IV-B to IV-D). Credits go upstream, frames
+// downstream; bytes that leave a switch become credit, so the sum of both is constant. A barrier
+// from each switch separates its frames from the frames of others. When the barrier is back at
+// the head of its queue, frames that missed their exit are behind it and all others have left.
 
-// raRound is a round under way at a switch.
+// raRound is the current round at a switch.
 type raRound struct {
 	on, lead  bool
-	sent      bool // the own barrier has left
-	back      bool // it has arrived again
-	home      bool // it has reached the head of the queue: nothing more is sent
-	moving    bool // but what missed its exit goes to it and stays there
-	stopped   bool // at a coordinator: that is over, too
+	sent      bool // the switch's own barrier has left
+	back      bool // it has returned
+	home      bool // it has reached the head of the queue: sending stops
+	moving    bool // frames that missed their exit move to the switch of that exit
+	stopped   bool // coordinator: moving has ended
 	t         Tuple
 	serial    uint32
 	in, out   int
 	class     uint8
-	granted   uint64 // to the upstream, in all
-	told      uint64 // of that, what it knows
-	arrived   uint64 // of that, what was used
-	allowed   uint64 // by the downstream, in all
+	granted   uint64 // bytes granted to the upstream in total
+	announced uint64 // part of granted that the upstream was told
+	arrived   uint64 // part of granted that was used
+	allowed   uint64 // bytes granted by the downstream in total
 	spent     uint64
-	cell      units.Bytes // of the downstream
-	perFrame  units.Bytes // what a frame costs there beside its cells
+	cell      units.Bytes // cell size of the downstream
+	perFrame  units.Bytes // cost of a frame there in addition to its cells
 	floor     units.Bytes // see roundabout.floor
-	owed      units.Bytes // freed, but nothing could be set aside for it yet
-	longest   units.Bytes // frame of the loop
-	missed    []bool      // by exit port: a frame rode on because it was paused
+	owed      units.Bytes // freed bytes for which nothing could be set aside yet
+	longest   units.Bytes // longest frame of the loop
+	missed    []bool      // by exit port: a frame stayed in the loop because the exit was paused
+	displaced int64       // number of frames that missed their exit at this switch
 	waiting   bool        // an OpCheck waits for the barrier
 	check     Header
-	moved     units.Time // when something last did
+	moved     units.Time // time of the last progress
 	before    mmu.Ingress
 	sharedWas units.Bytes
-	nodes     []NodeID // of a coordinator
+	nodes     []NodeID // coordinator: nodes of the loop
 }
 
-// barrierSize is that of the smallest frame.
+// barrierSize is the size of the smallest frame.
 const barrierSize = 64
 
 // same reports whether a header belongs to the round.
@@ -50,19 +51,18 @@ func (r *raRound) same(hdr *Header) bool {
 	return r.on && r.t.Sid == hdr.T.Sid && r.t.Qid == hdr.T.Qid && r.serial == hdr.Round
 }
 
-// own reports whether a barrier is this switch's.
+// own reports whether a frame is this switch's barrier.
 func (h *roundabout) own(p *packet.Packet) bool {
 	r := &h.round
 	return p.Kind() == packet.Barrier && p.Seq == uint32(h.s.Node()) && p.Flow == r.serial && p.Hash == uint32(r.t.Sid)<<16|uint32(r.t.Qid)
 }
 
-// begin starts the round for which the switch is locked, at its coordinator with the
-// nodes of the loop. The barrier is at the head of the queue before the first credit is
-// granted.
+// begin starts the round for which the switch is locked. Only a coordinator passes the nodes of
+// the loop. The barrier is at the head of the queue before the first credit is granted.
 func (h *roundabout) begin(now units.Time, nodes []NodeID) {
 	l, r := h.lock, &h.round
 	clear(r.missed)
-	*r = raRound{on: true, t: l.t, serial: l.serial, in: l.in, out: l.out, class: l.class, missed: r.missed, nodes: r.nodes[:0], moved: now, cell: 1, floor: h.floor(), longest: min(h.params.Redundant, worthFrame)}
+	*r = raRound{on: true, t: l.t, serial: l.serial, in: l.in, out: l.out, class: l.class, missed: r.missed, nodes: r.nodes[:0], moved: now, cell: 1, floor: h.floor(), longest: min(h.params.Redundant, h.frame)}
 	r.lead, r.nodes = len(nodes) > 0, append(r.nodes, nodes...)
 	h.lock = raLock{}
 	h.armTable()
@@ -87,12 +87,12 @@ func (h *roundabout) begin(now units.Time, nodes []NodeID) {
 		r.granted += uint64(own)
 	}
 	h.grant(now)
-	r.owed = 0 // what there is no room for now would be taken from replies later
+	r.owed = 0 // room that appears later is left to replies
 	h.s.WakeAt(h.timers.round, now+h.params.Timeout)
 }
 
-// insert puts the barrier at the head of the queue. Where the shared segment is full it is
-// stored in what is left of the headroom; it returns how much of that it took.
+// insert puts the barrier at the head of the queue. If the shared segment is full it is stored in
+// the unused headroom; the result is the headroom bytes used.
 func (h *roundabout) insert(now units.Time, barrier *packet.Packet) (units.Bytes, bool) {
 	r := &h.round
 	if h.s.InsertHead(now, r.in, r.out, barrier) {
@@ -105,8 +105,8 @@ func (h *roundabout) insert(now units.Time, barrier *packet.Packet) (units.Bytes
 	return need, h.s.InsertHead(now, r.in, r.out, barrier)
 }
 
-// unused is what an ingress queue has left of its headroom: all that can come has come.
-// An insurance that all classes of the port share is there for those that are not paused.
+// unused returns the unused headroom of an ingress queue; everything in flight has arrived. An
+// insurance shared by all classes of the port is kept for classes that are not paused.
 func (h *roundabout) unused(in int, class uint8) units.Bytes {
 	v, queues := h.s.View(), units.Bytes(h.lossless.Count())
 	if h.off[in] == h.lossless {
@@ -115,23 +115,23 @@ func (h *roundabout) unused(in int, class uint8) units.Bytes {
 	return h.s.Headroom(in)/queues - v.In(in, class, mmu.Headroom)
 }
 
-// floor is what stays free of the shared segment: replies live on it.
+// floor returns the shared bytes that stay free for replies.
 func (h *roundabout) floor() units.Bytes { return h.s.View().SharedSize() / 16 }
 
-// endLoan ends the use of a reserve by a queue, with no more in headroom than its own part if
-// the shared segment has room for the rest, and for another round.
+// endLoan ends the use of a reserve by a queue. The queue keeps no more headroom than its own
+// share, if the shared segment has room for the rest and for another round.
 func (h *roundabout) endLoan(now units.Time, in int, class uint8) {
 	own := h.unused(in, class) + h.s.View().In(in, class, mmu.Headroom)
 	h.s.Settle(now, in, class, own, h.floor()+h.params.Redundant)
 }
 
-// grant sets aside what is owed and tells the upstream when that is worth a frame.
+// grant sets aside owed bytes and sends a credit upstream once that is worth a frame.
 func (h *roundabout) grant(now units.Time) {
 	r := &h.round
 	free := h.s.View().SharedFree()
 	spare := free - r.floor
 	if r.granted-r.arrived < uint64(r.longest) {
-		spare = min(free, r.longest) // without a frame of credit the round stands still
+		spare = min(free, r.longest) // without credit for a frame the round stops
 	}
 	for b := min(r.owed, spare); b > 0; b /= 2 {
 		if h.s.SetAside(b, mmu.Shared) {
@@ -140,17 +140,18 @@ func (h *roundabout) grant(now units.Time) {
 			break
 		}
 	}
-	if fresh := r.granted - r.told; fresh >= worthFrame || fresh > 0 && r.told-r.arrived < 2*worthFrame {
-		r.told = r.granted
+	if fresh := r.granted - r.announced; fresh >= uint64(h.frame) || fresh > 0 && r.announced-r.arrived < 2*uint64(h.frame) {
+		r.announced = r.granted
 		h.send(now, r.in, &Header{Op: OpCredit, Class: r.class, T: Tuple{Rand: uint32(r.granted), Sid: r.t.Sid, Qid: r.t.Qid}, Round: r.serial, Nodes: []NodeID{unit(h.s.View())}})
 	}
 }
 
-// worthFrame is how much credit is worth a frame, while the upstream has some left.
+// worthFrame is the credit that is worth a frame while the upstream has some left, unless
+// frames are larger.
 const worthFrame = 4096
 
-// credit takes an OpCredit that came by the egress of the loop. The first one begins the
-// round of a locked switch.
+// credit takes an OpCredit that arrived at the egress of the loop. The first one starts the round
+// of a locked switch.
 func (h *roundabout) credit(now units.Time, port int, hdr *Header) {
 	r, l := &h.round, &h.lock
 	if !r.on && l.on && l.built && l.t.Sid == hdr.T.Sid && l.t.Qid == hdr.T.Qid && l.serial == hdr.Round && l.out == port {
@@ -162,16 +163,16 @@ func (h *roundabout) credit(now units.Time, port int, hdr *Header) {
 	r.cell, r.perFrame = max(1, units.Bytes(hdr.Nodes[0].Switch)), units.Bytes(hdr.Nodes[0].In)
 	// The field has 32 bits; credits of a round only grow.
 	r.allowed += uint64(hdr.T.Rand - uint32(r.allowed))
-	h.s.SetGate(now, r.out, r.class, Open, -1) // look again
+	h.s.SetGate(now, r.out, r.class, Open, -1) // serves the port again
 }
 
-// costs is what a frame takes of the downstream's credit.
+// costs returns the downstream credit that a frame uses.
 func (r *raRound) costs(p *packet.Packet) uint64 {
 	return uint64((units.Bytes(p.Size)+r.cell-1)/r.cell*r.cell + r.perFrame)
 }
 
-// unit is what the upstream has to know to count as this switch does: the size of a cell,
-// and what a frame costs beside its cells.
+// unit returns what the upstream needs to count like this switch: the cell size, and the cost of
+// a frame in addition to its cells.
 func unit(v mmu.View) NodeID {
 	perFrame := v.Cells(0)
 	return NodeID{Switch: uint16(v.Cells(1) - perFrame), In: uint16(perFrame)}
@@ -180,6 +181,15 @@ func unit(v mmu.View) NodeID {
 // Arriving implements Hook.
 func (h *roundabout) Arriving(now units.Time, p *packet.Packet, out *int) Verdict {
 	r := &h.round
+	if !r.on || int(p.Port) != r.in {
+		if p.Flags&packet.Marked != 0 { // by switches that are still in a round that is given up here
+			p.Flags &^= packet.Marked
+			h.s.Report(now, OrderLost, int(p.Port), int(p.Class()), 1)
+		}
+	}
+	if !r.on {
+		return Normal
+	}
 	if int(p.Port) != r.in {
 		if *out == r.out {
 			return Aside
@@ -189,7 +199,7 @@ func (h *roundabout) Arriving(now units.Time, p *packet.Packet, out *int) Verdic
 	r.moved = now
 	size := h.s.View().Cells(units.Bytes(p.Size))
 	r.arrived, r.longest = r.arrived+uint64(size), max(r.longest, size)
-	h.grant(now) // what was not worth a frame may be now
+	h.grant(now) // pending credit may be worth a frame now
 	switch {
 	case p.Kind() == packet.Barrier:
 		r.back = r.back || h.own(p)
@@ -199,19 +209,21 @@ func (h *roundabout) Arriving(now units.Time, p *packet.Packet, out *int) Verdic
 	case r.moving:
 		p.Flags &^= packet.Marked
 	case p.Flags&packet.Marked != 0 && r.back:
-		p.Flags &^= packet.Marked // it is where it began
+		p.Flags &^= packet.Marked // it has completed the loop
 	case p.Flags&packet.Marked != 0:
 		*out = r.out
 	case *out != r.out && (r.missed[*out] || h.s.GatedClasses(*out).Has(r.class)):
-		// Once one rode on, all later ones to that exit must: they would overtake it.
+		// After one frame has stayed in the loop, all later frames to that exit must stay too;
+		// otherwise they would overtake it.
 		r.missed[*out] = true
+		r.displaced++
 		p.Flags |= packet.Marked
 		*out = r.out
 	}
 	return InLoop
 }
 
-// Departing implements Hook: the books before a frame leaves are remembered.
+// Departing implements Hook. It records the counters before a frame leaves.
 func (h *roundabout) Departing(now units.Time, port int, p *packet.Packet) Verdict {
 	r := &h.round
 	if port == r.out {
@@ -229,8 +241,8 @@ func (h *roundabout) Departing(now units.Time, port int, p *packet.Packet) Verdi
 	return Normal
 }
 
-// Departed implements Hook: what the frame gave up is granted to the upstream, from the
-// segment that it was in, whoever's it was.
+// Departed implements Hook: the bytes freed by the frame are granted to the upstream, from the
+// segment they were in, whichever queue they belonged to.
 func (h *roundabout) Departed(now units.Time, port int, p *packet.Packet) {
 	r := &h.round
 	if port == r.out {
@@ -240,7 +252,7 @@ func (h *roundabout) Departed(now units.Time, port int, p *packet.Packet) {
 		return
 	}
 	if port == r.out || !r.home {
-		r.moved = now // behind a barrier that is home exits may drain for long
+		r.moved = now // after the barrier is home, exits may take long to drain
 	}
 	v := h.s.View()
 	size := v.Cells(units.Bytes(p.Size))
@@ -251,8 +263,8 @@ func (h *roundabout) Departed(now units.Time, port int, p *packet.Packet) {
 	h.grant(now)
 }
 
-// reuse sets bytes aside that an ingress queue gave up. Another queue than the loop's own
-// gets its headroom back when the loop's has drained, and is not resumed before.
+// reuse sets aside bytes that an ingress queue freed. A queue other than the loop's own gets its
+// headroom back after the loop's queue has drained, and is not resumed before.
 func (h *roundabout) reuse(now units.Time, in int, b units.Bytes, from mmu.Segment) {
 	r := &h.round
 	switch {
@@ -268,18 +280,18 @@ func (h *roundabout) reuse(now units.Time, in int, b units.Bytes, from mmu.Segme
 	}
 }
 
-// scarce reports whether the shared segment is nearly full. Queues that gave bytes up
-// would come for more, and replies need room, too.
+// scarce reports whether the shared segment is nearly full. Resumed queues would use more of it,
+// and replies need room too.
 func (h *roundabout) scarce() bool { return h.s.View().SharedFree() < h.s.View().SharedSize()/4 }
 
-// raBorrow notes that bytes of an ingress queue serve that of a loop.
+// raBorrow records that bytes of an ingress queue are lent to the queue of a loop.
 type raBorrow struct {
 	class uint8
 	by    int
 	on    bool
 }
 
-// repay lets queues go on whose headroom is free again.
+// repay resumes queues whose headroom is free again.
 func (h *roundabout) repay(now units.Time) {
 	for in := range h.borrows {
 		b := &h.borrows[in]
@@ -299,7 +311,7 @@ func (h *roundabout) repay(now units.Time) {
 	}
 }
 
-// atHome follows the return of the own barrier to the head of its queue.
+// atHome follows the return of the switch's own barrier to the head of its queue.
 func (h *roundabout) atHome(now units.Time) {
 	r := &h.round
 	r.home, r.moved = true, now
@@ -328,7 +340,7 @@ func (h *roundabout) checkPass(now units.Time, hdr *Header, at int) {
 	h.pass(now, hdr, at)
 }
 
-// check takes an OpCheck. One that finds the barrier still out waits for it.
+// check takes an OpCheck. If the barrier is not home yet, the check waits for it.
 func (h *roundabout) check(now units.Time, port int, hdr *Header) {
 	r, at := &h.round, int(hdr.T.Hop)
 	switch {
@@ -359,23 +371,23 @@ func (h *roundabout) check(now units.Time, port int, hdr *Header) {
 	}
 }
 
-// finish tells the others that the round is over. What was sent before arrives before it.
+// finish announces the end of the round. Frames sent earlier arrive before it.
 func (h *roundabout) finish(now units.Time) {
 	r := &h.round
 	h.pass(now, &Header{Op: OpCheck, Flags: raEnd, Class: r.class, T: r.t, Round: r.serial, Nodes: r.nodes}, len(r.nodes))
 }
 
-// move lets frames that are back where they began go to the switch of their exit, as far as
-// credits reach, and wait there. A round in which all exits are paused, by loops that wait for
-// this one, would leave everything as it was; so each frame is a hop nearer to its
-// destination. The coordinator sees when nothing moves any more.
+// move lets frames that have completed the loop go to the switch of their exit, as far as credits
+// reach, and wait there. If all exits are paused by loops that wait for this one, a round would
+// otherwise change nothing; now each frame is a hop nearer to its destination. The coordinator
+// detects when nothing moves any more.
 func (h *roundabout) move(now units.Time) {
 	r := &h.round
 	r.moving, r.moved = true, now
-	h.s.SetGate(now, r.out, r.class, Open, -1) // look again
+	h.s.SetGate(now, r.out, r.class, Open, -1) // serves the port again
 }
 
-// again plans another round of a coordinator whose loop is still closed.
+// again schedules another round of a coordinator whose loop is still closed.
 func (h *roundabout) again(now units.Time, open bool) {
 	l := &h.lead
 	if !l.on {
@@ -389,7 +401,7 @@ func (h *roundabout) again(now units.Time, open bool) {
 	h.retryAt(now + h.params.Retry)
 }
 
-// end takes a switch out of its round.
+// end ends the round at this switch.
 func (h *roundabout) end(now units.Time) {
 	r := &h.round
 	r.on = false
@@ -409,9 +421,10 @@ func (h *roundabout) end(now units.Time) {
 	h.wake(now)
 }
 
-// roundOverdue gives a round up in which nothing moves. Nothing is on its way then, so it
-// can end where it is; what rode on past its exit stays where it is, and the order of its
-// flow is lost.
+// roundOverdue gives up a round without progress. It can end at once, because without credit
+// nothing is in flight but what other switches sent before. Frames that missed their exit stay
+// where they are, without a mark, so later frames of their flow may overtake them. No other flow
+// loses its order: no mark outlives its round, and order lost counts the frames.
 func (h *roundabout) roundOverdue(now units.Time) {
 	r := &h.round
 	if !r.on {
@@ -419,7 +432,7 @@ func (h *roundabout) roundOverdue(now units.Time) {
 	}
 	patience := h.params.Timeout
 	if r.home {
-		patience *= 4 // others may still have to send what is before their barriers
+		patience *= 4 // other switches may still have frames before their barriers
 	}
 	if r.owed > 0 {
 		h.grant(now)
@@ -430,17 +443,25 @@ func (h *roundabout) roundOverdue(now units.Time) {
 			return
 		}
 		r.stopped, r.moved = true, now
-		h.finish(now) // it is back when all have stopped
+		h.finish(now) // returns when all switches have stopped
 	}
 	if now-r.moved < patience {
 		h.s.WakeAt(h.timers.round, min(r.moved+patience, now+h.params.Timeout))
 		return
 	}
+	lost := r.displaced
 	h.s.DropWhere(now, r.out, r.class, func(p *packet.Packet) bool {
-		p.Flags &^= packet.Marked
+		if p.Flags&packet.Marked != 0 {
+			p.Flags &^= packet.Marked
+			lost++
+		}
 		return p.Kind() == packet.Barrier
 	})
 	h.s.Report(now, GivenUp, r.in, int(r.class), int64(r.serial))
+	if lost > 0 {
+		h.s.Report(now, OrderLost, r.in, int(r.class), lost)
+	}
 	h.end(now)
+	h.s.ArmIngress(r.in, packet.MaskOf(r.class)) // for marked frames that still arrive, until the next round
 	h.again(now, false)
 }

@@ -8,13 +8,13 @@ import (
 	"github.com/xoff-net/xoff/base/units"
 )
 
-// This file finds the loop and locks it (Roundabout section IV-A). A candidate asks
-// upstream; each stuck queue adds its switch and ports. When that is back, the table goes
-// along the loop twice: to lock every switch, where the smaller tuple preempts, and to
-// make the locks final. Only then does anything move, so a loser leaves nothing behind.
+// This file finds the loop and locks it (Roundabout section IV-A). A candidate asks upstream;
+// each stuck queue adds its switch and ports. When the question returns, the table goes along the
+// loop twice: first to lock every switch, where the smaller tuple preempts, then to make the
+// locks final. Frames move only after that, so a loser leaves nothing behind.
 
-// raLock is the promise of a switch to one loop. There is one per switch, because the
-// buffer that a round lives on is the switch's.
+// raLock reserves a switch for one loop. There is one per switch, because a round uses the buffer
+// of the whole switch.
 type raLock struct {
 	on, built bool
 	t         Tuple
@@ -24,29 +24,29 @@ type raLock struct {
 	until     units.Time
 }
 
-// raLead is the work of a coordinator. A switch leads for one queue at a time.
+// raLead is the state of a coordinator. A switch leads for one queue at a time.
 type raLead struct {
-	on, told bool // told: that the loop is confirmed was reported
-	in       int
-	class    uint8
-	rounds   int
-	tables   int // that were sent along what may run through several classes, and nothing came of
-	serial   uint32
-	nodes    []NodeID
-	next     units.Time // when it asks again
+	on, reported bool // reported: the Confirmed event was sent
+	in           int
+	class        uint8
+	rounds       int
+	tables       int // unsuccessful tables for a loop that may run through several classes
+	serial       uint32
+	nodes        []NodeID
+	next         units.Time // time of the next question
 }
 
-// send sends a header as a frame of its own.
+// send sends a header as a separate frame.
 func (h *roundabout) send(now units.Time, port int, hdr *Header) {
 	f := packet.Packet{Size: hdr.size(), Meta: packet.MakeMeta(packet.Loop, 0)}
 	h.s.Send(now, port, &f, hdr.Append(nil))
 }
 
-// ask begins the accumulation of the route at a candidate.
+// ask starts the route accumulation of a candidate.
 func (h *roundabout) ask(now units.Time, in int, class uint8) {
 	q := h.at(in, class)
 	if h.round.on || h.lead.on && (h.lead.in != in || h.lead.class != class) || now < q.rest {
-		return // this switch has a loop already, or nothing can be done; the next look follows
+		return // the switch already has a loop, or has to wait; the next check tries again
 	}
 	if h.s.ToHost(in) {
 		return // no loop runs through a host
@@ -60,19 +60,19 @@ func (h *roundabout) ask(now units.Time, in int, class uint8) {
 	h.retryAt(now + h.wait(q.slow))
 }
 
-// stamp is what a question says of when it was asked: microseconds, of which a header has
-// room for 24 bits.
+// stamp returns the time of a question in microseconds, modulo 2^24: a header has room for 24
+// bits.
 func stamp(now units.Time) uint32 { return uint32(now/units.Microsecond) & (1<<24 - 1) }
 
-// wait is how long an answer, or a pass along the loop, may take.
+// wait returns how long an answer, or a pass along the loop, may take.
 func (h *roundabout) wait(slow uint8) units.Time { return h.params.Retry << slow }
 
-// maxSlow is how often that is doubled at most: a table has three bits for it.
+// maxSlow is the largest number of doublings: a table has three bits for it.
 const maxSlow = 7
 
-// answered follows the return of a question, in time or not: the next one waits half as
-// long again as this one took. A loop of long cables, or of many, would be asked for ever
-// otherwise. Beyond the timeout of a round nothing could be turned.
+// answered follows the return of a question, in time or not. The next wait is at least 1.5 times
+// as long as this answer took; otherwise a loop with long or many cables would be asked for ever.
+// It does not grow beyond the timeout of a round.
 func (h *roundabout) answered(now units.Time, q *raQueue, asked uint32) {
 	took := units.Time((stamp(now)-asked>>8)&(1<<24-1)) * units.Microsecond
 	for q.slow < maxSlow && h.wait(q.slow) < h.params.Timeout && 2*h.wait(q.slow) < 3*took {
@@ -96,7 +96,7 @@ func (h *roundabout) armTable() {
 	h.s.WakeAt(h.timers.table, at)
 }
 
-// overdue asks again, and releases a lock that nothing came of.
+// overdue asks again, and releases a lock that led to no round.
 func (h *roundabout) overdue(now units.Time) {
 	if h.lock.on && h.lock.until <= now {
 		h.unlock(now)
@@ -117,7 +117,7 @@ func (h *roundabout) overdue(now units.Time) {
 	h.armTable()
 }
 
-// askAgain lets the queue that leads ask again, if it is still a candidate.
+// askAgain lets the leading queue ask again, if it is still a candidate.
 func (h *roundabout) askAgain(now units.Time, in int, class uint8) {
 	if y := h.at(in, class).e.Retry(); y.Ask {
 		h.ask(now, in, class)
@@ -126,9 +126,9 @@ func (h *roundabout) askAgain(now units.Time, in int, class uint8) {
 	}
 }
 
-// askAnother follows a question that was not answered: a queue that leads to a loop, by
-// two ways, but is not part of it is a candidate, too. The next one of the switch has its
-// turn, if there is one.
+// askAnother follows an unanswered question. A queue that leads to a loop by two paths, without
+// being part of it, is a candidate too. The next candidate of the switch gets its turn, if there
+// is one.
 func (h *roundabout) askAnother(now units.Time) {
 	l := &h.lead
 	was := l.in*mmu.Classes + int(l.class)
@@ -144,7 +144,7 @@ func (h *roundabout) askAnother(now units.Time) {
 	h.askAgain(now, l.in, l.class)
 }
 
-// stepDown ends what a queue leads that is no candidate any more.
+// stepDown ends the lead of a queue that is no longer a candidate.
 func (h *roundabout) stepDown(in int, class uint8) {
 	if l := &h.lead; l.on && l.in == in && l.class == class && !h.round.on {
 		l.on = false
@@ -152,7 +152,7 @@ func (h *roundabout) stepDown(in int, class uint8) {
 	}
 }
 
-// question takes an OpRoute that came by an egress.
+// question takes an OpRoute that arrived at an egress.
 func (h *roundabout) question(now units.Time, out int, hdr *Header) {
 	for in, off := range h.off {
 		for class := range off.All() {
@@ -160,7 +160,7 @@ func (h *roundabout) question(now units.Time, out int, hdr *Header) {
 				continue
 			}
 			if slices.ContainsFunc(hdr.Nodes[min(1, len(hdr.Nodes)):], func(n NodeID) bool { return n.Switch == h.s.Node() && int(n.In) == in }) {
-				continue // it goes round in a loop that its candidate is not part of
+				continue // it circulates in a loop without its candidate
 			}
 			q := h.at(in, class)
 			if q.e.Asking && hdr.T.Same(q.e.Init) {
@@ -182,12 +182,12 @@ func (h *roundabout) question(now units.Time, out int, hdr *Header) {
 	}
 }
 
-// maxRelays is how many questions a queue passes on while a candidate waits for an answer.
+// maxRelays is the number of questions that a queue relays while a candidate waits for an answer.
 const maxRelays = 16
 
-// relays reports whether a queue passes another question on. In a mesh of loops a queue hears
-// more of them than it can remember, and what it forgets would multiply; a candidate that is
-// not heard asks again.
+// relays reports whether a queue may relay another question. In a mesh of loops a queue receives
+// more questions than it can remember, and forgotten ones would multiply. A candidate that gets
+// no answer asks again.
 func (q *raQueue) relays(now, period units.Time) bool {
 	if now-q.since >= period {
 		q.since, q.passed = now, 0
@@ -199,17 +199,17 @@ func (q *raQueue) relays(now, period units.Time) bool {
 	return true
 }
 
-// confirmed follows the return of the own question: the loop is known.
+// confirmed follows the return of the queue's own question: the loop is known.
 func (h *roundabout) confirmed(now units.Time, in int, class uint8, out int, hdr *Header) {
 	l, q := &h.lead, h.at(in, class)
 	if !l.on || l.in != in || l.class != class || len(hdr.Nodes) == 0 {
-		q.e.Confirmed = false // another one had its turn; it must not refuse questions for ever
+		q.e.Confirmed = false // another queue leads now; this one must not refuse questions for ever
 		return
 	}
 	l.nodes = append(l.nodes[:0], hdr.Nodes...)
 	l.nodes[0].Out = uint16(out)
-	if !l.told {
-		l.told = true
+	if !l.reported {
+		l.reported = true
 		h.s.Report(now, Confirmed, in, int(class), int64(len(l.nodes)))
 	}
 	if !h.params.Resolve {
@@ -218,7 +218,7 @@ func (h *roundabout) confirmed(now units.Time, in int, class uint8, out int, hdr
 		return
 	}
 	if hdr.Flags&raJoined != 0 {
-		// Each queue relays one copy, so the loop may be there in one class as well.
+		// Each queue relays one copy, so the loop may also exist within one class.
 		l.tables++
 	}
 	if class != hdr.Class || l.tables > maxTables || h.twice() {
@@ -234,10 +234,10 @@ func (h *roundabout) confirmed(now units.Time, in int, class uint8, out int, hdr
 	}
 }
 
-// maxTables is how often it is tried to lock a loop that may run through several classes.
+// maxTables limits the attempts to lock a loop that may run through several classes.
 const maxTables = 4
 
-// twice reports whether a loop runs twice through a switch.
+// twice reports whether the loop runs through a switch twice.
 func (h *roundabout) twice() bool {
 	for i, n := range h.lead.nodes {
 		for _, m := range h.lead.nodes[:i] {
@@ -249,8 +249,8 @@ func (h *roundabout) twice() bool {
 	return false
 }
 
-// giveUp leaves a deadlock to others: another queue of it may find a loop that can be
-// turned, so this one draws a number that hardly wins.
+// giveUp leaves a deadlock to others. Another queue may find a loop that can be rotated, so this
+// one draws a number that rarely wins.
 func (h *roundabout) giveUp(now units.Time) {
 	l := &h.lead
 	h.s.Report(now, GivenUp, l.in, int(l.class), int64(l.rounds))
@@ -261,23 +261,23 @@ func (h *roundabout) giveUp(now units.Time) {
 		h.printed[l.in*mmu.Classes+int(l.class)].Found, h.at(l.in, l.class).e.Candidate = false, false
 		return
 	}
-	h.say(now, l.in, l.class, h.at(l.in, l.class).e.Retire(uint32(h.s.Rand().Uint64()), h.stuck(now, l.in, l.class)))
+	h.act(now, l.in, l.class, h.at(l.in, l.class).e.Retire(uint32(h.s.Rand().Uint64()), h.stuck(now, l.in, l.class)))
 }
 
-// askNext lets another candidate of the switch ask, when the one before has done.
+// askNext lets another candidate of the switch ask, after the previous one has finished.
 func (h *roundabout) askNext(now units.Time) {
 	for in, off := range h.off {
 		for class := range off.All() {
 			if h.lead.on || h.round.on {
 				return
 			}
-			h.say(now, in, class, h.at(in, class).e.Retry())
+			h.act(now, in, class, h.at(in, class).e.Retry())
 		}
 	}
 }
 
-// locks takes the lock of the switch for a loop, if it can be had. From now on the upstream of
-// the loop stays paused: the round lends out the headroom that would take what it sends.
+// locks takes the lock of the switch for a loop, if possible. From now on the upstream of the
+// loop stays paused: the round lends out the headroom for its frames.
 func (h *roundabout) locks(now units.Time, hdr *Header, in, out int) bool {
 	l, t := &h.lock, hdr.T
 	if h.round.on || !h.off[in].Has(hdr.Class) || l.on && (l.built || !t.Same(l.t) && !t.Before(l.t)) {
@@ -293,38 +293,38 @@ func (h *roundabout) locks(now units.Time, hdr *Header, in, out int) bool {
 	return true
 }
 
-// unlock gives the lock up that nothing came of.
+// unlock releases a lock that led to no round.
 func (h *roundabout) unlock(now units.Time) {
 	in := h.lock.in
 	h.lock = raLock{}
 	h.letGo(now, in)
 }
 
-// letGo ends the hold of a RESUME, unless other queues use the headroom of this one.
+// letGo lets RESUMEs pass again, unless other queues use the headroom of this one.
 func (h *roundabout) letGo(now units.Time, in int) {
 	if !h.borrows[in].on {
 		h.s.HoldResume(now, in, 0)
 	}
 }
 
-// pass hands a header to the next switch of the loop, downstream. Hop is the place of
-// this switch in the list, whose first is the coordinator and whose order is upstream.
+// pass sends a header to the next switch of the loop, downstream. Hop is the index of that switch
+// in the list, which starts at the coordinator and runs upstream.
 func (h *roundabout) pass(now units.Time, hdr *Header, at int) {
 	hdr.T.Hop = uint8(at - 1)
 	h.send(now, int(hdr.Nodes[at%len(hdr.Nodes)].Out), hdr)
 }
 
-// table takes an OpTable that came by the ingress of the loop.
+// table takes an OpTable that arrived at the ingress of the loop.
 func (h *roundabout) table(now units.Time, port int, hdr *Header) {
 	at := int(hdr.T.Hop)
 	if at >= len(hdr.Nodes) {
-		h.refuse(now, port)
+		h.badHeader(now, port)
 		return
 	}
 	me := hdr.Nodes[at]
 	in, out := int(me.In), int(me.Out)
 	if me.Switch != h.s.Node() || in != port || out >= len(h.off) {
-		h.refuse(now, port)
+		h.badHeader(now, port)
 		return
 	}
 	l := &h.lock

@@ -11,8 +11,8 @@ import (
 	"github.com/xoff-net/xoff/scheme/deadlock"
 )
 
-// told is what a handler reported.
-type told struct {
+// report is an event that a handler reported.
+type report struct {
 	at    units.Time
 	node  int
 	port  int
@@ -20,20 +20,20 @@ type told struct {
 	n     int64
 }
 
-// listening hears the reports of a handler.
-type listening struct {
+// recorder records the reports of a handler.
+type recorder struct {
 	deadlock.Switch
 	node int
-	list *[]told
+	list *[]report
 }
 
-func (l listening) Report(now units.Time, event string, port, class int, n int64) {
-	*l.list = append(*l.list, told{now, l.node, port, event, n})
+func (l recorder) Report(now units.Time, event string, port, class int, n int64) {
+	*l.list = append(*l.list, report{now, l.node, port, event, n})
 	l.Switch.Report(now, event, port, class, n)
 }
 
-// withHandler runs a network with a handler and returns what it reported.
-func withHandler(net *conformance.Network, name string, params any) (*conformance.Result, []told) {
+// withHandler runs a network with a handler and returns its reports.
+func withHandler(net *conformance.Network, name string, params any) (*conformance.Result, []report) {
 	e, err := deadlock.Handlers.Get(name)
 	if err != nil {
 		panic(err)
@@ -41,15 +41,15 @@ func withHandler(net *conformance.Network, name string, params any) (*conformanc
 	if params == nil {
 		params = e.Params()
 	}
-	var list []told
+	var list []report
 	net.PFC.Ordered = true
 	net.Deadlock = func(node int, s deadlock.Switch) (deadlock.Handler, error) {
-		return e.New(params, listening{s, node, &list})
+		return e.New(params, recorder{s, node, &list})
 	}
 	return net.Run(), list
 }
 
-func count(list []told, event string) (n int) {
+func count(list []report, event string) (n int) {
 	for _, t := range list {
 		if t.event == event {
 			n++
@@ -58,8 +58,8 @@ func count(list []told, event string) (n int) {
 	return n
 }
 
-// promises checks what Roundabout promises of a run: nothing lost, nothing out of order,
-// everything done, nothing left behind.
+// promises checks Roundabout's promises for a run: no loss, no reordering, all flows finished,
+// nothing left behind.
 func promises(r *conformance.Result) error {
 	switch {
 	case r.Err != nil:
@@ -79,11 +79,11 @@ func promises(r *conformance.Result) error {
 	return leftBehind(r)
 }
 
-// leftBehind looks for what a round must not leave: bytes, reserve.
+// leftBehind checks that no bytes are stored or set aside after a run.
 func leftBehind(r *conformance.Result) error {
 	for i, v := range r.Views {
 		if v.Stored() != 0 || v.Reserved() != 0 || v.Used(mmu.Reserve) != 0 {
-			return fmt.Errorf("switch %d keeps %d B, %d B set aside", i, v.Stored(), v.Reserved())
+			return fmt.Errorf("switch %d stores %d B, %d B set aside", i, v.Stored(), v.Reserved())
 		}
 	}
 	return nil
@@ -93,21 +93,21 @@ func TestRoundaboutRings(t *testing.T) {
 	for _, c := range []struct{ n, hops int }{{3, 2}, {4, 2}, {4, 3}, {5, 4}, {8, 7}, {8, 3}} {
 		net := conformance.Ring(c.n, c.hops, units.MB)
 		net.Until, net.Linger = 100*units.Millisecond, 100*units.Microsecond
-		r, said := withHandler(net, "roundabout", nil)
+		r, reports := withHandler(net, "roundabout", nil)
 		if err := promises(r); err != nil {
 			t.Errorf("ring of %d, %d hops: %v", c.n, c.hops, err)
 		}
 		t.Logf("ring of %d, %d hops: done at %s, %d confirmed, %d rounds, %d given up, %d frames forced", c.n, c.hops, r.End,
-			count(said, deadlock.Confirmed), count(said, deadlock.RoundEnded), count(said, deadlock.GivenUp), r.Totals.Forced)
-		if count(said, deadlock.RoundEnded) == 0 {
+			count(reports, deadlock.Confirmed), count(reports, deadlock.RoundEnded), count(reports, deadlock.GivenUp), r.Totals.Forced)
+		if count(reports, deadlock.RoundEnded) == 0 {
 			t.Errorf("ring of %d, %d hops: no deadlock was resolved", c.n, c.hops)
 		}
 	}
 }
 
-// A question round eight switches with cables of 10 us takes 8 x 10 us and more, longer than
-// retry, 50 us. The answer to the first one comes after the second was asked, and says how
-// long to wait for the next.
+// A question around eight switches with cables of 10 us takes 8 x 10 us and more, longer than
+// retry, 50 us. The answer to the first question arrives after the second was asked, and sets the
+// wait for the next.
 func TestRoundaboutLoopsSlowerThanRetry(t *testing.T) {
 	for _, c := range []struct {
 		n, hops int
@@ -120,11 +120,11 @@ func TestRoundaboutLoopsSlowerThanRetry(t *testing.T) {
 			}
 		}
 		net.Until, net.Linger = 200*units.Millisecond, 500*units.Microsecond
-		r, said := withHandler(net, "roundabout", nil)
+		r, reports := withHandler(net, "roundabout", nil)
 		if err := promises(r); err != nil {
 			t.Errorf("ring of %d, cables of %s: %v", c.n, c.delay, err)
 		}
-		if count(said, deadlock.RoundEnded) == 0 {
+		if count(reports, deadlock.RoundEnded) == 0 {
 			t.Errorf("ring of %d, cables of %s: no deadlock was resolved", c.n, c.delay)
 		}
 	}

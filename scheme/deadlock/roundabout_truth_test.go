@@ -8,25 +8,25 @@ import (
 	"github.com/xoff-net/xoff/scheme/deadlock"
 )
 
-// Held against the ground truth, with detection only: what is confirmed is a deadlock, and
-// every deadlock is confirmed within 2N hops of its onset, and one look at queues per hop.
-// A hop is a cable of 1 us and less than 0.2 us on the wire, behind a frame of 1048 B.
+// Detection only, compared with the ground truth. A confirmed loop is a deadlock, and every
+// deadlock is confirmed within 2N hops of its onset plus one check of queues per hop. A hop is a
+// cable of 1 us and less than 0.2 us on the wire, behind a frame of 1048 B.
 func TestRoundaboutDetectsWhatIs(t *testing.T) {
 	found := 0
 	for seed := range uint64(200) {
 		net, p, name := randomLoop(seed)
-		p.Resolve, p.Mixed = false, units.Second // what only time tells is left out
+		p.Resolve, p.Mixed = false, units.Second // no queue becomes stuck by time
 		net.Watch, net.Until = true, 3*units.Millisecond
-		r, said := withHandler(net, "roundabout", p)
+		r, reports := withHandler(net, "roundabout", p)
 		var confirmed []units.Time
-		for _, s := range said {
+		for _, s := range reports {
 			if s.event == deadlock.Confirmed {
 				confirmed = append(confirmed, s.at)
 			}
 		}
 		if len(r.Deadlocks) == 0 {
 			if len(confirmed) > 0 {
-				t.Errorf("%s: confirmed at %s, and there is no deadlock", name, confirmed[0])
+				t.Errorf("%s: confirmed at %s, but there is no deadlock", name, confirmed[0])
 			}
 			continue
 		}
@@ -34,11 +34,11 @@ func TestRoundaboutDetectsWhatIs(t *testing.T) {
 		onset, n := r.Deadlocks[0].Onset, units.Time(len(net.Graph.Names)/2)
 		switch within := 2*n*1200*units.Nanosecond + n*p.Look; {
 		case len(confirmed) == 0:
-			t.Errorf("%s: a deadlock at %s is missed", name, onset)
+			t.Errorf("%s: missed the deadlock at %s", name, onset)
 		case confirmed[0] < onset:
 			t.Errorf("%s: confirmed at %s, before the onset at %s", name, confirmed[0], onset)
 		case confirmed[0] > onset+within:
-			t.Errorf("%s: onset at %s, confirmed %s later, want %s at most", name, onset, confirmed[0]-onset, within)
+			t.Errorf("%s: onset at %s, confirmed %s later, want at most %s", name, onset, confirmed[0]-onset, within)
 		}
 	}
 	t.Logf("%d deadlocks", found)
@@ -47,7 +47,7 @@ func TestRoundaboutDetectsWhatIs(t *testing.T) {
 	}
 }
 
-// armWatch notes what a handler arms while no egress is paused.
+// armWatch counts what a handler arms while no egress is paused.
 type armWatch struct {
 	deadlock.Switch
 	armed *int
@@ -77,7 +77,7 @@ func (a armWatch) WakeAt(timer int, at units.Time) {
 	a.Switch.WakeAt(timer, at)
 }
 
-// A host of 400 Gbps sends into a cable of 100: the switch pauses it all the time, and
+// A host of 400 Gbps sends into a cable of 100 Gbps: the switch pauses it all the time, and
 // nothing pauses the switch.
 func TestRoundaboutArmsNothing(t *testing.T) {
 	e, _ := deadlock.Handlers.Get("roundabout")

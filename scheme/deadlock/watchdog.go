@@ -11,23 +11,23 @@ import (
 // WatchdogParams are the parameters of the PFC watchdog, with SONiC's meaning.
 type WatchdogParams struct {
 	Action      string     `yaml:"action" allowed:"drop,forward,alert" doc:"for a stuck queue: drop (its frames and new arrivals), forward (despite the pause) or alert (report only)"`
-	Polling     units.Time `yaml:"polling" doc:"how often queues are looked at"`
-	Detection   units.Time `yaml:"detection" doc:"a queue that holds frames and was paused for so long is stuck"`
-	Restoration units.Time `yaml:"restoration" doc:"it is let go when it was not paused for so long"`
+	Polling     units.Time `yaml:"polling" doc:"interval at which queues are polled"`
+	Detection   units.Time `yaml:"detection" doc:"a queue with frames that is paused for this long is stuck"`
+	Restoration units.Time `yaml:"restoration" doc:"a stuck queue is normal again after this long without a pause"`
 }
 
 func defaultWatchdog() any {
 	return &WatchdogParams{Action: "drop", Polling: 100 * units.Millisecond, Detection: 200 * units.Millisecond, Restoration: 200 * units.Millisecond}
 }
 
-// queueState is what the watchdog knows of the classes of an egress port.
+// queueState is the state of the classes of an egress port.
 type queueState struct {
-	storm   packet.ClassMask        // classes that are stuck
-	changed [mmu.Classes]units.Time // when the pause of a class last began or ended
+	storm   packet.ClassMask        // stuck classes
+	changed [mmu.Classes]units.Time // last start or end of the pause of a class
 }
 
-// watchdog looks at egress queues from time to time, as SONiC does. It knows nothing of
-// loops: whatever is paused for long is taken for stuck.
+// watchdog polls egress queues, as SONiC does. It knows nothing of loops: any queue that is
+// paused for long counts as stuck.
 type watchdog struct {
 	s      Switch
 	params WatchdogParams
@@ -38,18 +38,18 @@ func newWatchdog(params any, s Switch) (Handler, error) {
 	p := params.(*WatchdogParams)
 	switch {
 	case p.Polling <= 0:
-		return nil, fmt.Errorf("polling is %s; allowed: more than 0s", p.Polling)
+		return nil, fmt.Errorf("polling is %s (expected more than 0s)", p.Polling)
 	case p.Detection < p.Polling:
-		return nil, fmt.Errorf("detection is %s; allowed: polling, %s, or more", p.Detection, p.Polling)
+		return nil, fmt.Errorf("detection is %s (expected polling, %s, or more)", p.Detection, p.Polling)
 	case p.Restoration < p.Polling:
-		return nil, fmt.Errorf("restoration is %s; allowed: polling, %s, or more", p.Restoration, p.Polling)
+		return nil, fmt.Errorf("restoration is %s (expected polling, %s, or more)", p.Restoration, p.Polling)
 	case p.Action != "drop" && p.Action != "forward" && p.Action != "alert":
-		return nil, fmt.Errorf("action cannot be %q; allowed: drop, forward, alert", p.Action)
+		return nil, fmt.Errorf("action is %q (allowed: drop, forward, alert)", p.Action)
 	}
 	return &watchdog{s: s, params: *p, ports: make([]queueState, s.Ports())}, nil
 }
 
-// Patience implements Patient: a pause may begin just after a look.
+// Patience implements Patient: a pause may start just after a poll.
 func (w *watchdog) Patience() units.Time { return w.params.Detection + 2*w.params.Polling }
 
 // Gated implements Handler.
@@ -58,14 +58,16 @@ func (w *watchdog) Gated(now units.Time, port int, from, to packet.ClassMask) {
 		w.ports[port].changed[class] = now
 	}
 	if to != 0 {
-		w.look(now)
+		w.schedulePoll(now)
 	}
 }
 
-// look arms the next poll.
-func (w *watchdog) look(now units.Time) { w.s.WakeAt(0, now-now%w.params.Polling+w.params.Polling) }
+// schedulePoll arms the next poll.
+func (w *watchdog) schedulePoll(now units.Time) {
+	w.s.WakeAt(0, now-now%w.params.Polling+w.params.Polling)
+}
 
-// Wake implements Handler: a poll. Nothing is armed while nothing is paused or stuck.
+// Wake implements Handler: a poll. No timer is armed while nothing is paused or stuck.
 func (w *watchdog) Wake(now units.Time, _ int) {
 	again := false
 	for port := range w.ports {
@@ -83,7 +85,7 @@ func (w *watchdog) Wake(now units.Time, _ int) {
 		again = again || paused|q.storm != 0
 	}
 	if again {
-		w.look(now)
+		w.schedulePoll(now)
 	}
 }
 
@@ -94,8 +96,8 @@ func (w *watchdog) stuck(now units.Time, port int, class uint8) {
 	switch w.params.Action {
 	case "drop":
 		w.arm()
-		given := w.s.DropWhere(now, port, class, func(*packet.Packet) bool { return true })
-		w.s.Report(now, RoundBegun, port, int(class), int64(given))
+		dropped := w.s.DropWhere(now, port, class, func(*packet.Packet) bool { return true })
+		w.s.Report(now, RoundBegun, port, int(class), int64(dropped))
 	case "forward":
 		w.s.SetGate(now, port, class, Open, -1)
 		w.s.Report(now, RoundBegun, port, int(class), 0)
@@ -114,7 +116,7 @@ func (w *watchdog) restore(now units.Time, port int, class uint8) {
 	w.s.Report(now, RoundEnded, port, int(class), 0)
 }
 
-// arm lets the hook see what arrives for queues that are stuck.
+// arm calls the hook for arrivals of all stuck classes.
 func (w *watchdog) arm() {
 	mask := packet.ClassMask(0)
 	for i := range w.ports {

@@ -9,7 +9,7 @@ import (
 	"github.com/xoff-net/xoff/scheme/deadlock"
 )
 
-// handled runs a ring of n switches, each flow on it for so many hops, with a handler.
+// handled runs a ring of n switches with a handler; each flow takes the given number of hops.
 func handled(n, hops int, size units.Bytes, until units.Time, name string, params any) *conformance.Result {
 	e, err := deadlock.Handlers.Get(name)
 	if err != nil {
@@ -21,8 +21,8 @@ func handled(n, hops int, size units.Bytes, until units.Time, name string, param
 	return net.Run()
 }
 
-// A ring of three deadlocks within 0.1 ms. Polls come every 1 ms: at 3 ms the queues have
-// been paused for 2 ms and more, at 2 ms they had not.
+// A ring of three deadlocks within 0.1 ms. Polls come every 1 ms: at 3 ms the queues have been
+// paused for at least 2 ms, at 2 ms they have not.
 func TestWatchdogDetects(t *testing.T) {
 	for _, c := range []struct {
 		action string
@@ -39,12 +39,12 @@ func TestWatchdogDetects(t *testing.T) {
 		p := &deadlock.WatchdogParams{Action: c.action, Polling: units.Millisecond, Detection: 2 * units.Millisecond, Restoration: 2 * units.Millisecond}
 		r := handled(3, 2, units.MB, c.until, "watchdog", p)
 		if drops, forced := r.Totals.Drops[probe.Handler] > 0, r.Totals.Forced > 0; drops != c.drops || forced != c.forced {
-			t.Errorf("%s until %s: %d frames given up, %d forced", c.action, c.until, r.Totals.Drops[probe.Handler], r.Totals.Forced)
+			t.Errorf("%s until %s: %d frames dropped, %d forced", c.action, c.until, r.Totals.Drops[probe.Handler], r.Totals.Forced)
 		}
 	}
 }
 
-// A storm is over after 2 ms without a pause: the deadlock ends at 3 ms, and frames go on.
+// A storm ends after 2 ms without a pause: the deadlock ends at 3 ms, and traffic moves again.
 func TestWatchdogResolves(t *testing.T) {
 	hops := make(map[string]uint64)
 	for _, action := range []string{"drop", "forward", "alert"} {

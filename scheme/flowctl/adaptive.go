@@ -11,20 +11,20 @@ import (
 
 // AdaptiveParams are the parameters of Adaptive PFC Headroom.
 type AdaptiveParams struct {
-	Headroom link.Headroom `yaml:"headroom" doc:"per lossless queue until the link delay is measured, and the most it gets then: exact, eq1 (DSH eq. 1) or a size"`
-	Rule     string        `yaml:"rule" allowed:"exact,eq1" doc:"what follows from the measured delay: exact (all that can be in flight), or DSH eq. 1"`
-	Delta    units.Bytes   `yaml:"delta" doc:"a queue is resumed this far below its threshold"`
+	Headroom link.Headroom `yaml:"headroom" doc:"headroom per lossless queue until the link delay is measured, and its maximum then: exact, eq1 (DSH eq. 1) or a size"`
+	Rule     string        `yaml:"rule" allowed:"exact,eq1" doc:"headroom from the measured delay: exact (all that can be in flight) or eq1 (DSH eq. 1)"`
+	Delta    units.Bytes   `yaml:"delta" doc:"a queue resumes this far below its threshold"`
 }
 
-// adaptive is SIH whose ports measure the delay of their links when they come up, and
-// give what they do not need of the configured headroom to the shared segment (IEEE
-// 802.1Qdt; DSH section V-B).
+// adaptive is SIH whose ports measure the delay of their links when they come up, and give
+// unneeded parts of the configured headroom to the shared segment (IEEE 802.1Qdt; DSH section
+// V-B).
 //
-// The exchange is one of real control frames: the receiver sends a Feedback frame with
-// the time at which it leaves; the peer's gate returns that time and how long it held
-// the frame. What is left of the round trip, without the line time of both frames, is
-// the delay of both directions. A peer that runs another scheme does not answer; its
-// port keeps the configured headroom and asks again, ever less often.
+// The measurement uses real control frames. The receiver sends a Feedback frame with its send
+// time; the peer's gate returns that time and how long it kept the frame. The rest of the round
+// trip, without the line time of both frames, is the delay of both directions. A peer with
+// another scheme does not answer; the port then keeps the configured headroom and asks again at
+// growing intervals.
 type adaptive struct {
 	sih  sih
 	rule link.Headroom
@@ -35,16 +35,16 @@ func newAdaptive(params any) (Scheme, error) {
 	s := &adaptive{sih: sih{params: SIHParams{Headroom: p.Headroom, Delta: p.Delta}}}
 	switch {
 	case p.Delta < 0:
-		return nil, fmt.Errorf("delta is %s; allowed: 0B or more", p.Delta)
+		return nil, fmt.Errorf("delta is %s (expected 0B or more)", p.Delta)
 	case p.Rule == "eq1":
 		s.rule.Rule = link.RuleEq1
 	case p.Rule != "exact":
-		return nil, fmt.Errorf("rule cannot be %q; allowed: exact, eq1", p.Rule)
+		return nil, fmt.Errorf("rule is %q (allowed: exact, eq1)", p.Rule)
 	}
 	return s, nil
 }
 
-// Reserve implements Scheme: before anything is measured.
+// Reserve implements Scheme: the headroom before the delay is measured.
 func (s *adaptive) Reserve(p *link.Port) units.Bytes { return s.sih.Reserve(p) }
 
 // Properties implements Scheme.
@@ -56,13 +56,13 @@ func (s *adaptive) Properties() Properties {
 	return Properties{Sizing: perQueue(s.queue, enough)}
 }
 
-// queue is the headroom of a queue once the delay is known. A measurement is exact for both
-// directions together.
+// queue returns the headroom of a queue after the measurement, which is exact for both directions
+// together.
 func (s *adaptive) queue(p *link.Port) units.Bytes {
 	return min(s.sih.params.Headroom.Of(p), s.measured(*p, p.DelayIn+p.DelayOut))
 }
 
-// measured is the headroom of a queue by the delay of both directions.
+// measured returns the headroom of a queue for a given delay of both directions.
 func (s *adaptive) measured(spec link.Port, both units.Time) units.Bytes {
 	spec.DelayIn, spec.DelayOut = both/2, both-both/2
 	return s.rule.Of(&spec)
@@ -78,25 +78,25 @@ func (s *adaptive) Receiver(p Port) Receiver {
 	return r
 }
 
-// firstRetry is how long the first answer may take before it is asked for again.
+// firstRetry is the time to wait for the first answer before asking again.
 const firstRetry = units.Millisecond
 
 type adaptiveReceiver struct {
 	sihReceiver
-	answer int // timer: it is due
+	answer int // timer for a missing answer
 	scheme *adaptive
-	asking bool        // a frame is to be sent
-	wait   units.Time  // for the answer to it
-	next   units.Bytes // headroom that was measured and cannot be set yet; 0: none
+	asking bool        // a question is to be sent
+	wait   units.Time  // time to wait for the answer
+	next   units.Bytes // measured headroom that cannot be set yet; 0: none
 }
 
-// ask asks for the delay of the link.
+// ask starts a measurement of the link delay.
 func (r *adaptiveReceiver) ask(now units.Time) {
 	r.asking, r.wait = true, max(firstRetry, 2*r.wait)
 	r.port.Request(now)
 }
 
-// Frame implements Receiver: pauses go first.
+// Frame implements Receiver. Pauses go first.
 func (r *adaptiveReceiver) Frame(now units.Time, f *packet.Packet, ext packet.Ext) (packet.Ext, bool) {
 	ext, ok := r.sihReceiver.Frame(now, f, ext)
 	if ok || !r.asking {
@@ -121,7 +121,7 @@ func (r *adaptiveReceiver) Control(now units.Time, f *packet.Packet, ext packet.
 	r.settle()
 }
 
-// settle sets the headroom that was measured, unless a queue still holds more.
+// settle sets the measured headroom, unless a queue still stores more.
 func (r *adaptiveReceiver) settle() {
 	if r.next == 0 {
 		return
@@ -150,8 +150,8 @@ func (r *adaptiveReceiver) Wake(now units.Time, timer int) {
 	r.sihReceiver.Wake(now, timer)
 }
 
-// Reset implements Receiver: a new link, a new delay. It can only be shorter than the
-// last one: what was given away is not taken back.
+// Reset implements Receiver: the delay is measured again. The headroom can only shrink: bytes
+// given to the shared segment are not taken back.
 func (r *adaptiveReceiver) Reset(now units.Time, up bool) {
 	r.sihReceiver.Reset(now, up)
 	r.asking, r.wait = false, 0
@@ -161,12 +161,12 @@ func (r *adaptiveReceiver) Reset(now units.Time, up bool) {
 	}
 }
 
-// adaptiveGate answers questions for the delay.
+// adaptiveGate answers questions about the delay.
 type adaptiveGate struct {
 	*PauseGate
 	asked   bool
-	sent    uint64     // when the question left
-	arrived units.Time // and came
+	sent    uint64     // time at which the question left
+	arrived units.Time // time at which it arrived
 }
 
 // Control implements Gate.

@@ -42,19 +42,19 @@ func mustScheme(t *testing.T, name string, params any) Scheme {
 	return s
 }
 
-// An exchange by hand. The question leaves at 50 ns, takes 5.12 ns of line time and
-// 300 ns of cable; the peer holds it for 200 ns; the answer takes 5.12 and 700 ns:
-// 1260.24 ns. What is left is 1000 ns in both directions, 12,500 B; with three frames
-// of 1000 B and a PAUSE of 64 B a queue needs 15,564 B instead of 60,000 B.
+// An exchange worked out by hand. The question leaves at 50 ns, takes 5.12 ns of line time and
+// 300 ns of cable; the peer keeps it for 200 ns; the answer takes 5.12 and 700 ns: 1210.24 ns in
+// all. The delay of both directions is 1000 ns, 12,500 B. With three frames of 1000 B and a PAUSE
+// of 64 B a queue needs 15,564 B instead of 60,000 B.
 func TestAdaptiveExchange(t *testing.T) {
 	p, peer := newSIHPort(t, 5000), newSIHPort(t, 5000)
 	s := mustScheme(t, "adaptive", &AdaptiveParams{Headroom: link.Headroom{Rule: link.RuleBytes, Bytes: 60_000}, Rule: "exact"})
 	if got := s.Reserve(&p.spec); got != 120_000 {
-		t.Errorf("before, two queues reserve %d B", got)
+		t.Errorf("before the measurement, two queues reserve %d B", got)
 	}
 	r, g := s.Receiver(p).(*adaptiveReceiver), s.Gate(peer)
 	if !p.requested {
-		t.Fatal("nothing is asked when the link comes up")
+		t.Fatal("no question when the link comes up")
 	}
 	var f packet.Packet
 	ext, ok := r.Frame(50*ns, &f, nil)
@@ -67,24 +67,24 @@ func TestAdaptiveExchange(t *testing.T) {
 	if _, ok := r.Frame(50*ns, &f, nil); ok {
 		t.Error("asks twice")
 	}
-	came := 50*ns + 5120 + 300*ns
-	g.Control(came, &packet.Packet{Meta: packet.MakeMeta(packet.Feedback, 0)}, ext)
+	arrived := 50*ns + 5120 + 300*ns
+	g.Control(arrived, &packet.Packet{Meta: packet.MakeMeta(packet.Feedback, 0)}, ext)
 	if !peer.requested {
 		t.Fatal("the peer does not answer")
 	}
-	ext, ok = g.Frame(came+200*ns, &f, nil)
+	ext, ok = g.Frame(arrived+200*ns, &f, nil)
 	if !ok || f.Kind() != packet.Request || f.Size != 64 {
 		t.Fatalf("the answer is a %s frame of %d B, %v", f.Kind(), f.Size, ok)
 	}
-	if _, ok := g.Frame(came+200*ns, &f, nil); ok {
+	if _, ok := g.Frame(arrived+200*ns, &f, nil); ok {
 		t.Error("answers twice")
 	}
-	r.Control(came+200*ns+5120+700*ns, &packet.Packet{Meta: packet.MakeMeta(packet.Request, 0)}, ext)
+	r.Control(arrived+200*ns+5120+700*ns, &packet.Packet{Meta: packet.MakeMeta(packet.Request, 0)}, ext)
 	if r.headroom != 15_564 || p.reserved != 31_128 || p.wakes[1] != units.Never {
 		t.Errorf("headroom %d B, reserved %d B, wake %s; want 15564, twice that, never", r.headroom, p.reserved, p.wakes[1])
 	}
-	// With 20 B of preamble and gap each frame takes 6.72 ns of line time: the cable is as
-	// long as it was, and 15,564 + 4 x 20 B can arrive.
+	// With 20 B of preamble and gap each frame takes 6.72 ns of line time. The cable is as long
+	// as before, and 15,564 + 4 x 20 B can arrive.
 	p.spec.WireOverhead = 20
 	r = s.Receiver(p).(*adaptiveReceiver)
 	r.Control(2000*ns, &packet.Packet{Meta: packet.MakeMeta(packet.Request, 0)}, packet.Ext{uint64(1000*ns - 2*6720), 0})
@@ -101,8 +101,8 @@ func TestAdaptiveExchange(t *testing.T) {
 	}
 }
 
-// Without an answer the configured headroom stays, and the question is repeated after
-// 1, 2, 4 ms; refreshes of a pause have the timer in between.
+// Without an answer the configured headroom stays, and the question is repeated after 1, 2, 4 ms.
+// Refreshes of a pause use another timer.
 func TestAdaptiveWithoutAnswer(t *testing.T) {
 	p := newSIHPort(t, 500)
 	p.spec.PFC.Quanta = 1000 // 5120 ns: a refresh every 2560 ns
@@ -123,7 +123,7 @@ func TestAdaptiveWithoutAnswer(t *testing.T) {
 	}
 	p.ledger.Release(a)
 	r.Released(3000*ns, a)
-	r.Frame(3000*ns, &f, nil) // RESUME: only the question is left to wait for
+	r.Frame(3000*ns, &f, nil) // RESUME: only the question's timer is left
 	at := units.Millisecond
 	for _, wait := range []units.Time{2, 4, 8} {
 		if p.wakes[1] != at {
@@ -140,16 +140,16 @@ func TestAdaptiveWithoutAnswer(t *testing.T) {
 	}
 	r.Reset(at, false)
 	if p.wakes[1] != units.Never {
-		t.Errorf("a link that is down is asked at %s", p.wakes[1])
+		t.Errorf("a link that is down has a question at %s", p.wakes[1])
 	}
 	r.Reset(at+10, true)
 	if _, ok := r.Frame(at+10, &f, nil); !ok || f.Kind() != packet.Feedback || p.wakes[1] != at+10+units.Millisecond {
-		t.Error("a link that came up is not asked")
+		t.Error("no question after the link came up")
 	}
 }
 
-// A queue that holds more than what was measured keeps the buffer as it is until it has
-// given back enough; the headroom never grows beyond the configured one.
+// A queue that stores more than the measured headroom delays the change until enough has left.
+// The headroom never exceeds the configured one.
 func TestAdaptiveWaitsForTheQueue(t *testing.T) {
 	p := newSIHPort(t, 500)
 	s := mustScheme(t, "adaptive", &AdaptiveParams{Headroom: link.Headroom{Rule: link.RuleBytes, Bytes: 60_000}, Rule: "exact"})
@@ -159,14 +159,14 @@ func TestAdaptiveWaitsForTheQueue(t *testing.T) {
 	answer := &packet.Packet{Meta: packet.MakeMeta(packet.Request, 0)}
 	r.Control(2000*ns, answer, packet.Ext{uint64(1000*ns - 2*5120), 0})
 	if r.headroom != 60_000 || p.reserved != 0 {
-		t.Errorf("headroom %d B, reserved %d B while 16,000 B are held", r.headroom, p.reserved)
+		t.Errorf("headroom %d B, reserved %d B while 16,000 B are stored", r.headroom, p.reserved)
 	}
 	part := *a
 	part.Bytes = 436
 	p.ledger.Release(&part)
 	r.Released(2100*ns, &part)
 	if r.headroom != 15_564 || p.reserved != 31_128 {
-		t.Errorf("headroom %d B, reserved %d B once 15,564 B are held", r.headroom, p.reserved)
+		t.Errorf("headroom %d B, reserved %d B with 15,564 B stored", r.headroom, p.reserved)
 	}
 	r.Control(9000*ns, answer, packet.Ext{0, 0})
 	if r.headroom != 15_564 {
@@ -175,9 +175,9 @@ func TestAdaptiveWaitsForTheQueue(t *testing.T) {
 }
 
 func TestAdaptiveParams(t *testing.T) {
-	for about, p := range map[string]*AdaptiveParams{"delta is": {Delta: -1, Rule: "exact"}, "rule cannot": {Rule: "guess"}} {
+	for about, p := range map[string]*AdaptiveParams{"delta is": {Delta: -1, Rule: "exact"}, "rule is": {Rule: "guess"}} {
 		if _, err := newAdaptive(p); err == nil || !strings.Contains(err.Error(), about) {
-			t.Errorf("%q expected, got %v", about, err)
+			t.Errorf("got %v, want %q", err, about)
 		}
 	}
 }

@@ -11,8 +11,8 @@ import (
 	"github.com/xoff-net/xoff/base/units"
 )
 
-// longPort is a port of 100 Gbps at 4 km of cable, 20 us each way, with frames of 1500 B:
-// DELTA = 2 x 250,000 + 64 + 2 x 1500 = 503,064 B.
+// longPort is a port of 100 Gbps with 4 km of cable, 20 us each way, and frames of 1500 B: DELTA
+// = 2 x 250,000 + 64 + 2 x 1500 = 503,064 B.
 func longPort(lossless packet.ClassMask) *fakePort {
 	spec := mmu.Spec{Ports: 2, Size: 10_000_000, Shared: 20_000}
 	for c := range spec.Kinds {
@@ -55,7 +55,7 @@ func newSlotBench(t *testing.T, lossless packet.ClassMask, name string, change f
 	return &slotBench{p, s.Receiver(p), t, 0}
 }
 
-// arrive stores so many bytes of a class; leave takes them out.
+// arrive stores bytes of a class.
 func (b *slotBench) arrive(class uint8, bytes units.Bytes) {
 	b.t.Helper()
 	a := &mmu.Arrival{Class: class, Bytes: bytes, Kind: mmu.Lossless, Out: 1}
@@ -72,7 +72,7 @@ func (b *slotBench) leave(class uint8, bytes units.Bytes) {
 	b.recv.Released(b.now, a)
 }
 
-// turn begins the next slot and returns its frame, nil when there is none.
+// turn starts the next slot and returns its frame, nil if there is none.
 func (b *slotBench) turn() (*packet.Packet, packet.Ext) {
 	b.t.Helper()
 	b.now = b.wake
@@ -84,7 +84,7 @@ func (b *slotBench) turn() (*packet.Packet, packet.Ext) {
 	var f packet.Packet
 	ext, ok := b.recv.Frame(b.now, &f, nil)
 	if ok != b.requested {
-		b.t.Errorf("at %s: frame %v, asked for %v", b.now, ok, b.requested)
+		b.t.Errorf("at %s: frame %v, requested %v", b.now, ok, b.requested)
 	}
 	if !ok {
 		return nil, nil
@@ -96,8 +96,8 @@ func (b *slotBench) turn() (*packet.Packet, packet.Ext) {
 	return &f, ext
 }
 
-// slot turns and expects a pause of so many quanta; -1: no frame. F and c^ are those of
-// the gauges.
+// slot starts the next slot and expects a pause of that many quanta; -1: no frame. F and c^ are
+// read from the gauges.
 func (b *slotBench) slot(quanta int, virtual, granted units.Bytes) {
 	b.t.Helper()
 	f, _ := b.turn()
@@ -115,7 +115,7 @@ func (b *slotBench) slot(quanta int, virtual, granted units.Bytes) {
 	}
 }
 
-// F begins with N full slots, 625,000 B.
+// F starts with N full slots, 625,000 B.
 func TestBifrostByHand(t *testing.T) {
 	b := newSlotBench(t, 0b010, "bifrost", nil)
 	b.slot(-1, 625_000, 125_000) // 878,064 - 625,000 = 253,064: a full slot, no frame
@@ -124,24 +124,24 @@ func TestBifrostByHand(t *testing.T) {
 	// pause are 1154.25 quanta.
 	b.slot(1155, 552_628, 52_628)
 	b.arrive(1, 125_000)
-	b.slot(3907, 427_628, 0) // 436 B: no frame, so two slots of pause, 250,000 / 64 = 3906.25
+	b.slot(3907, 427_628, 0) // 436 B: less than a frame, so two slots of pause, 250,000 / 64 = 3906.25
 	b.arrive(1, 125_000)
 	b.slot(3907, 302_628, 0) // L 450,000
 	b.leave(1, 150_000)
-	b.slot(0, 302_628, 125_000) // 578,064 - 302,628 = 275,436: full; 125,000 goes, 125,000 comes
+	b.slot(0, 302_628, 125_000) // 578,064 - 302,628 = 275,436: full; F - 125,000 + 125,000
 	b.slot(-1, 302_628, 125_000)
 	b.arrive(1, 150_000)
-	b.slot(-1, 375_000, 125_000) // 428,064 - 302,628: 52,628 goes
+	b.slot(-1, 375_000, 125_000) // 428,064 - 302,628; F - 52,628 + 125,000
 	b.arrive(1, 51_437)
 	b.slot(3907, 375_000, 0) // 878,064 - 501,437 - 375,000 = 1627: a byte less than a frame and 128 B
 	b.leave(1, 1)
 	b.slot(1952, 376_628, 1628) // the gate is open for 128 B; 124,872 / 64 = 1951.1
 	b.arrive(1, 10_000)
-	b.slot(3907, 251_628, 0)      // L + F is 10,000 B above H: nothing; 125,000 goes
+	b.slot(3907, 251_628, 0)      // L + F is 10,000 B above H: nothing; F - 125,000
 	b.slot(194, 240_756, 114_128) // 878,064 - 511,436 - 251,628 = 115,000: 76 frames and 128 B; 12,372 / 64 = 193.3
 }
 
-// Algorithm 1 as printed: F begins with DELTA + R_s T = 628,064 B.
+// Algorithm 1 as printed: F starts with DELTA + R_s T = 628,064 B.
 func TestBifrostPrintedByHand(t *testing.T) {
 	for _, form := range []string{"printed", "clamped"} {
 		b := newSlotBench(t, 0b010, "bifrost", func(p any) { p.(*BifrostParams).Form = form })
@@ -152,17 +152,17 @@ func TestBifrostPrintedByHand(t *testing.T) {
 		b.slot(1172, 478_064, 50_000) // 250,000 - 200,000; 75,000 / 64 = 1171.9; F - 200,000 + 50,000
 		b.arrive(1, 125_000)
 		b.slot(782, 428_064, 75_000) // 878,064 - 325,000 - 478,064; 50,000 / 64 = 781.25
-		b.arrive(1, 126_500)         // a frame more than was granted
+		b.arrive(1, 126_500)         // one frame more than granted
 		if form == "printed" {
-			b.slot(1954, 300_064, 0) // c = -1500: F loses the leak, and once more
+			b.slot(1954, 300_064, 0) // c = -1500: the leak is subtracted from F twice
 		} else {
 			b.slot(1954, 301_564, 0)
 		}
 	}
 }
 
-// In cells of 128 B frames of 64 B count half: F is bytes on the wire, L and r are in cells.
-// H is 878,064 B of frames of 64 B, 13,720 of them.
+// In cells of 128 B, frames of 64 B cost twice their size: F is in bytes on the wire, L and r are
+// in cells. H is 878,064 B of frames of 64 B, 13,720 of them.
 func TestBifrostPrintedInCells(t *testing.T) {
 	for _, form := range []string{"printed", "clamped"} {
 		b := newSlotBench(t, 0b010, "bifrost", nil)
@@ -173,15 +173,15 @@ func TestBifrostPrintedInCells(t *testing.T) {
 		}
 		b.recv = s.Receiver(b)
 		b.arrive(1, 249_984) // 124,992 B on the wire in a slot
-		// 878,080 - 124,992 - 628,064 = 125,024: a full slot. F - 124,992 + 125,000 is above its bound.
+		// 878,080 - 124,992 - 628,064 = 125,024: a full slot. F - 124,992 + 125,000 exceeds its bound.
 		b.slot(-1, 628_064, 125_000)
 		b.arrive(1, 249_984)
-		b.slot(1953, 503_104, 32) // 32 are left: 124,968 / 64 = 1952.6; F - 124,992 + 32
+		b.slot(1953, 503_104, 32) // 32 B fit: 124,968 / 64 = 1952.6; F - 124,992 + 32
 	}
 }
 
-// A link that comes up again has a peer that sends as it likes: the first slot begins at
-// once and knows of no pause.
+// After a link comes up, the peer sends at line rate: the first slot starts at once, without any
+// pause.
 func TestBifrostAfterReset(t *testing.T) {
 	b := newSlotBench(t, 0b110, "bifrost", nil)
 	b.arrive(1, 300_000)
@@ -199,34 +199,34 @@ func TestBifrostAfterReset(t *testing.T) {
 	}
 }
 
-// Which ports Bifrost refuses, and what it says: DELTA is 503,064 B, R_s T 125,000 B.
+// Ports that Bifrost rejects, and the messages: DELTA is 503,064 B, R_s T 125,000 B.
 func TestBifrostCheck(t *testing.T) {
 	for _, c := range []struct {
 		name   string
 		change func(*BifrostParams, *link.Port)
-		want   string // "": fine
+		want   string // "": accepted
 	}{
-		{"as it is", func(*BifrostParams, *link.Port) {}, ""},
-		{"slot of a cable", func(p *BifrostParams, _ *link.Port) { p.Slot = 20 * us }, "slot is 20us, but the cable takes 20us one way; allowed: more than 1us, less than 20us"},
-		{"short cable", func(_ *BifrostParams, s *link.Port) { s.DelayIn, s.DelayOut = us, us }, "the cable takes 1us one way, and a slot is shorter than that and longer than 1us; allowed: cables that take more than 1us one way"},
-		{"slot of two frames", func(p *BifrostParams, s *link.Port) { s.Rate, p.Slot = units.Gbps, 10*us }, "slot is 10us, in which 1250 bytes pass: less than two frames, so that no grant would ever open the gate; allowed: 24us or more"},
-		{"slot of a pause", func(p *BifrostParams, s *link.Port) {
+		{"default", func(*BifrostParams, *link.Port) {}, ""},
+		{"slot as long as the cable", func(p *BifrostParams, _ *link.Port) { p.Slot = 20 * us }, "slot is 20us, but the one-way delay of the cable is 20us (expected more than 1us and less than 20us)"},
+		{"short cable", func(_ *BifrostParams, s *link.Port) { s.DelayIn, s.DelayOut = us, us }, "one-way delay of the cable is 1us (expected more than 1us, the shortest slot)"},
+		{"slot shorter than two frames", func(p *BifrostParams, s *link.Port) { s.Rate, p.Slot = units.Gbps, 10*us }, "slot is 10us, which is 1250 bytes at line rate: less than two frames, so the gate would never open (expected 24us or more)"},
+		{"slot longer than a pause", func(p *BifrostParams, s *link.Port) {
 			s.Rate, s.DelayIn, s.DelayOut, p.Slot = 400*units.Gbps, 900*us, 900*us, 84*us
-		}, "slot is 84us, longer than the 65535 quanta of a pause less a frame that the next one may wait for; allowed: less than 83.8548us"}, // 4,194,240 - 1500 B
-		{"slot that a late frame exceeds", func(p *BifrostParams, s *link.Port) {
+		}, "slot is 84us, longer than a pause of 65535 quanta minus one frame (expected less than 83.8548us)"}, // 4,194,240 - 1500 B
+		{"slot too long for a late frame", func(p *BifrostParams, s *link.Port) {
 			s.Rate, s.DelayIn, s.DelayOut, p.Slot = 400*units.Gbps, 900*us, 900*us, 83_855*ns
 		}, "slot is 83.855us, longer than"},
-		{"just a pause", func(p *BifrostParams, s *link.Port) {
+		{"longest slot", func(p *BifrostParams, s *link.Port) {
 			s.Rate, s.DelayIn, s.DelayOut, p.Slot = 400*units.Gbps, 900*us, 900*us, 83_854*ns
 		}, ""},
-		{"just enough", func(p *BifrostParams, _ *link.Port) { p.Buffer = SlotBuffer{Bytes: 628_064} }, ""},
-		{"a byte short", func(p *BifrostParams, _ *link.Port) { p.Buffer = SlotBuffer{Bytes: 628_063} }, "buffer is 628063 bytes; allowed: a bandwidth-delay product and a slot, 628064 bytes, or more (bdp+3 is 878064)"},
-		{"on and off", func(_ *BifrostParams, s *link.Port) { s.PFC.Indefinite = true }, "pauses must run out by themselves; allowed: switch.pfc.hold: timed"},
-		{"ticks", func(_ *BifrostParams, s *link.Port) { s.Tick = ns }, "a pause stands for what passes meanwhile, and with compat.tick more does; allowed: compat.tick: 0s"},
-		{"host", func(_ *BifrostParams, s *link.Port) { s.Host = true }, "it holds links between switches, and this is one of a host"},
+		{"smallest buffer", func(p *BifrostParams, _ *link.Port) { p.Buffer = SlotBuffer{Bytes: 628_064} }, ""},
+		{"buffer one byte short", func(p *BifrostParams, _ *link.Port) { p.Buffer = SlotBuffer{Bytes: 628_063} }, "buffer is 628063 bytes (expected at least a bandwidth-delay product and a slot, 628064 bytes; bdp+3 is 878064)"},
+		{"indefinite pauses", func(_ *BifrostParams, s *link.Port) { s.PFC.Indefinite = true }, "pauses must expire by themselves (expected switch.pfc.hold: timed)"},
+		{"ticks", func(_ *BifrostParams, s *link.Port) { s.Tick = ns }, "pauses are computed from exact line times, which compat.tick rounds (expected compat.tick: 0s)"},
+		{"host", func(_ *BifrostParams, s *link.Port) { s.Host = true }, "works only between switches, and this port leads to a host (expected switch.overrides"},
 		{"2 GiB", func(_ *BifrostParams, s *link.Port) {
 			s.Rate, s.DelayIn, s.DelayOut = 400*units.Gbps, 25_000*us, 25_000*us
-		}, "buffer is 2501509064 bytes with what can leak; allowed: at most 2147483647"},
+		}, "buffer is 2501509064 bytes including leaks (expected at most 2147483647)"},
 	} {
 		params, port := defaultBifrost().(*BifrostParams), longPort(2).spec
 		c.change(params, &port)
@@ -245,8 +245,8 @@ func TestBifrostCheck(t *testing.T) {
 		}
 	}
 	for want, change := range map[string]func(*BifrostParams){
-		"slot is 1us; allowed: more than 1us": func(p *BifrostParams) { p.Slot = us },
-		"form cannot be \"exact\"; allowed":   func(p *BifrostParams) { p.Form = "exact" },
+		"slot is 1us (expected more than 1us": func(p *BifrostParams) { p.Slot = us },
+		"form is \"exact\" (allowed: window":  func(p *BifrostParams) { p.Form = "exact" },
 	} {
 		p := defaultBifrost().(*BifrostParams)
 		change(p)
@@ -256,13 +256,13 @@ func TestBifrostCheck(t *testing.T) {
 	}
 }
 
-// Line rate needs N + 1 = 6 slots of 125,000 B and 3064 B: bdp+2 where slots divide the
-// round trip. With slots of 12 us it is 40 us rounded up to 48: N = 5, 6 x 150,000 + 3064.
+// Line rate needs N + 1 = 6 slots of 125,000 B and 3064 B: bdp+2 if slots divide the round trip.
+// With slots of 12 us, 40 us are rounded up to 48: N = 5, 6 x 150,000 + 3064.
 func TestBifrostAdvice(t *testing.T) {
 	for _, c := range []struct {
 		slot   units.Time
 		buffer SlotBuffer
-		steady units.Bytes // 0: it is content
+		steady units.Bytes // 0: no advice
 	}{
 		{10 * us, SlotBuffer{Slots: 3}, 0}, {10 * us, SlotBuffer{Slots: 2}, 0}, {10 * us, SlotBuffer{Bytes: 753_063}, 753_064},
 		{12 * us, SlotBuffer{Slots: 2}, 903_064}, {12 * us, SlotBuffer{Bytes: 903_064}, 0}, {12 * us, SlotBuffer{Slots: 3}, 0},
@@ -278,7 +278,7 @@ func TestBifrostAdvice(t *testing.T) {
 	}
 }
 
-// Only the window keeps F above what is in flight.
+// Only the form window keeps F above the bytes in flight.
 func TestBifrostPromises(t *testing.T) {
 	all := registry.Lossless | registry.InOrder | registry.Bounded
 	for form, want := range map[string]registry.Promise{"window": all, "clamped": all &^ registry.Lossless, "printed": all &^ registry.Lossless} {

@@ -9,17 +9,17 @@ import (
 
 // BifrostXParams are the parameters of BifrostX.
 type BifrostXParams struct {
-	Slot   units.Time `yaml:"slot" doc:"T: how often the upstream is told; more than 1us, less than the cable takes one way"`
-	Buffer SlotBuffer `yaml:"buffer" doc:"H, for all lossless classes of a port: bdp+N (a bandwidth-delay product and N slots at line rate) or a size"`
+	Slot   units.Time `yaml:"slot" doc:"T: interval of grants to the upstream; more than 1us, less than the one-way delay of the cable"`
+	Buffer SlotBuffer `yaml:"buffer" doc:"H, buffer for all lossless classes of a port: bdp+N (a bandwidth-delay product and N slots at line rate) or a size"`
 }
 
 func defaultBifrostX() any {
 	return &BifrostXParams{Slot: 10 * units.Microsecond, Buffer: SlotBuffer{Slots: 3}}
 }
 
-// bifrostX is Bifrost for several classes (section IV-E): a feedback frame in every slot
-// says how much all classes together may send, as Bifrost does, and each class by how its
-// queue grew. The upstream counts bytes. Both ports should serve classes by priority.
+// bifrostX is Bifrost for several classes (section IV-E). In every slot a feedback frame grants
+// bytes to all classes together, as in Bifrost, and to each class by the growth of its queue. The
+// upstream counts bytes. Both ports should serve classes by strict priority.
 type bifrostX struct{ slotRules }
 
 func newBifrostX(params any) (Scheme, error) {
@@ -34,30 +34,30 @@ func (s *bifrostX) Properties() Properties {
 }
 
 // Receiver implements Scheme.
-func (s *bifrostX) Receiver(p Port) Receiver { return &bifrostXReceiver{slotBooks: s.books(p)} }
+func (s *bifrostX) Receiver(p Port) Receiver { return &bifrostXReceiver{slotState: s.state(p)} }
 
 // Gate implements Scheme.
 func (s *bifrostX) Gate(p Port) Gate {
 	spec := p.Spec()
 	g := &bifrostXGate{port: p, slot: s.slot, full: s.full(spec), frame: spec.MTU + spec.WireOverhead, overhead: spec.WireOverhead}
 	p.Meter(spec.Lossless)
-	g.refill()
+	g.refillFull()
 	p.WakeAt(0, s.slot)
 	return g
 }
 
-// feedbackSize is the size of a feedback frame: c_max and eight c_i of four bytes each
-// fit an Ethernet frame of the smallest size.
+// feedbackSize is the size of a feedback frame: c_max and eight c_i of four bytes each fit the
+// smallest Ethernet frame.
 const feedbackSize = 64
 
-// A feedback frame carries c_max in the first word of its extension, then the c_i.
+// feedbackWords is the length of the extension: c_max, then the c_i.
 const feedbackWords = 1 + mmu.Classes
 
 type bifrostXReceiver struct {
-	slotBooks
+	slotState
 	granted units.Bytes              // c_max of this slot
 	classes [mmu.Classes]units.Bytes // c_i
-	last    [mmu.Classes]units.Bytes // L_i when the slot began
+	last    [mmu.Classes]units.Bytes // L_i at the start of the slot
 	due     bool
 }
 
@@ -93,7 +93,7 @@ func (r *bifrostXReceiver) Frame(_ units.Time, f *packet.Packet, ext packet.Ext)
 	return ext, true
 }
 
-// Reset implements Receiver: what was granted is void, and the gate waits for the next slot.
+// Reset implements Receiver: all grants are void, and the gate waits for the next slot.
 func (r *bifrostXReceiver) Reset(now units.Time, up bool) {
 	r.fill(0)
 	r.due = false
@@ -103,29 +103,38 @@ func (r *bifrostXReceiver) Reset(now units.Time, up bool) {
 	}
 }
 
-// bifrostXGate is Algorithm 3, applied to each frame in the order in which the scheduler
-// asks: testing the queues once in a slot would strand what comes later in it.
+// bifrostXGate is Algorithm 3, applied to each frame in the order of the scheduler. Testing the
+// queues once per slot would strand frames that come later in it.
 type bifrostXGate struct {
 	port     Port
 	slot     units.Time
 	full     units.Bytes
-	frame    units.Bytes // the longest, on the wire
+	frame    units.Bytes // longest frame on the wire
 	overhead units.Bytes
-	left     units.Bytes              // of c_max
-	classes  [mmu.Classes]units.Bytes // of the c_i
-	told     bool                     // there was a feedback frame
+	left     units.Bytes              // rest of c_max
+	classes  [mmu.Classes]units.Bytes // rest of the c_i
+	told     bool                     // a feedback frame has arrived
 }
 
-// refill gives every token its full value.
-func (g *bifrostXGate) refill() {
-	g.left = g.full
+// refill adds the tokens of a slot: c_max, and c_i from the second on. What is left of the
+// last slot is kept up to a frame: tokens smaller than a frame would never be used.
+func (g *bifrostXGate) refill(tokens *[feedbackWords]units.Bytes) {
+	g.left = min(g.left, g.frame) + tokens[0]
 	for c := range g.classes {
-		g.classes[c] = g.full
+		g.classes[c] = min(g.classes[c], g.frame) + tokens[1+c]
 	}
 }
 
-// Control implements Gate: a slot begins. What is left of the last one is kept up to a
-// frame: tokens that are always smaller than that would never be used.
+// refillFull begins a slot before the first feedback.
+func (g *bifrostXGate) refillFull() {
+	var tokens [feedbackWords]units.Bytes
+	for i := range tokens {
+		tokens[i] = g.full
+	}
+	g.refill(&tokens)
+}
+
+// Control implements Gate: a slot begins.
 func (g *bifrostXGate) Control(now units.Time, f *packet.Packet, ext packet.Ext) {
 	if f.Kind() != packet.Feedback || len(ext) < feedbackWords {
 		return
@@ -135,10 +144,11 @@ func (g *bifrostXGate) Control(now units.Time, f *packet.Packet, ext packet.Ext)
 		g.left = 0
 		clear(g.classes[:])
 	}
-	g.left = min(g.left, g.frame) + units.Bytes(ext[0])
-	for c := range g.classes {
-		g.classes[c] = min(g.classes[c], g.frame) + units.Bytes(ext[1+c])
+	var tokens [feedbackWords]units.Bytes
+	for i := range tokens {
+		tokens[i] = units.Bytes(ext[i])
 	}
+	g.refill(&tokens)
 	g.port.Kick(now)
 }
 
@@ -147,24 +157,24 @@ func (g *bifrostXGate) Frame(_ units.Time, _ *packet.Packet, ext packet.Ext) (pa
 	return ext, false
 }
 
-// Wake implements Gate: until the first feedback every slot is a full one.
+// Wake implements Gate: until the first feedback, every slot is a full one.
 func (g *bifrostXGate) Wake(now units.Time, _ int) {
 	if !g.told {
-		g.refill()
+		g.refillFull()
 		g.port.WakeAt(0, now+g.slot)
 		g.port.Kick(now)
 	}
 }
 
-// Reset implements Gate: the peer may be full, so its next feedback is waited for.
+// Reset implements Gate: the peer may be full, so the gate waits for its next feedback.
 func (g *bifrostXGate) Reset(units.Time, bool) {
 	g.told, g.left = true, 0
 	clear(g.classes[:])
 	g.port.WakeAt(0, units.Never)
 }
 
-// May implements Meter. What waits in classes before this one, and has tokens, comes first
-// (Algorithm 3): else small frames would use up what a large one of them waits for.
+// May implements Meter. Bytes that wait in higher classes and have tokens come first (Algorithm
+// 3). Otherwise small frames would use up the tokens that a large frame waits for.
 func (g *bifrostXGate) May(_ units.Time, class uint8, b units.Bytes) bool {
 	b += g.overhead
 	left := g.left
@@ -180,12 +190,12 @@ func (g *bifrostXGate) Sent(_ units.Time, class uint8, b units.Bytes) {
 	g.classes[class&7] -= b + g.overhead
 }
 
-var bifrostXGauges = []registry.Shown{
-	{Name: "stored_bytes", Doc: "what the queue holds, L_i"},
-	{Name: "virtual_bytes", Doc: "what may still arrive for all classes of the port, F"},
-	{Name: "granted_bytes", Doc: "what the last slot allowed to all classes, c_max"},
-	{Name: "class_bytes", Doc: "what the last slot allowed to the class, c_i"},
-	{Name: "limit_bytes", Doc: "the buffer of the port, H"},
+var bifrostXGauges = []registry.Export{
+	{Name: "stored_bytes", Doc: "stored bytes of the queue, L_i"},
+	{Name: "virtual_bytes", Doc: "bytes that may still arrive for all classes of the port, F"},
+	{Name: "granted_bytes", Doc: "bytes granted by the last slot to all classes, c_max"},
+	{Name: "class_bytes", Doc: "bytes granted by the last slot to the class, c_i"},
+	{Name: "limit_bytes", Doc: "buffer of the port, H"},
 }
 
 var bifrostXGaugeNames = registry.NamesOf(bifrostXGauges)

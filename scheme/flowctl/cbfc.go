@@ -12,18 +12,18 @@ import (
 
 // CBFCParams are the parameters of credit-based flow control.
 type CBFCParams struct {
-	Form   string      `yaml:"form" allowed:"ib,uec" doc:"ib: InfiniBand, credits are told in every period; uec: Ultra Ethernet, also as soon as enough of them are free"`
-	Field  string      `yaml:"field" allowed:"ideal,12bit" doc:"of credits in a frame: ideal (any distance), or 12bit as in InfiniBand"`
-	Period units.Time  `yaml:"period" doc:"how often each end tells its counters"`
-	After  units.Bytes `yaml:"after" doc:"form uec: a class that has so much more free than was told is told at once"`
-	Buffer units.Bytes `yaml:"buffer" doc:"of each lossless class of a port; 0: what passes in a round trip and two periods"`
+	Form   string      `yaml:"form" allowed:"ib,uec" doc:"ib: InfiniBand, credits are sent in every period; uec: Ultra Ethernet, also as soon as enough of them are free"`
+	Field  string      `yaml:"field" allowed:"ideal,12bit" doc:"size of the credit field in a frame: ideal (unlimited), or 12bit as in InfiniBand"`
+	Period units.Time  `yaml:"period" doc:"interval at which each end sends its counters"`
+	After  units.Bytes `yaml:"after" doc:"form uec: free bytes of a class, beyond those last sent, that trigger a credit frame at once"`
+	Buffer units.Bytes `yaml:"buffer" doc:"buffer of each lossless class of a port; 0: bytes that arrive in a round trip and two periods at line rate"`
 }
 
 func defaultCBFC() any {
 	return &CBFCParams{Form: formIB, Field: fieldIdeal, Period: 30 * units.Microsecond, After: 4 * units.KB}
 }
 
-// Forms and fields of credits.
+// Values of the keys form and field.
 const (
 	formIB     = "ib"
 	formUEC    = "uec"
@@ -31,36 +31,42 @@ const (
 	field12    = "12bit"
 )
 
-// cbfc is credit-based flow control: each class of a port has a buffer of its own, and its
-// upstream is told how many blocks it may have sent in all. It counts what it sent, and
-// tells that in turn, so that lost frames do not lose credit. Nobody is ever paused.
+// cbfc is credit-based flow control. Each class of a port has its own buffer, and its upstream is
+// told how many blocks it may have sent in total. The upstream returns its count of sent blocks,
+// so that lost frames do not lose credit. There are no pauses.
 type cbfc struct{ params CBFCParams }
 
-// creditBlock is what a credit stands for (InfiniBand Architecture Specification, 7.9).
+// creditBlock is the number of bytes per credit (InfiniBand Architecture Specification, 7.9).
 const creditBlock units.Bytes = 64
 
 func newCBFC(params any) (Scheme, error) {
 	p := params.(*CBFCParams)
 	switch {
 	case p.Form != formIB && p.Form != formUEC:
-		return nil, fmt.Errorf("form cannot be %q; allowed: %s, %s", p.Form, formIB, formUEC)
+		return nil, fmt.Errorf("form is %q (allowed: %s, %s)", p.Form, formIB, formUEC)
 	case p.Field != fieldIdeal && p.Field != field12:
-		return nil, fmt.Errorf("field cannot be %q; allowed: %s, %s", p.Field, fieldIdeal, field12)
+		return nil, fmt.Errorf("field is %q (allowed: %s, %s)", p.Field, fieldIdeal, field12)
 	case p.Form == formUEC && p.Field == field12:
-		return nil, fmt.Errorf("field is 12bit, which is that of InfiniBand; allowed: ideal with form: uec")
+		return nil, fmt.Errorf("field is 12bit, which is specific to InfiniBand (expected ideal with form: uec)")
 	case p.Period < 100*units.Nanosecond || p.Period > units.Second:
-		return nil, fmt.Errorf("period is %s; allowed: 100ns to 1s", p.Period)
+		return nil, fmt.Errorf("period is %s (expected 100ns to 1s)", p.Period)
 	case p.After < 0 || p.After > mmu.MaxBuffer:
-		return nil, fmt.Errorf("after is %s; allowed: 0B to %dB", p.After, int64(mmu.MaxBuffer))
+		return nil, fmt.Errorf("after is %s (expected 0B to %dB)", p.After, int64(mmu.MaxBuffer))
 	case p.Buffer < 0 || p.Buffer > mmu.MaxBuffer:
-		return nil, fmt.Errorf("buffer is %s; allowed: 0B to %dB", p.Buffer, int64(mmu.MaxBuffer))
+		return nil, fmt.Errorf("buffer is %s (expected 0B to %dB)", p.Buffer, int64(mmu.MaxBuffer))
 	}
 	return &cbfc{*p}, nil
 }
 
-// Properties implements Scheme: hosts give credits, too.
+// Properties implements Scheme: hosts give credits too.
 func (s *cbfc) Properties() Properties {
-	return Properties{Dialect: s.dialect(), AtHosts: true, Check: s.check, Advise: s.advise}
+	return Properties{Dialect: s.dialect(), AtHosts: true, Grant: s.grant, Check: s.check, Advise: s.advise}
+}
+
+// grant is Properties.Grant: the whole buffer of a class, as far as counters can express it.
+func (s *cbfc) grant(p *link.Port) units.Bytes {
+	_, most := s.counter()
+	return units.Bytes(min(s.lane(p), most)) * creditBlock
 }
 
 func (s *cbfc) dialect() Dialect {
@@ -73,7 +79,7 @@ func (s *cbfc) dialect() Dialect {
 	return "credits of InfiniBand without their bound"
 }
 
-// counter returns the mask of counters, and the most credits that they can express.
+// counter returns the mask of counters and the largest number of credits that they can express.
 func (s *cbfc) counter() (mask, most uint64) {
 	if s.params.Field == field12 {
 		return 1<<12 - 1, 1 << 11
@@ -81,7 +87,7 @@ func (s *cbfc) counter() (mask, most uint64) {
 	return 1<<64 - 1, 1 << 62
 }
 
-// lane is the buffer of a class, in blocks.
+// lane returns the buffer of a class in blocks.
 func (s *cbfc) lane(p *link.Port) uint64 {
 	b := s.params.Buffer
 	if b == 0 {
@@ -90,7 +96,7 @@ func (s *cbfc) lane(p *link.Port) uint64 {
 	return uint64(b / creditBlock)
 }
 
-// Reserve implements Scheme: every class of a port has its own.
+// Reserve implements Scheme: a buffer for every class of a port.
 func (s *cbfc) Reserve(p *link.Port) units.Bytes {
 	return p.Queues() * units.Bytes(s.lane(p)) * creditBlock
 }
@@ -103,14 +109,14 @@ func (s *cbfc) check(p *link.Port) error {
 	switch lane := units.Bytes(s.lane(p)) * creditBlock; {
 	case s.params.Field == field12 && link.BDP(p) > limit:
 		reach := max(0, p.RoundTrip()-p.PeerPFC().Processing-p.Rate.TxTime(link.BDP(p)-limit)) / 2
-		return fmt.Errorf("field is 12bit, with which at most %d bytes can be on their way, but %d pass in a round trip; allowed: ideal, or a cable of %s one way",
+		return fmt.Errorf("field is 12bit, which allows %d bytes in flight, but a round trip needs %d (expected ideal, or a cable of at most %s one way)",
 			int64(limit), int64(link.BDP(p)), reach)
 	case lane < p.Cells(2*p.MTU):
-		return fmt.Errorf("buffer is %d bytes; allowed: two frames, %d bytes, or more", int64(lane), int64(p.Cells(2*p.MTU)))
+		return fmt.Errorf("buffer is %d bytes (expected two frames, %d bytes, or more)", int64(lane), int64(p.Cells(2*p.MTU)))
 	case p.Queues()*lane > mmu.MaxBuffer:
-		return fmt.Errorf("buffer is %d bytes for all classes of a port; allowed: at most %d", int64(p.Queues()*lane), int64(mmu.MaxBuffer))
+		return fmt.Errorf("buffer is %d bytes for all classes of a port (expected at most %d)", int64(p.Queues()*lane), int64(mmu.MaxBuffer))
 	case 4*control > p.Rate.In(s.params.Period):
-		return fmt.Errorf("period is %s, of which credits would take more than a quarter; allowed: %s or more", s.params.Period, p.Rate.TxTime(4*control))
+		return fmt.Errorf("period is %s, and credits would take more than a quarter of the line (expected %s or more)", s.params.Period, p.Rate.TxTime(4*control))
 	}
 	return nil
 }
@@ -127,21 +133,23 @@ func (s *cbfc) advise(p *link.Port) (what, better string) {
 	if lane >= need {
 		return "", ""
 	}
-	return fmt.Sprintf("credits for %d B, but %d B pass until one comes back: the link does not run at line rate", lane, need), "a larger buffer, or a shorter period"
+	return fmt.Sprintf("there are credits for %d B, but %d B are sent before a credit returns: the link does not reach line rate", lane, need), "a larger buffer, or a shorter period"
 }
 
-// blocks is what so much of the receiver's buffer takes of credit. Both ends count what a
-// frame costs there, in whole cells and with the price of a packet: receivers know no more.
+// blocks returns the credits for b bytes of the receiver's buffer. Both ends count the cost of a
+// frame there, in whole cells and with the overhead per packet.
 func blocks(b units.Bytes) uint64 { return uint64((b + creditBlock - 1) / creditBlock) }
 
-// Receiver implements Scheme: credits are told at the start.
+// Receiver implements Scheme: its gate knows the first credits from link.Port.PeerGrant.
 func (s *cbfc) Receiver(p Port) Receiver {
-	r := &cbfcReceiver{port: p, period: s.params.Period, lane: s.lane(p.Spec()), after: 1<<64 - 1, due: p.Spec().Lossless}
+	r := &cbfcReceiver{port: p, period: s.params.Period, lane: s.lane(p.Spec()), after: 1<<64 - 1}
 	r.mask, r.most = s.counter()
 	if s.params.Form == formUEC {
 		r.after = uint64(s.params.After / creditBlock)
 	}
-	p.Request(0)
+	for c := range p.Spec().Lossless.All() {
+		r.told[c] = r.limit(c)
+	}
 	p.WakeAt(0, s.params.Period)
 	return r
 }
@@ -150,32 +158,35 @@ func (s *cbfc) Receiver(p Port) Receiver {
 func (s *cbfc) Gate(p Port) Gate {
 	g := &cbfcGate{port: p, period: s.params.Period, store: p.Spec().StoreOfPeer()}
 	g.mask, g.most = s.counter()
+	for c := range p.Spec().Lossless.All() {
+		g.limit[c] = uint64(p.Spec().PeerGrant/creditBlock) & g.mask
+	}
 	p.Meter(p.Spec().Lossless)
 	p.WakeAt(0, s.params.Period)
 	return g
 }
 
 type cbfcReceiver struct {
-	port   Port
-	period units.Time
-	lane   uint64           // blocks of each class
-	mask   uint64           // of counters
-	most   uint64           // credits that they can express
-	after  uint64           // blocks that are worth a frame of their own
-	due    packet.ClassMask // classes to be told
-	came   [mmu.Classes]uint64
-	held   [mmu.Classes]uint64
-	told   [mmu.Classes]uint64     // limit in the last frame
-	left   [mmu.Classes]units.Time // last departures
+	port     Port
+	period   units.Time
+	lane     uint64                  // buffer of each class in blocks
+	mask     uint64                  // mask of counters
+	most     uint64                  // largest number of credits that counters can express
+	after    uint64                  // new free blocks that trigger a frame
+	due      packet.ClassMask        // classes whose credits are to be sent
+	received [mmu.Classes]uint64     // blocks in total, modulo mask
+	stored   [mmu.Classes]uint64     // blocks in the buffer
+	told     [mmu.Classes]uint64     // limit in the last frame
+	left     [mmu.Classes]units.Time // time of the last departure
 }
 
-// limit is what the upstream may have sent in all: what came, and what there is room for
-// (FCCL of InfiniBand; what was freed and the size of the buffer).
+// limit returns the blocks that the upstream may have sent in total: received blocks plus free
+// ones (FCCL of InfiniBand).
 func (r *cbfcReceiver) limit(class uint8) uint64 {
-	return (r.came[class] + min(r.lane-r.held[class], r.most)) & r.mask
+	return (r.received[class] + min(r.lane-r.stored[class], r.most)) & r.mask
 }
 
-// blocks is what a frame costs that arrived. A host is told of its bytes, not of cells.
+// blocks returns the credits of an arrived frame. A host gets the size in bytes, not in cells.
 func (r *cbfcReceiver) blocks(b units.Bytes) uint64 {
 	if spec := r.port.Spec(); spec.Host {
 		b = spec.Store().Cost(b)
@@ -185,7 +196,7 @@ func (r *cbfcReceiver) blocks(b units.Bytes) uint64 {
 
 // Place implements Receiver.
 func (r *cbfcReceiver) Place(_ units.Time, a *mmu.Arrival) mmu.Segment {
-	if r.held[a.Class]+r.blocks(a.Bytes) <= r.lane {
+	if r.stored[a.Class]+r.blocks(a.Bytes) <= r.lane {
 		return mmu.Headroom
 	}
 	return mmu.Drop
@@ -194,25 +205,25 @@ func (r *cbfcReceiver) Place(_ units.Time, a *mmu.Arrival) mmu.Segment {
 // Charged implements Receiver.
 func (r *cbfcReceiver) Charged(_ units.Time, a *mmu.Arrival, _ mmu.Segment) {
 	n := r.blocks(a.Bytes)
-	r.came[a.Class] = (r.came[a.Class] + n) & r.mask
-	r.held[a.Class] += n
+	r.received[a.Class] = (r.received[a.Class] + n) & r.mask
+	r.stored[a.Class] += n
 }
 
 // Released implements Receiver.
 func (r *cbfcReceiver) Released(now units.Time, a *mmu.Arrival) {
 	r.left[a.Class] = now
-	r.held[a.Class] -= r.blocks(a.Bytes)
+	r.stored[a.Class] -= r.blocks(a.Bytes)
 	if bit := packet.MaskOf(a.Class); r.due&bit == 0 && (r.limit(a.Class)-r.told[a.Class])&r.mask >= r.after {
 		r.due |= bit
 		r.port.Request(now)
 	}
 }
 
-// Control implements Receiver: the peer's counter of a class. What it sent before that and
-// did not come is lost.
+// Control implements Receiver: the peer's counter of a class. Anything that the peer sent before
+// and that did not arrive is lost.
 func (r *cbfcReceiver) Control(_ units.Time, f *packet.Packet, ext packet.Ext) {
 	if len(ext) > 0 {
-		r.came[f.Class()] = ext[0]
+		r.received[f.Class()] = ext[0]
 	}
 }
 
@@ -228,30 +239,30 @@ func (r *cbfcReceiver) Frame(_ units.Time, f *packet.Packet, ext packet.Ext) (pa
 	return append(ext, r.told[c]), true
 }
 
-// Wake implements Receiver: all classes are told.
+// Wake implements Receiver: the credits of all classes are due.
 func (r *cbfcReceiver) Wake(now units.Time, _ int) {
 	r.due = r.port.Spec().Lossless
 	r.port.WakeAt(0, now+r.period)
 	r.port.Request(now)
 }
 
-// Reset implements Receiver: both ends begin to count anew.
+// Reset implements Receiver: both ends restart their counters.
 func (r *cbfcReceiver) Reset(now units.Time, up bool) {
-	r.came = [mmu.Classes]uint64{}
+	r.received = [mmu.Classes]uint64{}
 	if up {
 		r.Wake(now, 0)
 	}
 }
 
-// Resumes implements Resuming: there will be credit for the next frame. What is left takes
-// no more blocks than its bytes fill.
+// Resumes implements Resuming: there will be credit for the next frame. The remaining bytes are
+// counted in as few blocks as they fill.
 func (r *cbfcReceiver) Resumes(_ units.Time, rest *Rest) bool {
-	held := r.held[rest.Class]
+	stored := r.stored[rest.Class]
 	if rest.Moves.Has(rest.Class) {
 		in := rest.View.Ingress(r.port.Index(), rest.Class)
-		held = uint64((in.Total() + creditBlock - 1) / creditBlock)
+		stored = uint64((in.Total() + creditBlock - 1) / creditBlock)
 	}
-	return held+blocks(r.port.Spec().Store().Cost(rest.Next)) <= r.lane
+	return stored+blocks(r.port.Spec().Store().Cost(rest.Next)) <= r.lane
 }
 
 // Quiet implements Resuming.
@@ -260,11 +271,11 @@ func (r *cbfcReceiver) Quiet(class uint8) units.Time { return r.left[class] }
 type cbfcGate struct {
 	port   Port
 	period units.Time
-	store  link.Store // of the receiver
+	store  link.Store // buffer of the receiver
 	mask   uint64
 	most   uint64
 	due    packet.ClassMask
-	limit  [mmu.Classes]uint64 // blocks that may be sent in all
+	limit  [mmu.Classes]uint64 // blocks that may be sent in total
 	sent   [mmu.Classes]uint64 // blocks sent (FCTBS)
 }
 
@@ -300,8 +311,7 @@ func (g *cbfcGate) Reset(units.Time, bool) {
 	g.due = 0
 }
 
-// May implements Meter: counters wrap, so that a difference of more than half of their
-// range is below zero.
+// May implements Meter. Counters wrap, so a difference of more than half their range is negative.
 func (g *cbfcGate) May(_ units.Time, class uint8, b units.Bytes) bool {
 	return (g.limit[class]-g.sent[class]-blocks(g.store.Cost(b)))&g.mask <= g.most
 }
@@ -311,9 +321,9 @@ func (g *cbfcGate) Sent(_ units.Time, class uint8, b units.Bytes) {
 	g.sent[class] = (g.sent[class] + blocks(g.store.Cost(b))) & g.mask
 }
 
-var cbfcGauges = []registry.Shown{
-	{Name: "stored_bytes", Doc: "receiver: what the queue holds, in whole blocks"},
-	{Name: "told_credits", Doc: "receiver: blocks that the upstream may have sent in all, as last told"},
+var cbfcGauges = []registry.Export{
+	{Name: "stored_bytes", Doc: "receiver: stored bytes of the queue, in whole blocks"},
+	{Name: "told_credits", Doc: "receiver: blocks that the upstream may send in total, as last announced"},
 	{Name: "credits", Doc: "gate: blocks that may be sent now"},
 }
 
@@ -322,7 +332,7 @@ func (r *cbfcReceiver) Gauges() []string { return cbfcReceiverGauges }
 
 // Measure implements probe.Gauged.
 func (r *cbfcReceiver) Measure(_ units.Time, _ int, class uint8, values []float64) bool {
-	values[0], values[1] = float64(r.held[class&7])*float64(creditBlock), float64(r.told[class&7])
+	values[0], values[1] = float64(r.stored[class&7])*float64(creditBlock), float64(r.told[class&7])
 	return r.port.Spec().Lossless.Has(class)
 }
 

@@ -14,28 +14,29 @@ import (
 
 // DSHParams are the parameters of Dynamic and Shared Headroom.
 type DSHParams struct {
-	Headroom       link.Headroom `yaml:"headroom" doc:"PHI, the most that a queue can need: exact (all that can be in flight), eq1 (DSH eq. 1), or a size"`
-	Insurance      Insurance     `yaml:"insurance" doc:"set aside for each port: phi, or a size; 0 for none, which loses frames"`
+	Headroom       link.Headroom `yaml:"headroom" doc:"PHI, the largest headroom that a queue can need: exact (all that can be in flight), eq1 (DSH eq. 1), or a size"`
+	Insurance      Insurance     `yaml:"insurance" doc:"headroom reserved per port: phi, or a size; 0: none, which drops frames"`
 	SharedHeadroom bool          `yaml:"shared_headroom" doc:"false: queues get no headroom from the shared segment, only the insurance of their port"`
-	Estimator      string        `yaml:"estimator" allowed:"ideal,table" doc:"how the headroom of a queue is estimated: ideal (floating point), or table (as a switching chip can)"`
-	Gradient       units.Ratio   `yaml:"w_g" doc:"weight of the last gradient of a queue in its average; with estimator table a power of two"`
+	PortLevel      bool          `yaml:"port_level" since:"0.3" doc:"false: only queues are paused, never whole ports, which drops frames"`
+	Estimator      string        `yaml:"estimator" allowed:"ideal,table" doc:"how the headroom of a queue is estimated: ideal (floating point), or table (integer arithmetic of a switching chip)"`
+	Gradient       units.Ratio   `yaml:"w_g" doc:"weight of the last gradient of a queue in its moving average; with estimator table a power of two"`
 	Deviation      units.Ratio   `yaml:"w_v" doc:"weight of the last deviation from that average in the mean deviation; with estimator table a power of two"`
-	K              units.Ratio   `yaml:"k" doc:"mean deviations that are added to the average gradient; with estimator table a power of two"`
-	Window         units.Time    `yaml:"window_length" doc:"a port that sees one queue only for so long needs no headroom besides its insurance"`
-	DeltaQueue     units.Bytes   `yaml:"delta_q" doc:"a queue is resumed this far below its threshold"`
-	DeltaPort      units.Bytes   `yaml:"delta_p" doc:"a port is resumed this far below its threshold"`
+	K              units.Ratio   `yaml:"k" doc:"number of mean deviations added to the average gradient; with estimator table a power of two"`
+	Window         units.Time    `yaml:"window_length" doc:"a port that receives frames of one queue only for this long needs no headroom besides its insurance"`
+	DeltaQueue     units.Bytes   `yaml:"delta_q" doc:"a queue resumes this far below its threshold"`
+	DeltaPort      units.Bytes   `yaml:"delta_p" doc:"a port resumes this far below its threshold"`
 }
 
 func defaultDSH() any {
 	quarter := units.Ratio{Num: 1, Den: 4}
 	return &DSHParams{
-		Headroom: link.Headroom{Rule: link.RuleExact}, Insurance: Insurance{Phi: true}, SharedHeadroom: true, Estimator: "ideal",
+		Headroom: link.Headroom{Rule: link.RuleExact}, Insurance: Insurance{Phi: true}, SharedHeadroom: true, PortLevel: true, Estimator: "ideal",
 		Gradient: quarter, Deviation: quarter, K: units.Ratio{Num: 4, Den: 1}, Window: 10 * units.Millisecond,
 	}
 }
 
-// Insurance is the size of a port's insurance: `phi`, as much as one queue can need,
-// or a number of bytes.
+// Insurance is the size of a port's insurance: `phi`, the headroom that one queue can need, or a
+// number of bytes.
 type Insurance struct {
 	Phi   bool
 	Bytes units.Bytes
@@ -51,10 +52,10 @@ func (i *Insurance) UnmarshalText(text []byte) error {
 	default:
 		b, err := units.ParseBytes(s)
 		if err != nil {
-			return fmt.Errorf("%q is not an insurance; allowed: phi, 0, or a size such as 60000B", s)
+			return fmt.Errorf("invalid insurance %q (expected phi, 0, or a size such as 60000B)", s)
 		}
 		if b < 0 || b > mmu.MaxBuffer {
-			return fmt.Errorf("insurance is %s; allowed: 0B to %dB", b, int64(mmu.MaxBuffer))
+			return fmt.Errorf("insurance is %s (expected 0B to %dB)", b, int64(mmu.MaxBuffer))
 		}
 		*i = Insurance{Bytes: b}
 	}
@@ -69,17 +70,17 @@ func (i Insurance) MarshalText() ([]byte, error) {
 	return []byte(i.Bytes.String()), nil
 }
 
-// Pattern is a regular expression of what UnmarshalText reads, for editors.
+// Pattern returns a regular expression for the texts that UnmarshalText reads, used by editors.
 func (Insurance) Pattern() string { return `^(phi|0|` + units.BytesPattern + `)$` }
 
-// dsh is Dynamic and Shared Headroom (DSH section IV): an insurance per port instead
-// of headroom per queue, and a pause of two levels. A queue that comes close to T(t) is
-// paused early enough for what it will still receive to fit the shared segment; if that
-// was not enough, the whole port is paused, and the insurance takes what is in flight.
-// docs/dsh.md has what the paper leaves open.
+// dsh is Dynamic and Shared Headroom (DSH section IV): an insurance per port instead of headroom
+// per queue, and pauses at two levels. A queue that comes close to T(t) is paused early enough
+// for the bytes it will still receive to fit the shared segment. If that was not enough, the
+// whole port is paused, and the insurance takes the bytes in flight. docs/dsh.md lists what the
+// paper leaves open.
 type dsh struct {
 	params DSHParams
-	rules  []*dshRule // of all ports
+	rules  []*dshRule // distinct rules of all ports
 }
 
 func newDSH(params any) (Scheme, error) {
@@ -87,24 +88,25 @@ func newDSH(params any) (Scheme, error) {
 	w := weights{p.Gradient, p.Deviation, p.K}
 	switch _, powers := newTables(w, 0, 0); {
 	case p.DeltaQueue < 0:
-		return nil, fmt.Errorf("delta_q is %s; allowed: 0B or more", p.DeltaQueue)
+		return nil, fmt.Errorf("delta_q is %s (expected 0B or more)", p.DeltaQueue)
 	case p.DeltaPort < 0:
-		return nil, fmt.Errorf("delta_p is %s; allowed: 0B or more", p.DeltaPort)
+		return nil, fmt.Errorf("delta_p is %s (expected 0B or more)", p.DeltaPort)
 	case p.Window < 0 || p.Window > units.MaxTime:
-		return nil, fmt.Errorf("window_length is %s; allowed: 0s to %ds", p.Window, units.MaxTime/units.Second)
+		return nil, fmt.Errorf("window_length is %s (expected 0s to %ds)", p.Window, units.MaxTime/units.Second)
 	case p.Estimator != "ideal" && p.Estimator != "table":
-		return nil, fmt.Errorf("estimator cannot be %q; allowed: ideal, table", p.Estimator)
+		return nil, fmt.Errorf("estimator is %q (allowed: ideal, table)", p.Estimator)
 	case p.Gradient.Num > p.Gradient.Den:
-		return nil, fmt.Errorf("w_g is above 1; allowed: more than 0, at most 1")
+		return nil, fmt.Errorf("w_g is %d/%d (expected more than 0 and at most 1)", p.Gradient.Num, p.Gradient.Den)
 	case p.Deviation.Num > p.Deviation.Den:
-		return nil, fmt.Errorf("w_v is above 1; allowed: more than 0, at most 1")
+		return nil, fmt.Errorf("w_v is %d/%d (expected more than 0 and at most 1)", p.Deviation.Num, p.Deviation.Den)
 	case p.Estimator == "table" && !powers:
-		return nil, fmt.Errorf("estimator table shifts, and w_g, w_v or k is no power of two; allowed: w_g and w_v of 1, 1/2, 1/4 and so on, k of 1, 2, 4 and so on, or estimator: ideal")
+		return nil, fmt.Errorf("estimator table needs powers of two: w_g is %d/%d, w_v is %d/%d, k is %d/%d (expected w_g and w_v of 1, 1/2, 1/4 ..., k of 1, 2, 4 ..., or estimator: ideal)",
+			p.Gradient.Num, p.Gradient.Den, p.Deviation.Num, p.Deviation.Den, p.K.Num, p.K.Den)
 	}
 	return &dsh{params: *p}, nil
 }
 
-// insurance returns what a port sets aside.
+// insurance returns the insurance of a port in bytes.
 func (s *dsh) insurance(p *link.Port) units.Bytes {
 	if s.params.Insurance.Phi {
 		return s.params.Headroom.Of(p)
@@ -120,20 +122,23 @@ func (s *dsh) Reserve(p *link.Port) units.Bytes {
 	return s.insurance(p)
 }
 
-// Properties implements Scheme. Any queue can take the whole insurance; without one frames
-// are lost.
+// Properties implements Scheme. Any queue can use the whole insurance; without one, or without
+// pauses of ports, frames are dropped.
 func (s *dsh) Properties() Properties {
-	p := Properties{Sizing: Sizing{s.insurance, headroomExact, neededOnce}}
+	p := Properties{Sizing: Sizing{Queue: s.insurance, Enough: headroomExact, Port: neededOnce}}
 	if !s.params.Insurance.Phi {
 		p.Sizing.Enough += ", insurance: phi"
 	}
-	if s.params.Insurance == (Insurance{}) {
+	if !s.params.PortLevel {
+		p.Sizing.Enough += ", port_level: true"
+	}
+	if s.params.Insurance == (Insurance{}) || !s.params.PortLevel {
 		p.Breaks = registry.Lossless
 	}
 	return p
 }
 
-// neededOnce is the headroom of a port whose queues share it.
+// neededOnce returns the headroom of a port whose queues share it.
 func neededOnce(p *link.Port) units.Bytes {
 	if p.Lossless == 0 {
 		return 0
@@ -141,8 +146,8 @@ func neededOnce(p *link.Port) units.Bytes {
 	return link.Needed(p)
 }
 
-// Gate implements Scheme: over PFC the upstream has one state per class, so it is told
-// the union of both levels.
+// Gate implements Scheme. PFC has one state per class, so the upstream gets the union of both
+// levels.
 func (s *dsh) Gate(p Port) Gate { return NewPauseGate(p) }
 
 // Receiver implements Scheme.
@@ -150,7 +155,7 @@ func (s *dsh) Receiver(p Port) Receiver {
 	spec := p.Spec()
 	w, phi := weights{s.params.Gradient, s.params.Deviation, s.params.K}, s.params.Headroom.Of(spec)
 	rule := dshRule{
-		all: spec.Lossless, queues: spec.Queues(), private: p.View().PrivateSize(), phi: phi, insurance: s.insurance(spec), sharing: s.params.SharedHeadroom,
+		all: spec.Lossless, queues: spec.Queues(), private: p.View().PrivateSize(), phi: phi, insurance: s.insurance(spec), sharing: s.params.SharedHeadroom, ports: s.params.PortLevel,
 		window: s.params.Window, deltaQ: s.params.DeltaQueue, deltaP: s.params.DeltaPort, ideal: newIdeal(w, phi, spec.Rate),
 	}
 	if prop, ok := p.Policy().(buffer.Proportional); ok {
@@ -166,7 +171,7 @@ func (s *dsh) Receiver(p Port) Receiver {
 	return r
 }
 
-// rule returns the one copy of a rule.
+// rule returns the shared copy of a rule.
 func (s *dsh) rule(r dshRule) *dshRule {
 	for _, old := range s.rules {
 		if *old == r {
@@ -177,55 +182,56 @@ func (s *dsh) rule(r dshRule) *dshRule {
 	return &r
 }
 
-// dshRule is what does not change at a port. Ports that are alike share it, so that it
-// stays in the cache. What every frame needs comes first.
+// dshRule has the constants of a port. Identical ports share it, so that it stays in the cache.
+// Fields that every frame needs come first.
 type dshRule struct {
-	share     mmu.Share   // of the free shared segment, see buffer.Proportional
+	share     mmu.Share   // share of the free shared segment, see buffer.Proportional
 	queues    units.Bytes // N_q
 	phi       units.Bytes // PHI
-	direct    bool        // the policy is proportional: T need not be asked for
+	direct    bool        // the policy is proportional: T is computed here
 	sharing   bool
+	ports     bool             // pause whole ports
 	all       packet.ClassMask // lossless classes
 	ideal     ideal
 	private   units.Bytes
-	insurance units.Bytes // of the port
+	insurance units.Bytes // insurance of the port
 	window    units.Time
 	deltaQ    units.Bytes
 	deltaP    units.Bytes
-	_         [8]byte // to whole cache lines
+	_         [8]byte // pads to whole cache lines
 }
 
 // noQueue is no class.
 const noQueue = 0xff
 
 type dshReceiver struct {
-	// What every frame needs fills a cache line, up to PauseSender.want, and half a
-	// one for its queue.
+	// Fields that every frame needs fill one cache line, up to PauseSender.want, plus half a line
+	// for its queue.
 	*dshRule
 	in          mmu.PortView
-	since       units.Time       // when the first one of those in a row came that went to the same queue
+	since       units.Time       // arrival of the first frame of the current streak to one queue
 	table       *tables          // nil: ideal
-	last        uint8            // that queue
-	off         packet.ClassMask // queues that are OFF
+	last        uint8            // queue of that streak
+	off         packet.ClassMask // OFF queues
 	portOff     bool
 	PauseSender // 48 bytes
 	policy      buffer.Policy
 	_           [8]byte
-	gradients   [mmu.Classes]gradient // of ideal, see gradient
+	gradients   [mmu.Classes]gradient // for the ideal estimator, see gradient
 	quiet
 }
 
-// A receiver fills an odd number of cache lines: those that are used most then spread
-// over all sets of a cache.
+// A receiver fills an odd number of cache lines, so that the most used ones spread over all sets
+// of a cache.
 var _ = [1]struct{}{}[unsafe.Sizeof(dshReceiver{})-7*64+unsafe.Offsetof(dshReceiver{}.gradients)%64]
 
-// gradient returns that of a class. Class 0, most often not lossless, comes last, so that
-// classes 1 and 2 share a cache line, and 3 and 4.
+// gradient returns the gradient of a class. Class 0, usually not lossless, comes last, so that
+// classes 1 and 2 share a cache line, and so do 3 and 4.
 func (r *dshReceiver) gradient(class uint8) *gradient { return &r.gradients[(class-1)&7] }
 
-// Shortcuts implements Quick: a frame that is not held changes the estimate, but
-// nothing that a threshold is held against. Arrived is for where T is a share of what is
-// free, nothing is private, and the estimate is a few operations.
+// Shortcuts implements Quick. A frame that is not stored changes the estimate, but nothing that
+// is compared with a threshold. Arrived is offered if T is a share of the free bytes, nothing is
+// private, and the estimate is a few operations.
 func (r *dshReceiver) Shortcuts() Shortcuts {
 	s := Shortcuts{Passing: true, Release: true, Margin: r.phi, Levels: int64(r.queues)}
 	if r.direct && r.private == 0 && r.table == nil {
@@ -234,8 +240,8 @@ func (r *dshReceiver) Shortcuts() Shortcuts {
 	return s
 }
 
-// tau is what a queue is paused ahead of T(t): nothing if all frames of the port went
-// to one queue for a window, as of the last arrival.
+// tau returns how far below T(t) a queue is paused. It is 0 if, at the last arrival, all frames
+// of the port had gone to one queue for a window.
 func (r *dshReceiver) tau(class uint8) units.Bytes {
 	if r.arrived()-r.since > r.window || !r.sharing {
 		return 0
@@ -243,7 +249,7 @@ func (r *dshReceiver) tau(class uint8) units.Bytes {
 	return r.estimate(class)
 }
 
-// arrived is when the last frame came.
+// arrived returns the time of the last arrival.
 func (r *dshReceiver) arrived() units.Time {
 	if r.table == nil {
 		return r.gradient(r.last).at
@@ -259,20 +265,26 @@ func (r *dshReceiver) estimate(class uint8) units.Bytes {
 	return r.table.estimate(class)
 }
 
-// threshold is T(t), the policy's.
-func (r *dshReceiver) threshold(now units.Time, class uint8) units.Bytes {
+// level returns the length of a queue as the policy measures it, and T(t).
+func (r *dshReceiver) level(now units.Time, class uint8) (q, t units.Bytes) {
 	if r.direct {
-		return r.share.Of(r.in.All().SharedFree())
+		q, _ = r.in.Queue(class)
+		return q, r.share.Of(r.in.All().SharedFree())
 	}
-	_, t := r.policy.Level(now, r.in.All(), r.in.Index(), class)
+	return r.policy.Level(now, r.in.All(), r.in.Index(), class)
+}
+
+// threshold returns T(t).
+func (r *dshReceiver) threshold(now units.Time, class uint8) units.Bytes {
+	_, t := r.level(now, class)
 	return t
 }
 
-// Arrived implements Arriver. Whatever tau is, a queue is not paused that stays PHI or its
-// phi^ below T, and a port is not while all ports together hold no more than it may. It
-// calls nothing, which spares it a frame on the stack.
+// Arrived implements Arriver. For any tau, a queue that stays PHI or its phi^ below T is not
+// paused. A port is not paused while the bytes of all ports together are below its limit. It
+// calls no other function, which saves a stack frame.
 func (r *dshReceiver) Arrived(now units.Time, class uint8, b units.Bytes) bool {
-	length, only := r.in.Held(class)
+	length, only := r.in.Queue(class)
 	if !only {
 		return false
 	}
@@ -289,7 +301,7 @@ func (r *dshReceiver) Arrived(now units.Time, class uint8, b units.Bytes) bool {
 	return used <= limit || r.in.Shared() <= limit
 }
 
-// follow keeps what Algorithm 4 needs of an arrival.
+// follow updates the streak that Algorithm 4 needs.
 func (r *dshReceiver) follow(now units.Time, class uint8) {
 	since := r.since
 	if class != r.last {
@@ -304,7 +316,7 @@ func (r *dshReceiver) Place(now units.Time, a *mmu.Arrival) mmu.Segment {
 	in := view.Ingress(port, a.Class)
 	r.follow(now, a.Class)
 	if length := in.Total() + a.Bytes; r.table == nil {
-		r.ideal.arrive(r.gradient(a.Class), now, length) // after Arrived nothing new: no time has passed
+		r.ideal.arrive(r.gradient(a.Class), now, length) // no change after Arrived: no time has passed
 	} else {
 		r.table.arrive(now, a.Class, length)
 	}
@@ -312,19 +324,20 @@ func (r *dshReceiver) Place(now units.Time, a *mmu.Arrival) mmu.Segment {
 		return mmu.Private
 	}
 	shared, t := view.PortIn(port, mmu.Shared), r.threshold(now, a.Class)
-	held, limit := shared, r.queues*t
+	used, limit := shared, r.queues*t
 	if !r.sharing {
-		held, limit = in.Shared, t
+		used, limit = in.Shared, t
 	}
 	switch {
-	case held+a.Bytes <= limit && a.Bytes <= view.SharedFree():
+	case (used+a.Bytes <= limit || r.sharing && !r.ports) && a.Bytes <= view.SharedFree():
 		return mmu.Shared
 	case view.PortIn(port, mmu.Headroom)+a.Bytes <= r.insurance:
 		return mmu.Headroom
+	case !r.ports:
+		r.look(now, a.Class)
 	case shared > 0:
-		// No insurance, or too little. Nobody charges a frame that is dropped, so the
-		// port turns OFF here. One that holds nothing would have nothing to turn it ON
-		// again.
+		// No insurance, or too little. Charged is not called for a dropped frame, so the port
+		// turns OFF here. An empty port does not: no departure would turn it ON again.
 		r.portOff = true
 		r.Want(now, r.all)
 	}
@@ -334,46 +347,47 @@ func (r *dshReceiver) Place(now units.Time, a *mmu.Arrival) mmu.Segment {
 // Charged implements Receiver.
 func (r *dshReceiver) Charged(now units.Time, a *mmu.Arrival, s mmu.Segment) {
 	if s == mmu.Headroom {
-		r.portOff = true
+		r.portOff = r.ports
 	}
 	r.look(now, a.Class)
 }
 
 // Released implements Receiver.
 func (r *dshReceiver) Released(now units.Time, a *mmu.Arrival) {
-	held := r.want
+	before := r.want
 	r.look(now, a.Class)
-	if (held | r.want).Has(a.Class) {
+	if (before | r.want).Has(a.Class) {
 		r.quiet[a.Class&7] = now
 	}
 }
 
-// look turns the queue and the port ON or OFF by what they hold now and tells the
-// upstream the union. A reserve may stand in for headroom, which must be free again
-// before an ON.
+// look turns the queue ON or OFF by its length as the policy measures it, and the port by its
+// stored bytes, and sends the union upstream. Headroom, and a reserve used instead of it, must be
+// free before a port turns ON.
 func (r *dshReceiver) look(now units.Time, class uint8) {
-	t := r.threshold(now, class)
+	q, t := r.level(now, class)
 	limit := r.queues * t
-	if shared, _ := r.in.Held(class); !r.want.Has(class) && !r.portOff && shared+r.phi <= t && r.in.Shared() <= limit {
+	if !r.want.Has(class) && !r.portOff && q+r.phi <= t && r.in.Shared() <= limit {
 		return // see Arrived
 	}
-	r.turn(now, class, t, limit)
+	r.turn(now, class, q, t, limit)
 }
 
-// turn is look for a port that may have to change.
-func (r *dshReceiver) turn(now units.Time, class uint8, t, limit units.Bytes) {
+// turn is the slow path of look, for a state that may have to change. A queue without bytes is
+// ON, although a filtered length can still be above the threshold.
+func (r *dshReceiver) turn(now units.Time, class uint8, q, t, limit units.Bytes) {
 	view, port := r.in.All(), r.in.Index()
 	in, shared := view.Ingress(port, class), view.PortIn(port, mmu.Shared)
 	xoff := max(0, t-r.tau(class))
 	switch bit := packet.MaskOf(class); {
-	case in.Shared > xoff:
-		r.off |= bit
-	case r.queueGoesOn(&in, xoff):
+	case r.queueGoesOn(&in, q, xoff):
 		r.off &^= bit
+	case q > xoff:
+		r.off |= bit
 	}
 	switch {
 	case shared > limit:
-		r.portOff = true
+		r.portOff = r.ports
 	case r.portGoesOn(view, shared, limit):
 		r.portOff = false
 	}
@@ -384,10 +398,11 @@ func (r *dshReceiver) turn(now units.Time, class uint8, t, limit units.Bytes) {
 	r.Want(now, want)
 }
 
-// queueGoesOn reports whether a queue that is OFF turns ON. The second part: one that
-// emptied while T was below tau would stay OFF.
-func (r *dshReceiver) queueGoesOn(in *mmu.Ingress, xoff units.Bytes) bool {
-	return in.Shared < xoff-r.deltaQ || in.Shared+in.Headroom+in.Reserve == 0
+// queueGoesOn reports whether a queue that is OFF turns ON. Without the second condition, a queue
+// that emptied while T was below tau, or while a filtered length lags behind, would stay OFF: no
+// departure would turn it ON again.
+func (r *dshReceiver) queueGoesOn(in *mmu.Ingress, q, xoff units.Bytes) bool {
+	return q < xoff-r.deltaQ || in.Shared+in.Headroom+in.Reserve == 0
 }
 
 // portGoesOn reports whether a port that is OFF turns ON.
@@ -395,34 +410,34 @@ func (r *dshReceiver) portGoesOn(v mmu.View, shared, limit units.Bytes) bool {
 	return (shared < limit-r.deltaP || shared == 0) && v.PortIn(r.in.Index(), mmu.Headroom)+v.PortIn(r.in.Index(), mmu.Reserve) == 0
 }
 
-// WholePort implements Whole.
+// WholePort implements PortPauser.
 func (r *dshReceiver) WholePort() bool { return r.portOff }
 
-// Resumes implements Resuming: the port is looked at whenever a frame of any of its
-// queues leaves, a queue only for its own.
+// Resumes implements Resuming. The port is checked when a frame of any of its queues leaves, a
+// queue only for its own frames.
 func (r *dshReceiver) Resumes(now units.Time, rest *Rest) bool {
-	if !r.holds(rest.Class) {
+	if !r.pauses(rest.Class) {
 		return true
 	}
-	_, t := r.policy.Level(now, rest.View, r.in.Index(), rest.Class)
+	q, t := r.policy.Level(now, rest.View, r.in.Index(), rest.Class)
 	if r.portOff && (rest.Moves == 0 || !r.portGoesOn(rest.View, rest.View.PortIn(r.in.Index(), mmu.Shared), r.queues*t)) {
 		return false
 	}
 	bit := packet.MaskOf(rest.Class)
 	in := rest.View.Ingress(r.in.Index(), rest.Class)
-	return r.off&bit == 0 || rest.Moves&bit != 0 && r.queueGoesOn(&in, max(0, t-r.tau(rest.Class)))
+	return r.off&bit == 0 || rest.Moves&bit != 0 && r.queueGoesOn(&in, q, max(0, t-r.tau(rest.Class)))
 }
 
-// dshGauges are what a receiver shows of a queue and its port.
-var dshGauges = []registry.Shown{
-	{Name: "estimate_bytes", Doc: "headroom that the queue is thought to need, phi^"},
-	{Name: "tau_bytes", Doc: "of that, what it gets from the shared segment"},
-	{Name: "shared_bytes", Doc: "what the queue holds in the shared segment"},
-	{Name: "xqoff_bytes", Doc: "threshold that it is held against, X_qoff"},
-	{Name: "insurance_bytes", Doc: "what the queue holds of its port's insurance"},
-	{Name: "port_shared_bytes", Doc: "what the lossless queues of the port hold in the shared segment"},
-	{Name: "xpoff_bytes", Doc: "threshold that they are held against, X_poff"},
-	{Name: "port_insurance_bytes", Doc: "what they hold of the insurance"},
+// dshGauges are the gauges of a queue and its port.
+var dshGauges = []registry.Export{
+	{Name: "estimate_bytes", Doc: "estimated headroom of the queue, phi^"},
+	{Name: "tau_bytes", Doc: "part of phi^ that the queue gets from the shared segment"},
+	{Name: "shared_bytes", Doc: "shared bytes of the queue"},
+	{Name: "xqoff_bytes", Doc: "threshold of shared_bytes, X_qoff"},
+	{Name: "insurance_bytes", Doc: "insurance bytes of the queue"},
+	{Name: "port_shared_bytes", Doc: "shared bytes of the port's lossless queues"},
+	{Name: "xpoff_bytes", Doc: "threshold of port_shared_bytes, X_poff"},
+	{Name: "port_insurance_bytes", Doc: "insurance bytes in use at the port"},
 	{Name: "port_reserved_bytes", Doc: "size of the insurance"},
 	{Name: "queue_off", Doc: "1: the queue is OFF"},
 	{Name: "port_off", Doc: "1: the port is OFF, and with it all of its queues"},
@@ -433,7 +448,7 @@ var dshGaugeNames = registry.NamesOf(dshGauges)
 // Gauges implements probe.Gauged.
 func (r *dshReceiver) Gauges() []string { return dshGaugeNames }
 
-// Measure implements probe.Gauged. Queues that hold nothing and are ON show nothing.
+// Measure implements probe.Gauged. Empty queues that are ON have no values.
 func (r *dshReceiver) Measure(now units.Time, _ int, class uint8, values []float64) bool {
 	v, port := r.in.All(), r.in.Index()
 	in := v.Ingress(port, class)
@@ -452,7 +467,7 @@ func (r *dshReceiver) Measure(now units.Time, _ int, class uint8, values []float
 	return true
 }
 
-// flag is a truth value as a number.
+// flag returns 1 for true, 0 for false.
 func flag(on bool) float64 {
 	if on {
 		return 1

@@ -7,12 +7,13 @@ import (
 	"github.com/xoff-net/xoff/base/link"
 	"github.com/xoff-net/xoff/base/mmu"
 	"github.com/xoff-net/xoff/base/packet"
+	"github.com/xoff-net/xoff/base/registry"
 	"github.com/xoff-net/xoff/base/units"
 	"github.com/xoff-net/xoff/scheme/buffer"
 )
 
-// dshBench is a DSH receiver on a port of two lossless classes at 100 Gbps: PHI 10,000 B,
-// hence D = 800 ns, and T = 6000 B for ever, hence X_poff = 12,000 B.
+// dshBench is a DSH receiver on a port of two lossless classes at 100 Gbps. PHI is 10,000 B, so D
+// = 800 ns. T is always 6000 B, so X_poff = 12,000 B.
 type dshBench struct {
 	*fakePort
 	*dshReceiver
@@ -43,17 +44,17 @@ func newDSHBench(t *testing.T, change func(*DSHParams)) *dshBench {
 	return &dshBench{p, s.Receiver(p).(*dshReceiver), t}
 }
 
-// arrive takes a frame in, as a node does.
+// arrive delivers a frame to the receiver, like a node.
 func (b *dshBench) arrive(at units.Time, class uint8, bytes units.Bytes, segment mmu.Segment, paused packet.ClassMask) {
 	b.t.Helper()
 	a := &mmu.Arrival{Class: class, Bytes: bytes, Kind: mmu.Lossless, Out: 1}
-	s, told := mmu.Shared, !(b.Shortcuts().Arrived != nil && b.Arrived(at*ns, class, bytes))
-	if told {
+	s, called := mmu.Shared, !(b.Shortcuts().Arrived != nil && b.Arrived(at*ns, class, bytes))
+	if called {
 		s = b.Place(at*ns, a)
 	}
 	if s != mmu.Drop {
 		b.ledger.Charge(a, s)
-		if told {
+		if called {
 			b.Charged(at*ns, a, s)
 		}
 	}
@@ -62,7 +63,7 @@ func (b *dshBench) arrive(at units.Time, class uint8, bytes units.Bytes, segment
 	}
 }
 
-// leave lets a frame go.
+// leave releases a frame.
 func (b *dshBench) leave(at units.Time, class uint8, bytes units.Bytes, paused packet.ClassMask) {
 	b.t.Helper()
 	a := &mmu.Arrival{Class: class, Bytes: bytes, Kind: mmu.Lossless, Out: 1}
@@ -73,14 +74,14 @@ func (b *dshBench) leave(at units.Time, class uint8, bytes units.Bytes, paused p
 	}
 }
 
-// Levels are the thresholds of a queue and its port, and their states.
+// Levels are the thresholds and states of a queue and its port.
 type Levels struct {
 	Estimate, Tau     units.Bytes
 	Queue, Port       units.Bytes // X_qoff, X_poff
 	QueueOff, PortOff bool
 }
 
-// levels checks phi^, X_qoff and the states of a queue, and that gauges show them.
+// levels checks phi^, X_qoff and the states of a queue, and that the gauges match.
 func (b *dshBench) levels(at units.Time, class uint8, want Levels) {
 	b.t.Helper()
 	t, tau := b.threshold(at*ns, class), b.tau(class)
@@ -96,18 +97,18 @@ func (b *dshBench) levels(at units.Time, class uint8, want Levels) {
 		}
 		in := b.View().Ingress(0, class)
 		if shown != got || units.Bytes(values[2]) != in.Shared || units.Bytes(values[4]) != in.Headroom {
-			b.t.Errorf("%d ns, class %d: gauges show %v of %+v", at, class, values, got)
+			b.t.Errorf("%d ns, class %d: gauges are %v, want %+v", at, class, values, got)
 		}
 	} else if in := b.View().Ingress(0, class); in.Total() > 0 || got.QueueOff || got.PortOff {
-		b.t.Errorf("%d ns, class %d: gauges show nothing", at, class)
+		b.t.Errorf("%d ns, class %d: there are no gauges", at, class)
 	}
 	if got != want {
 		b.t.Errorf("%d ns, class %d: %+v, want %+v", at, class, got, want)
 	}
 }
 
-// Steps 1 to 7 in the order in which they matter: the queue is paused ahead of T by
-// phi^, then the port by its insurance; each comes back by its own rule.
+// Steps 1 to 7 in order: the queue is paused phi^ below T, then the port by its insurance; each
+// resumes by its own rule.
 func TestDSHByHand(t *testing.T) {
 	b := newDSHBench(t, nil)
 	b.arrive(0, 1, 1000, mmu.Shared, 0)    // no gradient yet: phi^ 0, X_qoff 6000
@@ -117,37 +118,37 @@ func TestDSHByHand(t *testing.T) {
 	b.arrive(4000, 1, 1000, mmu.Shared, 0)     // phi^ 1312.5: X_qoff 4687, shared 4000
 	b.arrive(6000, 1, 1000, mmu.Shared, 0b010) // g 0.5: avg 0.464844, dev 0.234375: 1.402344 x 800 = 1122; shared 5000 > 4878
 	b.levels(6000, 1, Levels{Estimate: 1122, Tau: 1122, Queue: 4878, Port: 12_000, QueueOff: true})
-	wantFrames(t, "queue OFF", says(&b.PauseSender, 6000*ns), [2]packet.ClassMask{0b010, 0b010})
+	wantFrames(t, "queue OFF", drainFrames(&b.PauseSender, 6000*ns), [2]packet.ClassMask{0b010, 0b010})
 
-	b.arrive(6100, 2, 1000, mmu.Shared, 0b010) // class 2 is as new: X_qoff 6000
+	b.arrive(6100, 2, 1000, mmu.Shared, 0b010) // class 2 has no gradient yet: X_qoff 6000
 	b.arrive(6180, 2, 1000, mmu.Shared, 0b110) // g 12.5: phi^ 10,000, X_qoff max(0, -4000) = 0 < 2000
 	b.levels(6180, 2, Levels{Estimate: 10_000, Tau: 10_000, Queue: 0, Port: 12_000, QueueOff: true})
-	wantFrames(t, "both queues OFF", says(&b.PauseSender, 6180*ns), [2]packet.ClassMask{0b110, 0b110})
+	wantFrames(t, "both queues OFF", drainFrames(&b.PauseSender, 6180*ns), [2]packet.ClassMask{0b110, 0b110})
 	for i := range units.Time(5) {
-		b.arrive(6260+80*i, 2, 1000, mmu.Shared, 0b110) // in flight: the port holds 5000 + 2000 + 5000 = 12,000
+		b.arrive(6260+80*i, 2, 1000, mmu.Shared, 0b110) // in flight: the port stores 5000 + 2000 + 5000 = 12,000
 	}
 	b.arrive(6660, 2, 1000, mmu.Headroom, 0b110) // 12,000 + 1000 > 12,000: insurance, the port is OFF
 	b.levels(6660, 2, Levels{Estimate: 10_000, Tau: 10_000, Queue: 0, Port: 12_000, QueueOff: true, PortOff: true})
-	if frames := says(&b.PauseSender, 6660*ns); len(frames) != 0 {
-		t.Errorf("the upstream knew it all, but is told %03b", frames)
+	if frames := drainFrames(&b.PauseSender, 6660*ns); len(frames) != 0 {
+		t.Errorf("the upstream already has these pauses, but gets frames %03b", frames)
 	}
 
 	// Class 1 falls to 4000 < 4878 and is ON, but the port is OFF.
 	b.leave(7000, 1, 1000, 0b110)
 	b.levels(7000, 1, Levels{Estimate: 1122, Tau: 1122, Queue: 4878, Port: 12_000, PortOff: true})
-	// The insurance is given back first: it is empty, and 11,000 B are below X_poff.
-	// The RESUME enables class 1 only: queue 2 holds 7000 > 0.
+	// The insurance is released first: it is empty, and 11,000 B are below X_poff. The RESUME
+	// enables class 1 only: queue 2 stores 7000 > 0.
 	b.leave(7100, 2, 1000, 0b100)
-	wantFrames(t, "port ON", says(&b.PauseSender, 7100*ns), [2]packet.ClassMask{0b110, 0b100})
+	wantFrames(t, "port ON", drainFrames(&b.PauseSender, 7100*ns), [2]packet.ClassMask{0b110, 0b100})
 	for i := range units.Time(6) {
 		b.leave(7200+80*i, 2, 1000, 0b100) // never below X_qoff = 0
 	}
-	b.leave(7700, 2, 1000, 0) // holds nothing: ON all the same (step 5)
-	wantFrames(t, "queue ON", says(&b.PauseSender, 7700*ns), [2]packet.ClassMask{0b100, 0})
+	b.leave(7700, 2, 1000, 0) // empty: ON although X_qoff = 0 (step 5)
+	wantFrames(t, "queue ON", drainFrames(&b.PauseSender, 7700*ns), [2]packet.ClassMask{0b100, 0})
 }
 
-// delta_q and delta_p: 2000 B each. A queue of 5000 B against X_qoff = 4878 resumes
-// below 2878, the port below 10,000 B.
+// delta_q and delta_p: 2000 B each. A queue of 5000 B with X_qoff = 4878 resumes below 2878, the
+// port below 10,000 B.
 func TestDSHDeltas(t *testing.T) {
 	b := newDSHBench(t, func(p *DSHParams) { p.DeltaQueue, p.DeltaPort = 2000, 2000 })
 	for _, at := range []units.Time{0, 1000, 2000, 4000} {
@@ -166,14 +167,14 @@ func TestDSHDeltas(t *testing.T) {
 	}
 	b.arrive(600_000, 1, 1000, mmu.Headroom, 0b110)
 	b.leave(600_100, 1, 1000, 0b110) // insurance empty, 12,000 B
-	b.leave(600_200, 1, 1000, 0b110) // queue 1 is ON, the port holds 11,000
+	b.leave(600_200, 1, 1000, 0b110) // queue 1 is ON, the port stores 11,000
 	b.leave(600_300, 1, 1000, 0b110) // 10,000: not below
 	b.leave(600_400, 1, 1000, 0b100) // 9000
 	b.leave(600_500, 2, 1000, 0)     // queue 2: 5000 < 6000 - phi^
 }
 
-// The same with tables, phi^ of TestEstimatesByHand where gradients are alike. A frame
-// counts in the length of its queue at once: 1000 B in 1000 ns are g 1.
+// The same with tables; phi^ as in TestEstimatesByHand where gradients are equal. A frame counts
+// in the length of its queue at once: 1000 B in 1000 ns are g 1.
 func TestDSHTablesByHand(t *testing.T) {
 	b := newDSHBench(t, func(p *DSHParams) { p.Estimator = "table" })
 	b.arrive(0, 1, 1000, mmu.Shared, 0)
@@ -189,8 +190,8 @@ func TestDSHTablesByHand(t *testing.T) {
 	b.leave(7000, 1, 1000, 0) // 4000 < 4750
 }
 
-// Algorithm 4: after 10 ms of one queue only, tau is 0; a frame of another queue, or a
-// window that is not over yet, brings phi^ back.
+// Algorithm 4: after 10 ms of one queue only, tau is 0. A frame of another queue, or a window
+// that is not over yet, brings phi^ back.
 func TestDSHSingleQueue(t *testing.T) {
 	for _, estimator := range []string{"ideal", "table"} {
 		testDSHSingleQueue(newDSHBench(t, func(p *DSHParams) { p.Estimator = estimator }))
@@ -207,12 +208,12 @@ func testDSHSingleQueue(b *dshBench) {
 	b.arrive(10*ms+16, 2, 100, mmu.Shared, 0) // another queue
 	b.leave(10*ms+20, 1, 100, 0b010)          // 200 > max(0, 6000 - 10,000)
 	b.arrive(10*ms+24, 1, 100, mmu.Shared, 0b010)
-	b.arrive(20*ms+24, 1, 100, mmu.Shared, 0b010) // 10 ms since, not more
-	b.arrive(20*ms+25, 1, 100, mmu.Shared, 0)     // more
+	b.arrive(20*ms+24, 1, 100, mmu.Shared, 0b010) // exactly 10 ms
+	b.arrive(20*ms+25, 1, 100, mmu.Shared, 0)     // more than 10 ms
 }
 
-// shared_headroom: false. A queue takes T = 6000 B and no more, whatever the port holds;
-// the rest goes to the insurance, which pauses the port.
+// shared_headroom: false. A queue takes T = 6000 B and no more, whatever its port stores. The
+// rest goes to the insurance, which pauses the port.
 func TestDSHWithoutSharedHeadroom(t *testing.T) {
 	b := newDSHBench(t, func(p *DSHParams) { p.SharedHeadroom = false })
 	for i := range units.Time(6) {
@@ -223,7 +224,7 @@ func TestDSHWithoutSharedHeadroom(t *testing.T) {
 	b.leave(600, 1, 1000, 0) // insurance empty, 7000 < 12,000; queue 1 was never OFF
 }
 
-// insurance: 0. What the shared segment refuses is lost, and pauses the port.
+// insurance: 0. Frames that the shared segment refuses are dropped, and pause the port.
 func TestDSHWithoutInsurance(t *testing.T) {
 	b := newDSHBench(t, func(p *DSHParams) { p.Insurance = Insurance{} })
 	for i := range units.Time(6) {
@@ -240,10 +241,31 @@ func TestDSHWithoutInsurance(t *testing.T) {
 	for range 5 {
 		b.leave(600_200, 2, 1000, 0)
 	}
-	b.arrive(700_000, 1, 12_500, mmu.Drop, 0) // nothing is held that could turn the port ON again
+	b.arrive(700_000, 1, 12_500, mmu.Drop, 0) // the port is empty: nothing would turn it ON again
 }
 
-// An insurance that takes no frame is as none.
+// port_level: false. Queues share the whole segment; only they are paused, and frames that do not
+// fit are dropped.
+func TestDSHWithoutPortLevel(t *testing.T) {
+	b := newDSHBench(t, func(p *DSHParams) { p.Insurance, p.PortLevel = Insurance{}, false })
+	for i := range units.Time(5) {
+		b.arrive(100_000*i, 1, 1000, mmu.Shared, 0)
+		b.arrive(100_000*i+50_000, 2, 1000, mmu.Shared, 0)
+	}
+	b.arrive(600_000, 1, 2500, mmu.Shared, 0b010) // 12,500 > X_poff = 12,000; 7500 > 6000
+	b.arrive(700_000, 2, 100_000, mmu.Drop, 0b010)
+	b.leave(800_000, 1, 2500, 0) // 5000 < 6000 - phi^
+	if b.WholePort() {
+		t.Error("the port is paused")
+	}
+	p := defaultDSH().(*DSHParams)
+	p.PortLevel = false
+	if s, err := newDSH(p); err != nil || s.Properties().Breaks != registry.Lossless {
+		t.Errorf("without port level it still promises to lose nothing (%v)", err)
+	}
+}
+
+// An insurance smaller than a frame is like no insurance.
 func TestDSHWithTooLittleInsurance(t *testing.T) {
 	b := newDSHBench(t, func(p *DSHParams) { p.Insurance = Insurance{Bytes: 100} })
 	b.arrive(0, 1, 1000, mmu.Shared, 0)
@@ -252,7 +274,8 @@ func TestDSHWithTooLittleInsurance(t *testing.T) {
 	b.arrive(200_000, 2, 12_500, mmu.Drop, 0)
 }
 
-// Private comes first and counts in the length of a queue, but not against thresholds.
+// The private segment is used first. It counts in the length of a queue, but is not compared with
+// thresholds.
 func TestDSHPrivate(t *testing.T) {
 	spec := mmu.Spec{Ports: 2, Size: 100_000, Shared: 40_000, Private: 3000}
 	spec.Kinds[1], spec.Kinds[2] = mmu.Lossless, mmu.Lossless
@@ -267,7 +290,7 @@ func TestDSHPrivate(t *testing.T) {
 	b.leave(300, 1, 1000, 0) // shared first
 }
 
-// A reserve that a deadlock handler set aside keeps queue and port OFF.
+// Bytes in the reserve of a deadlock handler keep queue and port OFF.
 func TestDSHReserve(t *testing.T) {
 	b := newDSHBench(t, nil)
 	b.arrive(0, 1, 1000, mmu.Shared, 0)
@@ -286,15 +309,15 @@ func TestDSHParams(t *testing.T) {
 		"delta_q is":       func(p *DSHParams) { p.DeltaQueue = -1 },
 		"delta_p is":       func(p *DSHParams) { p.DeltaPort = -1 },
 		"window_length is": func(p *DSHParams) { p.Window = -1 },
-		"estimator cannot": func(p *DSHParams) { p.Estimator = "perfect" },
-		"w_g is above":     func(p *DSHParams) { p.Gradient = units.Ratio{Num: 2, Den: 1} },
-		"w_v is above":     func(p *DSHParams) { p.Deviation = units.Ratio{Num: 2, Den: 1} },
-		"power of two":     func(p *DSHParams) { p.Estimator, p.K = "table", units.Ratio{Num: 3, Den: 1} },
+		"estimator is":     func(p *DSHParams) { p.Estimator = "perfect" },
+		"w_g is 2/1 (":     func(p *DSHParams) { p.Gradient = units.Ratio{Num: 2, Den: 1} },
+		"w_v is 2/1 (":     func(p *DSHParams) { p.Deviation = units.Ratio{Num: 2, Den: 1} },
+		"powers of two":    func(p *DSHParams) { p.Estimator, p.K = "table", units.Ratio{Num: 3, Den: 1} },
 	} {
 		p := defaultDSH().(*DSHParams)
 		change(p)
 		if _, err := newDSH(p); err == nil || !strings.Contains(err.Error(), about) {
-			t.Errorf("%q expected, got %v", about, err)
+			t.Errorf("got %v, want %q", err, about)
 		}
 	}
 	for text, want := range map[string]string{"phi": "phi", "0": "0B", "0B": "0B", "60000B": "60000B", "half": "", "-1B": ""} {
@@ -307,8 +330,8 @@ func TestDSHParams(t *testing.T) {
 	}
 }
 
-// The insurance is PHI once per port (eq. 9), SIH's headroom once per queue (eq. 3):
-// 60,000 B x 32 against 60,000 B x 32 x 7.
+// DSH reserves PHI once per port (eq. 9), SIH once per queue (eq. 3): 60,000 B x 32 and 60,000 B
+// x 32 x 7.
 func TestReservations(t *testing.T) {
 	port := &link.Port{Rate: 100 * units.Gbps, Lossless: 0b11111110}
 	phi := link.Headroom{Rule: link.RuleBytes, Bytes: 60_000}
@@ -316,11 +339,11 @@ func TestReservations(t *testing.T) {
 	dsh.Headroom = phi
 	for name, c := range map[string]struct {
 		params any
-		want   units.Bytes // of 32 ports
+		want   units.Bytes // reserved by 32 ports
 	}{
 		"pfc":            {&SIHParams{Headroom: phi}, 13_440_000}, // 12.8 MiB
 		"adaptive":       {&AdaptiveParams{Headroom: phi, Rule: "exact"}, 13_440_000},
-		"oversubscribed": {&OversubscribedParams{Headroom: phi, Ratio: units.Ratio{Num: 4, Den: 5}, Limit: "pool"}, 10_752_000}, // 0.8 of it
+		"oversubscribed": {&OversubscribedParams{Headroom: phi, Ratio: units.Ratio{Num: 4, Den: 5}, Limit: "pool"}, 10_752_000}, // 0.8 x 13,440,000
 		"dsh":            {dsh, 1_920_000},
 	} {
 		e, err := Schemes.Get(name)

@@ -9,31 +9,30 @@ import (
 	"github.com/xoff-net/xoff/base/units"
 )
 
-// This file estimates how much headroom a queue needs (DSH section IV-C): the queue
-// grows at g = dq/dt; until a pause takes effect, within D = PHI / C, it will grow by
-// g D. Both estimators keep a smoothed g and its mean deviation per queue and take
-// phi^ = (g_avg + k v_avg) D, at least 0 and at most PHI. The first arrival of a queue
-// has no gradient. phi^ is computed when it is needed, which is seldom.
+// This file estimates how much headroom a queue needs (DSH section IV-C). The queue grows at g =
+// dq/dt; until a pause takes effect, within D = PHI / C, it will grow by g D. Both estimators
+// keep a smoothed g and its mean deviation per queue, and use phi^ = (g_avg + k v_avg) D, limited
+// to 0 .. PHI. The first arrival of a queue has no gradient. phi^ is computed on demand, which is
+// rare.
 
 // weights are the parameters of an estimate.
 type weights struct{ gradient, deviation, k units.Ratio }
 
-// ideal is Algorithm 2, in floating point with every step rounded.
+// ideal is Algorithm 2 in floating point, with every step rounded.
 type ideal struct {
 	wg, wv, k float64
 	delay     float64 // D, in ps
 	phi       float64 // PHI
 }
 
-// never is the time of the last arrival of a queue that had none: no time has passed
-// since then.
+// never is the last arrival time of a queue without arrivals. No time has passed since then.
 const never = units.Never
 
-// gradient is what it keeps of a queue: half a cache line.
+// gradient is the state of a queue: half a cache line.
 type gradient struct {
-	at     units.Time // of the last arrival
+	at     units.Time // last arrival
 	g, v   float64    // g_avg and v_avg, in bytes per ps
-	length int64      // of the queue then
+	length int64      // queue length at that time
 }
 
 func newIdeal(w weights, phi units.Bytes, rate units.Rate) ideal {
@@ -46,7 +45,7 @@ func newIdeal(w weights, phi units.Bytes, rate units.Rate) ideal {
 
 func real(r units.Ratio) float64 { return float64(r.Num) / float64(r.Den) }
 
-// arrive follows an arrival that makes a queue that long.
+// arrive records an arrival that makes the queue that long.
 func (e *ideal) arrive(q *gradient, now units.Time, length units.Bytes) {
 	grown, took := int64(length)-q.length, now-q.at
 	q.length, q.at = int64(length), now
@@ -64,10 +63,10 @@ func (e *ideal) estimate(q *gradient) units.Bytes {
 	return units.Bytes(max(0, min(phi, e.phi)) + 0.5)
 }
 
-// tables is Algorithm 3, in whole numbers: a quotient is a difference of logarithms
-// from a table, weights are shifts, and phi^ is found by comparing g^ to thresholds.
-// Line 4 of the algorithm as printed subtracts w_g |g_avg - g| whatever the sign; here
-// g_avg moves towards g, as in eq. 5.
+// tables is Algorithm 3 in integers: a quotient is a difference of logarithms from a table,
+// weights are shifts, and phi^ is found by comparing g^ with thresholds. Line 4 of the algorithm
+// as printed subtracts w_g |g_avg - g| whatever the sign; here g_avg moves towards g, as in eq.
+// 5.
 type tables struct {
 	wg, wv, k uint8 // shifts
 	steps     [estimateSteps]int64
@@ -81,9 +80,9 @@ type tableQueue struct {
 	length int64
 }
 
-// Sizes of the tables, see docs/dsh.md. A logarithm has logBits of fraction and is
-// looked up by as many bits after the leading one; the thresholds divide the line rate
-// into equal steps.
+// Sizes of the tables, see docs/dsh.md. A logarithm has logBits of fraction and is looked up by
+// the same number of bits after the leading one. The thresholds divide the line rate into equal
+// steps.
 const (
 	logBits       = 8
 	estimateSteps = 32
@@ -110,8 +109,8 @@ func init() {
 	}
 }
 
-// log2 returns log2(m / 2^31) of an m from 2^31 to 2^32 with n bits of fraction, by
-// squaring: whole numbers only, so that every machine has the same tables.
+// log2 returns log2(m / 2^31) for m from 2^31 to 2^32 with n bits of fraction, by squaring. It
+// uses integers only, so that all machines have the same tables.
 func log2(m uint64, n int) uint64 {
 	r := uint64(0)
 	for range n {
@@ -140,7 +139,7 @@ func quotient(a, b uint64) int64 {
 	return m >> min(-e, 63)
 }
 
-// newTables returns false when a weight is no power of two.
+// newTables returns false if a weight is not a power of two.
 func newTables(w weights, phi units.Bytes, rate units.Rate) (*tables, bool) {
 	e := &tables{}
 	var ok [3]bool
@@ -160,7 +159,7 @@ func newTables(w weights, phi units.Bytes, rate units.Rate) (*tables, bool) {
 	return e, ok == [3]bool{true, true, true}
 }
 
-// shiftOf returns the n of a ratio 2^n, n from 0.
+// shiftOf returns n for a ratio of 2^n, n >= 0.
 func shiftOf(r units.Ratio) (uint8, bool) {
 	if r.Den != 1 || r.Num&(r.Num-1) != 0 {
 		return 0, false
@@ -196,7 +195,7 @@ func (e *tables) estimate(class uint8) units.Bytes {
 	return e.phis[e.above(q.g+q.v<<(e.k&63))]
 }
 
-// above counts the thresholds that g^ is above: a step is rounded up.
+// above counts the thresholds below g^, so a step is rounded up.
 func (e *tables) above(g int64) int {
 	n := 0
 	for half := estimateSteps / 2; half > 0; half /= 2 {

@@ -9,13 +9,13 @@ import (
 
 var paperWeights = weights{units.Ratio{Num: 1, Den: 4}, units.Ratio{Num: 1, Den: 4}, units.Ratio{Num: 4, Den: 1}}
 
-// arrivals of one queue, PHI = 10,000 B at 100 Gbps: D = 10,000 B / 12.5 B/ns = 800 ns.
-// The gradient g is in B/ns; phi^ = (g_avg + 4 v_avg) 800 ns.
+// arrivals has the arrivals of one queue, PHI = 10,000 B at 100 Gbps: D = 10,000 B / 12.5 B/ns =
+// 800 ns. The gradient g is in B/ns; phi^ = (g_avg + 4 v_avg) 800 ns.
 //
-// The table form counts in bytes per 2^24 ps, 1 B/ns = 16777.2: 100 B in 100 ns are
-// 2^((1701 - 4252)/256 + 24) = 16788, since log2 100 is 6 + 165/256 = 1701/256 by the
-// table and log2 100,000 is 16 + 156/256 = 4252/256. The line rate is 209,715, a step
-// of the map 6553.6, and n steps are 10,000 n / 32 B.
+// The table form counts in bytes per 2^24 ps, 1 B/ns = 16777.2: 100 B in 100 ns are 2^((1701 -
+// 4252)/256 + 24) = 16788. The tables have log2 100 = 6 + 165/256 = 1701/256 and log2 100,000 =
+// 16 + 156/256 = 4252/256. The line rate is 209,715, a step of the map 6553.6, and n steps are
+// 10,000 n / 32 B.
 var arrivals = []struct {
 	at     units.Time // ns
 	length units.Bytes
@@ -33,18 +33,17 @@ var arrivals = []struct {
 	{850, 1650, 4995.2, 5000},  // g 0: avg 0.769638, dev 1.368591: 6.244003; 12,920 + 4 x 22,975: 16
 	{950, 1650, 4362.1, 4375},  // g 0: avg 0.577229, dev 1.218853: 5.452641; 9690 + 4 x 20,461: 14
 	{1050, 1625, 3883.4, 4062}, // g -0.25: avg 0.370421, dev 1.120947: 4.854209; 6218 + 4 x 18,817: 13
-	{1050, 2625, 3883.4, 4062}, // at the same time: counts as one, the length is the later
+	{1050, 2625, 3883.4, 4062}, // same time: no new gradient, only the length changes
 	{1450, 2625, 3208.9, 3437}, // g 0: avg 0.277816, dev 0.933316: 4.011078; 4663 + 4 x 15,667: 11
 	{1550, 2725, 3184.4, 3437}, // g 1: avg 0.458362, dev 0.880533: 3.980493; 7694 + 4 x 14,781: 11
 	{1630, 3725, 10000, 10000}, // g 12.5: avg 3.46877, dev 3.67081: 18.15 B/ns, above the line rate
-	{1640, 0, 10000, 10000},    // g -372.5: avg -90.5, dev 96.7: the deviation is what counts
+	{1640, 0, 10000, 10000},    // g -372.5: avg -90.5, dev 96.7: the deviation dominates
 }
 
-// At 8 Tbps, a rate whose product with 2^21 needs more than 64 bits, the line rate is
-// 8e12 x 2^21 / 1e12 = 16,777,216 bytes per 2^24 ps, 1 B/ps. PHI = 32,000 B: a step of
-// the map is 524,288 and worth 1000 B. 100 B in 400 ps are g = 1/4 B/ps: g_avg is 1/16 and
-// v_avg 1/16 of the line rate, g_avg + 4 v_avg is 5/16 of it: 10 steps (11, should the
-// tables round up).
+// At 8 Tbps the product of the rate with 2^21 needs more than 64 bits. The line rate is 8e12 x
+// 2^21 / 1e12 = 16,777,216 bytes per 2^24 ps, 1 B/ps. PHI = 32,000 B: a step of the map is
+// 524,288 and worth 1000 B. 100 B in 400 ps are g = 1/4 B/ps: g_avg and v_avg are 1/16 of the
+// line rate, g_avg + 4 v_avg is 5/16 of it: 10 steps (11 if the tables round up).
 func TestEstimateOfFastLinks(t *testing.T) {
 	s, _ := newTables(paperWeights, 32000, 8000*units.Gbps)
 	s.arrive(1000, 3, 1000)
@@ -63,7 +62,7 @@ func TestEstimatesByHand(t *testing.T) {
 	for i, a := range arrivals {
 		e.arrive(&q, a.at*ns, a.length)
 		s.arrive(a.at*ns, 3, a.length)
-		if got := float64(e.estimate(&q)); math.Abs(got-a.ideal) > 0.56 { // to the byte, literals to a tenth
+		if got := float64(e.estimate(&q)); math.Abs(got-a.ideal) > 0.56 { // estimates are whole bytes, literals have one decimal
 			t.Errorf("arrival %d: the ideal form estimates %v B, want %v", i, got, a.ideal)
 		}
 		if got := s.estimate(3); got != a.table {
@@ -99,13 +98,13 @@ func TestEstimateIsNeverNegative(t *testing.T) {
 		e.arrive(&q, units.Time(i)*100*ns, units.Bytes(60000-100*i))
 		s.arrive(units.Time(i)*100*ns, 1, units.Bytes(60000-100*i))
 	}
-	// avg is -1 (1 - 0.75^59), dev is what is left of it: below 1e-5.
+	// avg is -1 (1 - 0.75^59); dev is the rest, below 1e-5.
 	if e.estimate(&q) != 0 || s.estimate(1) != 0 {
 		t.Errorf("estimates %d and %d B", e.estimate(&q), s.estimate(1))
 	}
 }
 
-// The tables are within half an entry of the functions, a quotient within two entries:
+// The tables are within half an entry of the exact functions, a quotient within two entries:
 // 2^(2/256) = 1.0054.
 func TestTables(t *testing.T) {
 	for i := range logTable {
@@ -129,7 +128,7 @@ func TestTables(t *testing.T) {
 	}
 }
 
-// With 32 steps and a line of 209,715: just at a threshold, just above it, far beyond.
+// With 32 steps and a line rate of 209,715: at a threshold, just above it, far beyond.
 func TestStepsOfTheMap(t *testing.T) {
 	s, _ := newTables(paperWeights, 32000, 100*units.Gbps)
 	for g, want := range map[int64]int{-5: 0, 0: 0, 1: 1, 6553: 1, 6554: 2, 104857: 16, 104858: 17, 203161: 31, 203162: 32, 209715: 32, 1 << 50: 32} {

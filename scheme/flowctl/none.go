@@ -7,8 +7,8 @@ import (
 	"github.com/xoff-net/xoff/base/units"
 )
 
-// none treats lossless classes as if they were lossy at the ingress: a frame
-// that the policy refuses is dropped, and nobody is paused. IRN runs on it.
+// none treats lossless classes as lossy at the ingress: a frame that the policy refuses is
+// dropped, and the upstream is never paused. IRN runs on it.
 type none struct{}
 
 func newNone(any) (Scheme, error) { return none{}, nil }
@@ -43,7 +43,7 @@ func (noneReceiver) Frame(_ units.Time, _ *packet.Packet, ext packet.Ext) (packe
 	return ext, false
 }
 
-// Resumes implements Resuming: nobody is ever held.
+// Resumes implements Resuming: the upstream is never paused.
 func (noneReceiver) Resumes(units.Time, *Rest) bool { return true }
 
 // Quiet implements Resuming.

@@ -10,12 +10,12 @@ import (
 	"github.com/xoff-net/xoff/base/units"
 )
 
-// PHI is 10,000 B and the ratio 4/5. Per queue: 8000 B of headroom each, 16,000 B
-// reserved. Pool: 16,000 B for all, of which one queue may take 10,000 B.
+// PHI is 10,000 B and the ratio 4/5. Per queue: 8000 B of headroom each, 16,000 B reserved. Pool:
+// 16,000 B for all, of which one queue may use 10,000 B.
 func TestOversubscribed(t *testing.T) {
 	for _, c := range []struct {
 		limit string
-		want  []mmu.Segment // of frames of 2000 B, first of class 1, then of class 2
+		want  []mmu.Segment // segments of frames of 2000 B, first class 1, then class 2
 	}{
 		{"per_queue", []mmu.Segment{mmu.Headroom, mmu.Headroom, mmu.Headroom, mmu.Headroom, mmu.Drop, mmu.Drop, mmu.Headroom, mmu.Headroom, mmu.Headroom, mmu.Headroom, mmu.Drop}},
 		{"pool", []mmu.Segment{mmu.Headroom, mmu.Headroom, mmu.Headroom, mmu.Headroom, mmu.Headroom, mmu.Drop, mmu.Headroom, mmu.Headroom, mmu.Headroom, mmu.Drop, mmu.Drop}},
@@ -50,8 +50,8 @@ func TestOversubscribed(t *testing.T) {
 	}
 }
 
-// A queue that meets a full pool, or headroom below a frame, has no bytes of its own
-// there; it is paused all the same if it holds some that will leave.
+// A queue that finds a full pool, or headroom smaller than a frame, has no bytes there. It is
+// still paused if it stores bytes that will leave.
 func TestRefusalPauses(t *testing.T) {
 	for name, params := range map[string]any{
 		"oversubscribed": &OversubscribedParams{Headroom: link.Headroom{Rule: link.RuleBytes, Bytes: 10_000}, Ratio: units.Ratio{Num: 1, Den: 10}, Limit: "pool"},
@@ -78,11 +78,11 @@ func TestOversubscribedParams(t *testing.T) {
 	half := units.Ratio{Num: 1, Den: 2}
 	for about, p := range map[string]*OversubscribedParams{
 		"delta is":       {Delta: -1, Ratio: half, Limit: "pool"},
-		"ratio is above": {Ratio: units.Ratio{Num: 2, Den: 1}, Limit: "pool"},
-		"limit cannot":   {Ratio: half, Limit: "port"},
+		"ratio is 2/1 (": {Ratio: units.Ratio{Num: 2, Den: 1}, Limit: "pool"},
+		"limit is":       {Ratio: half, Limit: "port"},
 	} {
 		if _, err := newOversubscribed(p); err == nil || !strings.Contains(err.Error(), about) {
-			t.Errorf("%q expected, got %v", about, err)
+			t.Errorf("got %v, want %q", err, about)
 		}
 	}
 }

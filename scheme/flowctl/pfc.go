@@ -6,14 +6,13 @@ import (
 	"github.com/xoff-net/xoff/base/units"
 )
 
-// PauseGate is the sender's half of PFC: it holds back what the peer has paused,
-// until the peer resumes it or the pause expires. Every scheme that speaks PFC
-// uses it.
+// PauseGate is the sending end of PFC: it blocks paused classes until the peer resumes them or
+// the pause expires. Every scheme with dialect PFC uses it.
 type PauseGate struct {
 	port    Port
-	until   [mmu.Classes]units.Time // of a class in paused: when it expires
+	until   [mmu.Classes]units.Time // expiry of the pause, for classes in paused
 	paused  packet.ClassMask
-	pending []pendingPause // frames whose processing is not over, in order
+	pending []pendingPause // frames still in processing, in order
 }
 
 type pendingPause struct {
@@ -23,7 +22,7 @@ type pendingPause struct {
 	quanta uint16
 }
 
-// NewPauseGate returns a gate on which nothing is paused.
+// NewPauseGate returns a gate with no class paused.
 func NewPauseGate(p Port) *PauseGate { return &PauseGate{port: p} }
 
 // Control implements Gate.
@@ -69,7 +68,7 @@ func (g *PauseGate) arm() {
 	g.port.WakeAt(0, next)
 }
 
-// Frame implements Gate: a pause gate says nothing.
+// Frame implements Gate: a pause gate sends nothing.
 func (g *PauseGate) Frame(_ units.Time, _ *packet.Packet, ext packet.Ext) (packet.Ext, bool) {
 	return ext, false
 }
@@ -101,28 +100,26 @@ func (g *PauseGate) Reset(now units.Time, _ bool) {
 	g.arm()
 }
 
-// PauseSender is the receiver's half of PFC: it tells the peer which classes to
-// hold, keeps the pause alive while it is wanted, and withdraws it. A frame is
-// built from the state at the moment it leaves, so a change of mind before that
-// costs nothing. Receivers embed it and call Want; timer 0 is its own.
+// PauseSender is the receiving end of PFC: it sends PAUSE and RESUME frames to the peer and
+// refreshes a pause while it lasts. A frame is built from the state at the moment it leaves, so
+// changes before that cost nothing. Receivers embed it and call Want. It owns timer 0.
 type PauseSender struct {
 	want    packet.ClassMask // classes that the queues want paused
-	storm   packet.ClassMask // classes that are paused whatever the queues want
+	storm   packet.ClassMask // classes paused by a stuck host, regardless of want
 	sent    packet.ClassMask // classes that the last frame paused
-	refresh packet.ClassMask // classes whose pause must be repeated
+	refresh packet.ClassMask // classes whose PAUSE must be repeated
 	port    Port
 	changes []packet.ClassMask // link.PFC.Ordered: values of want not yet sent
 }
 
-// NewPauseSender returns a sender that has paused nothing.
+// NewPauseSender returns a sender with no class paused.
 func NewPauseSender(p Port) PauseSender { return PauseSender{port: p} }
 
 // Paused returns the classes that the queues want paused.
 func (s *PauseSender) Paused() packet.ClassMask { return s.want }
 
-// holds reports whether the peer is to hold a class, with no RESUME of it waiting
-// to be sent.
-func (s *PauseSender) holds(class uint8) bool {
+// pauses reports whether a class is to stay paused, with no RESUME of it waiting to be sent.
+func (s *PauseSender) pauses(class uint8) bool {
 	all := s.want
 	for _, c := range s.changes {
 		all &= c
@@ -133,7 +130,7 @@ func (s *PauseSender) holds(class uint8) bool {
 // Want sets the classes that the queues want paused.
 func (s *PauseSender) Want(now units.Time, mask packet.ClassMask) { s.set(now, mask, s.storm) }
 
-// Storm sets the classes that are paused on top of that: a stuck host.
+// Storm sets the classes that a stuck host pauses in addition.
 func (s *PauseSender) Storm(now units.Time, mask packet.ClassMask) { s.set(now, s.want, mask) }
 
 func (s *PauseSender) set(now units.Time, want, storm packet.ClassMask) {
@@ -148,8 +145,7 @@ func (s *PauseSender) set(now units.Time, want, storm packet.ClassMask) {
 		}
 		s.changes = append(s.changes, want|storm)
 	}
-	// Also when only the queues changed and a storm goes on: probes learn of OFF
-	// queues from requests.
+	// Also if only the queues changed during a storm: probes learn of OFF queues from requests.
 	s.port.Request(now)
 }
 
@@ -160,7 +156,7 @@ func (s *PauseSender) Frame(now units.Time, f *packet.Packet, ext packet.Ext) (p
 		want = s.changes[0]
 		s.changes = append(s.changes[:0], s.changes[1:]...)
 		if want != s.sent {
-			break // after a Reset the first change may be no news to the peer
+			break // after a Reset the first change may tell the peer nothing new
 		}
 	}
 	if want^s.sent|s.refresh&want == 0 {
@@ -193,15 +189,14 @@ func (s *PauseSender) Repeat(now units.Time, mask packet.ClassMask) {
 // Control implements Receiver: PFC has no frames in that direction.
 func (s *PauseSender) Control(units.Time, *packet.Packet, packet.Ext) {}
 
-// Wake implements Receiver: half of the pause time is over. What was told is due
-// even if a RESUME of it is on its way out: if that is called off before it
-// leaves, the pause must be repeated all the same.
+// Wake implements Receiver: half of the pause time is over. All sent pauses are due, even if a
+// RESUME waits for the wire: if that is cancelled, the pause must still be refreshed.
 func (s *PauseSender) Wake(now units.Time, _ int) {
 	s.refresh = s.sent
 	s.port.Request(now)
 }
 
-// Reset implements Receiver: the peer forgot what it was told.
+// Reset implements Receiver: the peer has lost all pauses.
 func (s *PauseSender) Reset(now units.Time, up bool) {
 	s.sent, s.refresh, s.changes = 0, 0, s.changes[:0]
 	s.port.WakeAt(0, units.Never)

@@ -10,7 +10,7 @@ import (
 	"github.com/xoff-net/xoff/scheme/buffer"
 )
 
-// fakePort records what an end does. At 100 Gbps a quantum is 64 B = 5.12 ns.
+// fakePort records the calls of an end. At 100 Gbps a quantum is 64 B = 5.12 ns.
 type fakePort struct {
 	spec      link.Port
 	ledger    *mmu.Ledger
@@ -18,11 +18,11 @@ type fakePort struct {
 	blocked   packet.ClassMask
 	wake      units.Time
 	requested bool
-	timers    int                // beyond the first
-	wakes     map[int]units.Time // of these
-	reserved  units.Bytes        // as last set by Reserve
+	timers    int                // in addition to timer 0
+	wakes     map[int]units.Time // by these timers
+	reserved  units.Bytes        // last value of Reserve
 	pool      units.Bytes
-	waiting   units.Bytes // of every class
+	waiting   units.Bytes // waiting bytes of every class
 }
 
 func newFakePort() *fakePort {
@@ -32,7 +32,7 @@ func newFakePort() *fakePort {
 	return p
 }
 
-// dynamic gives it the policy dt.
+// dynamic sets the policy dt.
 func (p *fakePort) dynamic(t interface{ Fatal(...any) }, alpha units.Ratio) {
 	dt, err := buffer.Policies.Get("dt")
 	if err != nil {
@@ -52,7 +52,7 @@ func (p *fakePort) Request(units.Time)                                { p.reques
 func (p *fakePort) NewTimer() int                                     { p.timers++; return p.timers }
 func (p *fakePort) Block(_ units.Time, mask packet.ClassMask)         { p.blocked = mask }
 func (p *fakePort) Reserve(b units.Bytes)                             { p.reserved = b }
-func (p *fakePort) Pool() (held, size units.Bytes)                    { return p.View().Used(mmu.Headroom), p.pool }
+func (p *fakePort) Pool() (used, size units.Bytes)                    { return p.View().Used(mmu.Headroom), p.pool }
 func (p *fakePort) Meter(packet.ClassMask)                            {}
 func (p *fakePort) Kick(units.Time)                                   {}
 func (p *fakePort) Report(units.Time, string, int, int64)             {}
@@ -102,7 +102,7 @@ func TestPauseGateExpires(t *testing.T) {
 	g.Reset(8000*ns, false)
 	step("link down", 0, units.Never)
 	if ext, more := g.Frame(0, &packet.Packet{}, nil); more || ext != nil {
-		t.Error("a pause gate speaks")
+		t.Error("a pause gate sends a frame")
 	}
 	g.Control(9000*ns, &packet.Packet{Meta: packet.MakeMeta(packet.Feedback, 0)}, nil)
 	step("a frame of another scheme", 0, units.Never)
@@ -118,8 +118,8 @@ func TestPauseGateIndefinite(t *testing.T) {
 	}
 }
 
-// Processing of 300 ns: frames take effect later, in order, and a Reset forgets
-// those that have not.
+// With 300 ns of processing, frames take effect later, in order, and a Reset discards pending
+// ones.
 func TestPauseGateProcessing(t *testing.T) {
 	p := newFakePort()
 	p.spec.PFC.Processing = 300 * ns
@@ -145,8 +145,8 @@ func TestPauseGateProcessing(t *testing.T) {
 	}
 }
 
-// says asks a sender for frames until it has no more.
-func says(s *PauseSender, now units.Time) (frames [][2]packet.ClassMask) {
+// drainFrames collects the frames of a sender until it has no more.
+func drainFrames(s *PauseSender, now units.Time) (frames [][2]packet.ClassMask) {
 	for {
 		var f packet.Packet
 		if _, ok := s.Frame(now, &f, nil); !ok {
@@ -175,41 +175,41 @@ func TestPauseSender(t *testing.T) {
 	s := NewPauseSender(p)
 	s.Want(0, 0)
 	if p.requested {
-		t.Error("nothing changed, still a frame is asked for")
+		t.Error("a frame is requested without a change")
 	}
 	s.Want(0, 0b010)
 	s.Want(0, 0b110)
 	if !p.requested {
-		t.Error("no frame is asked for")
+		t.Error("no frame is requested")
 	}
-	wantFrames(t, "both in one", says(&s, 100*ns), [2]packet.ClassMask{0b110, 0b110})
+	wantFrames(t, "both in one", drainFrames(&s, 100*ns), [2]packet.ClassMask{0b110, 0b110})
 	if p.wake != 2660*ns { // 100 + 5120 / 2
 		t.Errorf("refresh at %s, want half of the pause later, 2660 ns", p.wake)
 	}
 	s.Want(200*ns, 0b100)
 	s.Want(300*ns, 0b110)
-	wantFrames(t, "a change of mind costs nothing", says(&s, 400*ns))
+	wantFrames(t, "a change that is undone sends nothing", drainFrames(&s, 400*ns))
 	s.Wake(2660*ns, 0)
-	wantFrames(t, "refresh", says(&s, 2700*ns), [2]packet.ClassMask{0b110, 0b110})
+	wantFrames(t, "refresh", drainFrames(&s, 2700*ns), [2]packet.ClassMask{0b110, 0b110})
 	if p.wake != 5260*ns { // 2700 + 2560
 		t.Errorf("next refresh at %s", p.wake)
 	}
 	s.Want(3000*ns, 0b100)
-	wantFrames(t, "a RESUME repeats the other's pause", says(&s, 3000*ns), [2]packet.ClassMask{0b110, 0b100})
+	wantFrames(t, "a RESUME repeats the pause of the other class", drainFrames(&s, 3000*ns), [2]packet.ClassMask{0b110, 0b100})
 	s.Want(4000*ns, 0)
-	wantFrames(t, "last RESUME", says(&s, 4000*ns), [2]packet.ClassMask{0b100, 0})
+	wantFrames(t, "last RESUME", drainFrames(&s, 4000*ns), [2]packet.ClassMask{0b100, 0})
 	if p.wake != units.Never {
-		t.Errorf("nothing is paused, refresh at %s", p.wake)
+		t.Errorf("refresh at %s although nothing is paused", p.wake)
 	}
 	s.Want(5000*ns, 0b010)
-	says(&s, 5000*ns)
+	drainFrames(&s, 5000*ns)
 	s.Reset(6000*ns, false)
 	p.requested = false
 	s.Reset(7000*ns, true)
 	if !p.requested {
-		t.Error("the peer forgot the pause, nobody tells it again")
+		t.Error("the peer lost the pause, but no frame is requested")
 	}
-	wantFrames(t, "after the link came up", says(&s, 7000*ns), [2]packet.ClassMask{0b010, 0b010})
+	wantFrames(t, "after the link came up", drainFrames(&s, 7000*ns), [2]packet.ClassMask{0b010, 0b010})
 }
 
 func TestPauseSenderOrdered(t *testing.T) {
@@ -219,16 +219,15 @@ func TestPauseSenderOrdered(t *testing.T) {
 	s.Want(0, 0b010)
 	s.Want(0, 0)
 	s.Want(0, 0b100)
-	wantFrames(t, "every change", says(&s, 0), [2]packet.ClassMask{0b010, 0b010}, [2]packet.ClassMask{0b010, 0}, [2]packet.ClassMask{0b100, 0b100})
+	wantFrames(t, "every change", drainFrames(&s, 0), [2]packet.ClassMask{0b010, 0b010}, [2]packet.ClassMask{0b010, 0}, [2]packet.ClassMask{0b100, 0b100})
 	s.Want(0, 0)
 	s.Want(0, 0b100)
 	s.Reset(1, true)
-	wantFrames(t, "after a reset, the state only", says(&s, 1), [2]packet.ClassMask{0b100, 0b100})
+	wantFrames(t, "after a reset, the state only", drainFrames(&s, 1), [2]packet.ClassMask{0b100, 0b100})
 }
 
-// However often classes change their minds while the wire is taken, a PAUSE waits
-// for no more frames than the headroom counts: four for two classes. What came
-// later is told by the last of them.
+// However often classes change while the wire is busy, a PAUSE waits for no more frames than the
+// headroom allows for: four with two classes. The last of them carries all later changes.
 func TestPauseSenderOrderedIsBounded(t *testing.T) {
 	p := newFakePort()
 	p.spec.PFC.Ordered, p.spec.Lossless = true, 0b110
@@ -238,11 +237,11 @@ func TestPauseSenderOrderedIsBounded(t *testing.T) {
 		s.Want(0, 0)
 	}
 	s.Want(0, 0b100)
-	wantFrames(t, "the first three and the last", says(&s, 0), [2]packet.ClassMask{0b010, 0b010}, [2]packet.ClassMask{0b010, 0}, [2]packet.ClassMask{0b010, 0b010}, [2]packet.ClassMask{0b110, 0b100})
+	wantFrames(t, "the first three and the last", drainFrames(&s, 0), [2]packet.ClassMask{0b010, 0b010}, [2]packet.ClassMask{0b010, 0}, [2]packet.ClassMask{0b010, 0b010}, [2]packet.ClassMask{0b110, 0b100})
 }
 
-// SIH on one queue: 1000 B private, threshold 5000 B, delta 1000 B, headroom
-// 3000 B, frames of 1000 B.
+// SIH on one queue: 1000 B private, threshold 5000 B, delta 1000 B, headroom 3000 B, frames of
+// 1000 B.
 func TestSIHSteps(t *testing.T) {
 	p := newFakePort()
 	static, err := buffer.Policies.Get("static")
@@ -263,7 +262,7 @@ func TestSIHSteps(t *testing.T) {
 	q := newQueueSteps(t, p, r, r.Paused)
 	q.arrive(mmu.Private, false)
 	for range 5 {
-		q.arrive(mmu.Shared, false) // up to 5000 B, not above
+		q.arrive(mmu.Shared, false) // up to 5000 B
 	}
 	for range 3 {
 		q.arrive(mmu.Headroom, true)
@@ -277,7 +276,7 @@ func TestSIHSteps(t *testing.T) {
 	for range 3 {
 		q.leave(false)
 	}
-	q.leave(false) // the private one
+	q.leave(false) // the private frame
 	if n := p.ledger.View().Stored(); n != 0 {
 		t.Errorf("%d B are left", n)
 	}
@@ -334,9 +333,9 @@ func TestNoneDropsAtTheThreshold(t *testing.T) {
 	}
 }
 
-// A threshold that falls because others grow turns a queue OFF when a frame of it leaves:
-// alpha 1/4 of 20,000 B. 4000 B of 4000: T = (20,000 - 4000) / 4 = 4000. Then port 1 takes
-// 8000 B: T = (20,000 - 11,000) / 4 = 2250 when 3000 B are left, and 2500 at 2000 B.
+// A threshold that falls because others grow turns a queue OFF when one of its frames leaves:
+// alpha 1/4 of 20,000 B. With 4000 B stored, T = (20,000 - 4000) / 4 = 4000. Then port 1 takes
+// 8000 B: T = (20,000 - 11,000) / 4 = 2250 with 3000 B stored, and 2500 with 2000 B.
 func TestSIHThresholdFalls(t *testing.T) {
 	p := newFakePort()
 	p.dynamic(t, units.Ratio{Num: 1, Den: 4})

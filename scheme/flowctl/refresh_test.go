@@ -10,7 +10,7 @@ import (
 	"github.com/xoff-net/xoff/scheme/buffer"
 )
 
-// stubPort is a Port that remembers what was asked of it.
+// stubPort is a Port that records calls.
 type stubPort struct {
 	spec      link.Port
 	wake      units.Time
@@ -28,13 +28,13 @@ func (p *stubPort) NewTimer() int                                     { return 1
 func (p *stubPort) WakeAt(_ int, at units.Time)                       { p.wake = at }
 func (p *stubPort) Block(units.Time, packet.ClassMask)                {}
 func (p *stubPort) Reserve(units.Bytes)                               {}
-func (p *stubPort) Pool() (held, size units.Bytes)                    { return 0, 0 }
+func (p *stubPort) Pool() (used, size units.Bytes)                    { return 0, 0 }
 func (p *stubPort) Meter(packet.ClassMask)                            {}
 func (p *stubPort) Kick(units.Time)                                   {}
 func (p *stubPort) Relay(units.Time, int, *packet.Packet, packet.Ext) {}
 
-// A RESUME that waits for the wire when the refresh falls due, and is called off
-// before it leaves, must not swallow the refresh.
+// A RESUME that waits for the wire when the refresh is due, and is cancelled before it leaves,
+// must not suppress the refresh.
 func TestRefreshSurvivesCancelledResume(t *testing.T) {
 	port := &stubPort{spec: link.Port{Rate: 100 * units.Gbps, PFC: link.PFC{Quanta: 100}}, wake: units.Never}
 	s := NewPauseSender(port)
@@ -54,17 +54,17 @@ func TestRefreshSurvivesCancelledResume(t *testing.T) {
 		t.Fatal("the pause is not repeated")
 	}
 	if port.wake != 556*units.Nanosecond {
-		t.Errorf("next refresh at %v; wanted: 300 + 256 ns", port.wake)
+		t.Errorf("next refresh at %v, want 300 + 256 ns", port.wake)
 	}
 }
 
-// With every change sent in order, a change that tells the peer nothing new must
-// not hide the one behind it.
+// If every change is sent in order, a change that tells the peer nothing new must not hide the
+// next one.
 func TestOrderedChangesAfterReset(t *testing.T) {
 	port := &stubPort{spec: link.Port{Rate: 100 * units.Gbps, PFC: link.PFC{Quanta: 100, Ordered: true}}}
 	s := NewPauseSender(port)
 	s.Want(0, 1)
-	s.Reset(1, true) // told: nothing
+	s.Reset(1, true) // the peer has no pauses
 	s.Want(2, 0)
 	s.Want(3, 1)
 	var f packet.Packet

@@ -8,17 +8,17 @@ import (
 	"github.com/xoff-net/xoff/base/units"
 )
 
-// The queue of port 0 holds 1000 B private, 2000 B shared and 500 B headroom and is
-// OFF; that of port 1 holds 12000 of 20000 B shared. alpha = 1/4:
-//   - all of it left, the other drained: headroom, so it stays OFF (sonic, too);
-//   - 3000 B left: q = 2000 < T = (20000 - 2000) / 4 = 4500; sonic: 2000 + 2496 <= 4500;
+// The queue of port 0 stores 1000 B private, 2000 B shared and 500 B headroom and is OFF. The
+// queue of port 1 stores 12000 of 20000 B shared. alpha = 1/4:
+//   - everything stays, port 1 is empty: headroom in use, so OFF (sonic too);
+//   - 3000 B stay: q = 2000 < T = (20000 - 2000) / 4 = 4500; sonic: 2000 + 2496 <= 4500;
 //   - the same, but port 1 stays: T = (20000 - 14000) / 4 = 1500;
-//   - all of it, in its favour: q = 2500 < T = 4375; sonic: 2500 + 2496 > 4375;
-//   - 2000 B left, port 1 stays: q = 1000 < T = 1750; sonic: 1000 < 1248.
+//   - everything stays, arranged in its favour: q = 2500 < T = 4375; sonic: 2500 + 2496 > 4375;
+//   - 2000 B stay, port 1 stays: q = 1000 < T = 1750; sonic: 1000 < 1248.
 //
-// dsh, which has seen no arrival and so has tau = 0, is as pfc: its port of two queues
-// is far below 2 T in all cases but for the insurance. It turns OFF before headroom is
-// used: q = 2000 > T = (20000 - 14000) / 4 = 1500.
+// dsh has seen no arrival, so tau = 0, and it behaves like pfc: its port of two queues is far
+// below 2 T in all cases, except for the insurance. It turns OFF before headroom is used: q =
+// 2000 > T = (20000 - 14000) / 4 = 1500.
 func TestResumes(t *testing.T) {
 	for name, wants := range map[string][5]bool{
 		"pfc": {false, true, false, true, true}, "sonic": {false, true, false, false, true}, "dsh": {false, true, false, true, true},
@@ -69,7 +69,7 @@ func TestResumes(t *testing.T) {
 				t.Errorf("%s, case %d: resumes although no frame of the queue leaves", name, i)
 			}
 		}
-		// A departure while it is OFF is the last time that it was looked at.
+		// A departure while the queue is OFF is the last time its state was checked.
 		if got := r.(Resuming).Quiet(1); got != 0 {
 			t.Errorf("%s: quiet since %s before any departure", name, got)
 		}
@@ -82,9 +82,9 @@ func TestResumes(t *testing.T) {
 	}
 }
 
-// A port of two queues is OFF by its insurance; once that is empty, it is held against
-// N_q T: 4000 B against 2 (20,000 - 4000)/8 = 4000 stay OFF, 3000 B against 4250 do not,
-// though they are above T.
+// A port of two queues is OFF because its insurance is in use. Once that is empty, it is compared
+// with N_q T. 4000 B stay OFF with 2 (20,000 - 4000)/8 = 4000; 3000 B turn ON with 4250, although
+// they are above T.
 func TestResumesOfAPort(t *testing.T) {
 	p := newFakePort()
 	p.dynamic(t, units.Ratio{Num: 1, Den: 8})
@@ -100,37 +100,37 @@ func TestResumesOfAPort(t *testing.T) {
 	}
 	rest := p.ledger.Rest()
 	for _, c := range []struct {
-		kept units.Bytes // of class 2, besides 2000 B of class 1
+		kept units.Bytes // class 2, in addition to 2000 B of class 1
 		want bool
 	}{{2500, false}, {2000, false}, {1000, true}} {
 		rest.Clear()
 		rest.Keep(0, 1, 2000)
 		rest.Keep(0, 2, c.kept)
 		if got := r.(Resuming).Resumes(9*ns, &Rest{View: rest.View(), Class: 1, Moves: 0b110}); got != c.want {
-			t.Errorf("%d B of class 2 are left: resumes is %v", c.kept, got)
+			t.Errorf("%d B of class 2 stay: resumes is %v", c.kept, got)
 		}
 	}
 }
 
-// Without coalescing, a RESUME that waits to be sent goes out although the queue is
-// OFF again. One of another class does not matter.
-func TestHoldsNothingWhileAResumeWaits(t *testing.T) {
+// Without coalescing, a waiting RESUME is sent although the queue is OFF again. A RESUME of
+// another class does not matter.
+func TestPausesNothingWhileAResumeWaits(t *testing.T) {
 	p := newFakePort()
 	p.spec.PFC.Ordered = true
 	s := NewPauseSender(p)
 	for _, want := range []packet.ClassMask{0b010, 0b110, 0b010} {
 		s.Want(0, want)
 	}
-	if !s.holds(1) || s.holds(2) {
-		t.Errorf("class 1 was wanted throughout, class 2 is not: %v, %v", s.holds(1), s.holds(2))
+	if !s.pauses(1) || s.pauses(2) {
+		t.Errorf("pauses class 1: %v, class 2: %v; want true, false", s.pauses(1), s.pauses(2))
 	}
 	var f packet.Packet
-	for ok := true; ok; { // all of it is sent
+	for ok := true; ok; { // send everything
 		_, ok = s.Frame(0, &f, nil)
 	}
 	s.Want(0, 0)
 	s.Want(0, 0b010)
-	if s.holds(1) {
-		t.Error("a RESUME of class 1 waits, but it counts as held")
+	if s.pauses(1) {
+		t.Error("a RESUME of class 1 waits, but the class counts as paused")
 	}
 }

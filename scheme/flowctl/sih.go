@@ -12,23 +12,23 @@ import (
 
 // SIHParams are the parameters of PFC with static, independent headroom.
 type SIHParams struct {
-	Headroom link.Headroom `yaml:"headroom" doc:"of each lossless queue: exact (all that can be in flight), eq1 (DSH eq. 1), or a size"`
-	Delta    units.Bytes   `yaml:"delta" doc:"a queue is resumed this far below its threshold"`
+	Headroom link.Headroom `yaml:"headroom" doc:"headroom of each lossless queue: exact (all that can be in flight), eq1 (DSH eq. 1), or a size"`
+	Delta    units.Bytes   `yaml:"delta" doc:"a queue resumes this far below its threshold"`
 }
 
-// sih is PFC as switches run it today: each lossless ingress queue owns its
-// headroom, sized for the worst case (DSH section II).
+// sih is PFC as switches run it today: each lossless ingress queue has its own headroom, sized
+// for the worst case (DSH section II).
 type sih struct{ params SIHParams }
 
 func newSIH(params any) (Scheme, error) {
 	p := params.(*SIHParams)
 	if p.Delta < 0 {
-		return nil, fmt.Errorf("delta is %s; allowed: 0B or more", p.Delta)
+		return nil, fmt.Errorf("delta is %s (expected 0B or more)", p.Delta)
 	}
 	return &sih{params: *p}, nil
 }
 
-// Reserve implements Scheme: every lossless queue of the port has its own.
+// Reserve implements Scheme: headroom for every lossless queue of the port.
 func (s *sih) Reserve(p *link.Port) units.Bytes {
 	return p.Queues() * s.params.Headroom.Of(p)
 }
@@ -55,7 +55,7 @@ func (s *sih) receiver(p Port) sihReceiver {
 }
 
 type sihReceiver struct {
-	// What every frame needs, within a cache line.
+	// Fields that every frame needs, within a cache line.
 	view     mmu.View
 	policy   buffer.Policy
 	index    int
@@ -80,8 +80,8 @@ func (r *sihReceiver) Place(now units.Time, a *mmu.Arrival) mmu.Segment {
 	return r.refuse(now, a.Class)
 }
 
-// refuse drops a frame. Nobody charges it, so its queue turns OFF here, unless it holds
-// nothing that would turn it ON again.
+// refuse drops a frame. Charged is not called for it, so its queue turns OFF here. An empty queue
+// does not: no departure would turn it ON again.
 func (r *sihReceiver) refuse(now units.Time, class uint8) mmu.Segment {
 	if in := r.view.Ingress(r.index, class); in.Total() > 0 {
 		r.off(now, class)
@@ -89,17 +89,15 @@ func (r *sihReceiver) refuse(now units.Time, class uint8) mmu.Segment {
 	return mmu.Drop
 }
 
-// Shortcuts implements Quick: thresholds are held against stored bytes, and only the
-// headroom or a threshold below the queue changes anything. A private segment would
-// come first.
+// Shortcuts implements Quick. Thresholds are compared with stored bytes, and only headroom, or a
+// threshold below the queue, changes the state. A private segment would be used first.
 func (r *sihReceiver) Shortcuts() Shortcuts {
 	shares := r.private == 0
 	return Shortcuts{Passing: true, Admit: shares, Release: shares}
 }
 
-// Charged implements Receiver: the state machine of DSH Fig. 3, ON to OFF. A
-// frame that the shared segment took was below T(t) when it came, so only the
-// headroom says OFF here.
+// Charged implements Receiver: ON to OFF in DSH Fig. 3. A frame in the shared segment was below
+// T(t) when it arrived, so only headroom turns the queue OFF here.
 func (r *sihReceiver) Charged(now units.Time, a *mmu.Arrival, s mmu.Segment) {
 	if s == mmu.Headroom {
 		r.off(now, a.Class)
@@ -112,13 +110,13 @@ func (r *sihReceiver) off(now units.Time, class uint8) {
 	}
 }
 
-// Released implements Receiver: OFF to ON, or ON to OFF when the threshold fell
-// below the queue while others grew.
+// Released implements Receiver: OFF to ON, or ON to OFF if the threshold fell below the queue
+// while others grew.
 func (r *sihReceiver) Released(now units.Time, a *mmu.Arrival) {
 	q, xoff := r.policy.Level(now, r.view, r.index, a.Class)
 	bit := packet.MaskOf(a.Class)
 	if r.want&bit == 0 {
-		if q > xoff {
+		if in := r.view.Ingress(r.index, a.Class); q > xoff && in.Total() > 0 { // a filtered length lags behind
 			r.quiet[a.Class&7] = now
 			r.Want(now, r.want|bit)
 		}
@@ -131,15 +129,15 @@ func (r *sihReceiver) Released(now units.Time, a *mmu.Arrival) {
 	}
 }
 
-// goesOn reports whether a queue that is OFF turns ON. A reserve may stand in for
-// headroom, which must be free again before that.
+// goesOn reports whether a queue that is OFF turns ON. Headroom must be free again, and so must a
+// reserve that was used instead of it.
 func (r *sihReceiver) goesOn(in *mmu.Ingress, q, xoff units.Bytes) bool {
 	return in.Headroom|in.Reserve == 0 && q < max(0, xoff-r.delta) || in.Total() == 0
 }
 
 // Resumes implements Resuming.
 func (r *sihReceiver) Resumes(now units.Time, rest *Rest) bool {
-	if !r.holds(rest.Class) {
+	if !r.pauses(rest.Class) {
 		return true
 	}
 	if !rest.Moves.Has(rest.Class) {

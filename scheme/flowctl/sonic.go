@@ -10,24 +10,22 @@ import (
 	"github.com/xoff-net/xoff/scheme/buffer"
 )
 
-// SONiCParams are the parameters of PFC as SONiC and the public simulators model
-// it.
+// SONiCParams are the parameters of PFC as SONiC and the public simulators model it.
 type SONiCParams struct {
-	Headroom link.Headroom `yaml:"headroom" doc:"of each lossless queue: exact (all that can be in flight), eq1 (DSH eq. 1), or a size"`
-	Xon      units.Bytes   `yaml:"xon" doc:"a queue is resumed below this many bytes, whatever its threshold"`
-	Offset   units.Bytes   `yaml:"xon_offset" doc:"or this far below its threshold"`
-	Minimum  units.Bytes   `yaml:"minimum,omitempty" doc:"guaranteed to each lossless ingress queue of the port, in place of buffer.private_per_queue; 0B: that"`
-	Alpha    units.Ratio   `yaml:"alpha,omitempty" doc:"of the threshold of these queues, in place of that of policy chip"`
-	Borrow   bool          `yaml:"borrow,omitempty" doc:"a queue may take the headroom of all lossless queues of its port, as on Spectrum"`
+	Headroom link.Headroom `yaml:"headroom" doc:"headroom of each lossless queue: exact (all that can be in flight), eq1 (DSH eq. 1), or a size"`
+	Xon      units.Bytes   `yaml:"xon" doc:"a queue resumes below this many bytes, whatever its threshold"`
+	Offset   units.Bytes   `yaml:"xon_offset" doc:"a queue also resumes this far below its threshold"`
+	Minimum  units.Bytes   `yaml:"minimum,omitempty" doc:"bytes guaranteed to each lossless ingress queue of the port; 0B: use buffer.private_per_queue"`
+	Alpha    units.Ratio   `yaml:"alpha,omitempty" doc:"alpha of the thresholds of these queues, overriding the alpha of policy chip"`
+	Borrow   bool          `yaml:"borrow,omitempty" doc:"let a queue use the headroom of all lossless queues of its port, as on Spectrum"`
 }
 
-// sonic is PFC with static headroom as in the memory model of SONiC (Reverie
-// section 2.2.1), which the public simulators use. It differs from SIH in three
-// points: an arriving frame counts before the threshold is computed, and counts
-// even if it leaves at once; while a queue has bytes in headroom, whatever arrives
-// goes there; and it has a rule of its own for resuming. Where the buffer has a pool of
-// headroom (buffer.headroom_pool), a port brings none of its own: queues take theirs from
-// the pool, first come, first served, until it is empty.
+// sonic is PFC with static headroom as in SONiC's memory model (Reverie section 2.2.1), which the
+// public simulators use. It differs from SIH in three points. An arriving frame is counted before
+// the threshold is computed, even if it leaves at once. While a queue has bytes in headroom, all
+// its arriving frames go there. And it has its own resume rule. If the buffer has a headroom pool
+// (buffer.headroom_pool), a port reserves none: queues take headroom from the pool, first come,
+// first served, until it is empty.
 type sonic struct {
 	sih    sih
 	params SONiCParams
@@ -36,10 +34,10 @@ type sonic struct {
 func newSONiC(params any) (Scheme, error) {
 	p := params.(*SONiCParams)
 	if p.Xon < 0 || p.Offset < 0 {
-		return nil, fmt.Errorf("xon is %s and xon_offset %s; allowed: 0B or more", p.Xon, p.Offset)
+		return nil, fmt.Errorf("xon is %s and xon_offset %s (expected 0B or more)", p.Xon, p.Offset)
 	}
 	if p.Minimum < 0 || p.Minimum > mmu.MaxBuffer {
-		return nil, fmt.Errorf("minimum is %s; allowed: 0B to %dB", p.Minimum, int64(mmu.MaxBuffer))
+		return nil, fmt.Errorf("minimum is %s (expected 0B to %dB)", p.Minimum, int64(mmu.MaxBuffer))
 	}
 	return &sonic{sih: sih{params: SIHParams{Headroom: p.Headroom}}, params: *p}, nil
 }
@@ -54,10 +52,22 @@ func (s *sonic) Reserve(p *link.Port) units.Bytes {
 
 // Properties implements Scheme.
 func (s *sonic) Properties() Properties {
-	return Properties{
-		Profile: buffer.Profile{Minimum: s.params.Minimum, Alpha: s.params.Alpha},
-		Sizing:  perQueue(s.params.Headroom.Of, headroomExact),
+	size := perQueue(s.params.Headroom.Of, headroomExact)
+	size.Usable, size.Least = s.usable, link.Least
+	return Properties{Profile: buffer.Profile{Minimum: s.params.Minimum, Alpha: s.params.Alpha}, Sizing: size}
+}
+
+// usable returns the headroom that one queue can use.
+//
+// Its lower bound is link.Least, the error grade of rule 1 for switch configurations, and not
+// link.Exact. Operators size xoff for the peers and frames that they have: a tenth of the rows in
+// shipped lookup files assumes peers that react faster than 802.3 requires. With the same bound,
+// a configuration and its imported scenario get the same verdict.
+func (s *sonic) usable(p *link.Port) units.Bytes {
+	if s.params.Borrow {
+		return p.Queues() * s.params.Headroom.Of(p)
 	}
+	return s.params.Headroom.Of(p)
 }
 
 // Gate implements Scheme.
@@ -71,7 +81,7 @@ func (s *sonic) Receiver(p Port) Receiver {
 		counting: counting, reaching: reaching, PauseSender: NewPauseSender(p), view: p.View(), policy: p.Policy(), index: p.Index(),
 		headroom: s.params.Headroom.Of(p.Spec()), xon: s.params.Xon, offset: s.params.Offset, pooled: p.Spec().Pooled,
 	}
-	for c := range p.Spec().Lossless.All() { // the same for all of them
+	for c := range p.Spec().Lossless.All() { // the same for all classes
 		r.private = p.View().PrivateOf(r.index, c)
 	}
 	if s.params.Borrow {
@@ -84,12 +94,12 @@ type sonicReceiver struct {
 	PauseSender
 	view     mmu.View
 	policy   buffer.Policy
-	counting buffer.Counting // nil: the policy does not count ahead
-	reaching buffer.Reaching // nil: only a frame beyond the threshold pauses
+	counting buffer.Counting // nil: the policy does not support it
+	reaching buffer.Reaching // nil: only a frame above the threshold pauses
 	index    int
 	private  units.Bytes
 	headroom units.Bytes
-	port     units.Bytes // headroom of all queues that each of them may take; 0: it may not
+	port     units.Bytes // headroom of all queues, usable by each; 0: no borrowing
 	pooled   bool
 	xon      units.Bytes
 	offset   units.Bytes
@@ -98,8 +108,8 @@ type sonicReceiver struct {
 
 // Place implements Receiver.
 func (r *sonicReceiver) Place(now units.Time, a *mmu.Arrival) mmu.Segment {
-	held := r.view.In(r.index, a.Class, mmu.Headroom)
-	if held == 0 {
+	used := r.view.In(r.index, a.Class, mmu.Headroom)
+	if used == 0 {
 		if r.private > 0 && r.view.In(r.index, a.Class, mmu.Private)+a.Bytes <= r.private {
 			return mmu.Private
 		}
@@ -107,7 +117,7 @@ func (r *sonicReceiver) Place(now units.Time, a *mmu.Arrival) mmu.Segment {
 			return mmu.Shared
 		}
 	}
-	if r.room(held, a.Bytes) {
+	if r.room(used, a.Bytes) {
 		return mmu.Headroom
 	}
 	if r.pooled {
@@ -116,8 +126,8 @@ func (r *sonicReceiver) Place(now units.Time, a *mmu.Arrival) mmu.Segment {
 	return mmu.Drop
 }
 
-// refuse pauses a queue for which the pool has nothing left, unless it holds nothing that
-// would turn it ON again.
+// refuse pauses a queue if the pool is empty. An empty queue is not paused: no departure would
+// turn it ON again.
 func (r *sonicReceiver) refuse(now units.Time, class uint8) {
 	in, bit := r.view.Ingress(r.index, class), packet.MaskOf(class)
 	if in.Total() > 0 && r.want&bit == 0 {
@@ -125,13 +135,14 @@ func (r *sonicReceiver) refuse(now units.Time, class uint8) {
 	}
 }
 
-// room reports whether a queue that holds bytes in headroom has some left for a frame.
-func (r *sonicReceiver) room(held, b units.Bytes) bool {
+// room reports whether a queue that uses some headroom may take more for a frame. The buffer can
+// only be full before the headroom is with an unsafe policy (buffer.Breaking).
+func (r *sonicReceiver) room(used, b units.Bytes) bool {
 	limit := r.headroom
 	if r.port > 0 {
-		held, limit = r.view.PortIn(r.index, mmu.Headroom), r.port
+		used, limit = r.view.PortIn(r.index, mmu.Headroom), r.port
 	}
-	return held+b <= limit && (!r.pooled || b <= r.view.PoolFree(r.index))
+	return used+b <= limit && r.view.Stored()+b <= r.view.Size() && (!r.pooled || b <= r.view.PoolFree(r.index))
 }
 
 // Charged implements Receiver.
@@ -165,5 +176,5 @@ func (r *sonicReceiver) goesOn(now units.Time, v mmu.View, class uint8) bool {
 
 // Resumes implements Resuming.
 func (r *sonicReceiver) Resumes(now units.Time, rest *Rest) bool {
-	return !r.holds(rest.Class) || rest.Moves.Has(rest.Class) && r.goesOn(now, rest.View, rest.Class)
+	return !r.pauses(rest.Class) || rest.Moves.Has(rest.Class) && r.goesOn(now, rest.View, rest.Class)
 }

@@ -9,8 +9,8 @@ import (
 	"github.com/xoff-net/xoff/scheme/buffer"
 )
 
-// The rules of SONiC on one queue without a private segment: a shared pool of
-// 20,000 B, alpha 1/4, headroom 3000 B, frames of 1000 B.
+// The rules of SONiC on one queue without a private segment: a shared pool of 20,000 B, alpha
+// 1/4, headroom 3000 B, frames of 1000 B.
 func TestSONiCSteps(t *testing.T) {
 	p := newFakePort()
 	p.ledger = mmu.NewLedger(mmu.Spec{Size: 30_000, Shared: 20_000, Ports: 2, Kinds: [mmu.Classes]mmu.Kind{1: mmu.Lossless}})
@@ -27,14 +27,14 @@ func TestSONiCSteps(t *testing.T) {
 	}
 	r := scheme.Receiver(p).(*sonicReceiver)
 	q := newQueueSteps(t, p, r, r.Paused)
-	// Counted first: the n-th frame is held against (20,000 - 1000 n) / 4. The
-	// fourth fits, 4000 <= 4000; the fifth does not, 5000 > 3750.
+	// Counted first: the n-th frame is compared with (20,000 - 1000 n) / 4. The fourth fits, 4000
+	// <= 4000; the fifth does not, 5000 > 3750.
 	for range 4 {
 		q.arrive(mmu.Shared, false)
 	}
 	q.arrive(mmu.Headroom, true)
-	// While headroom is in use everything goes there, although after departures of
-	// other queues a frame might fit again.
+	// While headroom is in use all frames go there, even if a frame would fit again after
+	// departures of other queues.
 	q.arrive(mmu.Headroom, true)
 	q.arrive(mmu.Headroom, true)
 	q.arrive(mmu.Drop, true)
@@ -51,8 +51,8 @@ func TestSONiCSteps(t *testing.T) {
 	}
 }
 
-// chip is a port of a switch with the policy chip, cells of 100 B and alpha 1: two
-// lossless queues, headroom of 300 B each.
+// chip returns a port of a switch with the policy chip, cells of 100 B and alpha 1: two lossless
+// queues, headroom of 300 B each.
 func chip(t *testing.T, spec mmu.Spec, params SONiCParams) (*fakePort, *sonicReceiver) {
 	t.Helper()
 	p := newFakePort()
@@ -75,9 +75,9 @@ func chip(t *testing.T, spec mmu.Spec, params SONiCParams) (*fakePort, *sonicRec
 	return p, scheme.Receiver(p).(*sonicReceiver)
 }
 
-// The measurement of switches: frames of one cell to a port that does not send. 8 cells
-// of minimum, then S / 2 = 10 of 20 cells; the 18th frame fills the threshold and pauses,
-// the next three are headroom, the 22nd is dropped. Resume 400 B below the threshold: with
+// The measurement done on real switches: frames of one cell to a port that does not send. 8 cells
+// of minimum, then S / 2 = 10 of 20 cells. The 18th frame fills the threshold and pauses, the
+// next three use headroom, the 22nd is dropped. The queue resumes 400 B below the threshold: with
 // 8 cells shared 12 are free, 8 + 4 <= 12.
 func TestSONiCChip(t *testing.T) {
 	p, r := chip(t, mmu.Spec{Size: 10_000, Shared: 2000, Minimum: []units.Bytes{800, 0}}, SONiCParams{Offset: 400})
@@ -100,7 +100,7 @@ func TestSONiCChip(t *testing.T) {
 	q.leave(false)
 }
 
-// Resume by xon: an offset that is never reached, and 500 B: at 4 cells.
+// Resume by xon, with an offset that is never reached: below 500 B, at 4 cells.
 func TestSONiCXon(t *testing.T) {
 	p, r := chip(t, mmu.Spec{Size: 10_000, Shared: 2000}, SONiCParams{Xon: 500, Offset: 5000})
 	q := newQueueSteps(t, p, r, r.Paused)
@@ -114,8 +114,8 @@ func TestSONiCXon(t *testing.T) {
 	q.leave(false)
 }
 
-// A pool of 5 cells, of which each of two queues may take 3: the first takes them, the
-// second gets the last 2. Where a queue may borrow, the first takes 5.
+// A pool of 5 cells, of which each of two queues may use 3: the first takes 3, the second gets
+// the last 2. With borrowing, the first takes 5.
 func TestSONiCPool(t *testing.T) {
 	for _, c := range []struct {
 		borrow        bool
@@ -150,7 +150,7 @@ func TestSONiCPool(t *testing.T) {
 	}
 }
 
-// A port of a switch with a pool brings no headroom of its own.
+// A port of a switch with a pool reserves no headroom.
 func TestSONiCReserve(t *testing.T) {
 	scheme, err := newSONiC(&SONiCParams{Headroom: link.Headroom{Rule: link.RuleBytes, Bytes: 300}, Minimum: 800, Alpha: units.Ratio{Num: 1, Den: 8}})
 	if err != nil {
@@ -162,7 +162,7 @@ func TestSONiCReserve(t *testing.T) {
 	}
 	port.Pooled = true
 	if got := scheme.Reserve(&port); got != 0 {
-		t.Errorf("reserves %d B beside a pool", got)
+		t.Errorf("reserves %d B in addition to a pool", got)
 	}
 	if got := scheme.Properties().Profile; got != (buffer.Profile{Minimum: 800, Alpha: units.Ratio{Num: 1, Den: 8}}) {
 		t.Errorf("profile %+v", got)
@@ -177,10 +177,10 @@ func TestSONiCReserve(t *testing.T) {
 	}
 }
 
-// A frame of 400 B does not fit a queue of 800 B, with 2000 B shared and alpha 1, nor the
-// 300 B that are left of the pool: it is dropped, and the queue pauses all the same. An
-// empty queue does not: nothing would turn it ON again.
-func TestSONiCPoolIsDry(t *testing.T) {
+// A frame of 400 B fits neither a queue of 800 B, with 2000 B shared and alpha 1, nor the pool of
+// 300 B. It is dropped, and the queue still pauses. An empty queue does not: nothing would turn
+// it ON again.
+func TestSONiCPoolIsExhausted(t *testing.T) {
 	p, r := chip(t, mmu.Spec{Size: 10_000, Shared: 2000, Pool: 300}, SONiCParams{})
 	q := newQueueSteps(t, p, r, r.Paused)
 	q.frame.Bytes = 400

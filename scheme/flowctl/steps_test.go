@@ -7,8 +7,8 @@ import (
 	"github.com/xoff-net/xoff/base/packet"
 )
 
-// queueSteps plays arrivals and departures of frames of one queue (port 0, class 1)
-// and checks where they go and whether the queue is paused after each.
+// queueSteps plays arrivals and departures of frames of one queue (port 0, class 1). It checks
+// their segments, and whether the queue is paused after each.
 type queueSteps struct {
 	t      *testing.T
 	port   *fakePort
@@ -32,7 +32,7 @@ func (q *queueSteps) arrive(where mmu.Segment, off bool) {
 		q.recv.Charged(0, q.frame, s)
 	}
 	if got := q.paused() == 0b010; got != off {
-		q.t.Errorf("after an arrival to %s: off is %v", s, got)
+		q.t.Errorf("after an arrival in %s: off is %v", s, got)
 	}
 }
 

@@ -11,9 +11,9 @@ import (
 
 // SwingParams are the parameters of SWING.
 type SwingParams struct {
-	Side   string      `yaml:"side" allowed:"short,long" doc:"where the port leads: short, to the switch that the relay stands before, or long, to the other relay"`
-	Xoff   units.Bytes `yaml:"xoff" doc:"side short: the switch is paused while a class holds more"`
-	Buffer units.Bytes `yaml:"buffer" doc:"side long: of each lossless class; 0: a bandwidth-delay product and 1 MiB"`
+	Side   string      `yaml:"side" allowed:"short,long" doc:"where the port leads: short (to the relay's own switch) or long (to the other relay)"`
+	Xoff   units.Bytes `yaml:"xoff" doc:"side short: the switch is paused while a class stores more than this"`
+	Buffer units.Bytes `yaml:"buffer" doc:"side long: buffer of each lossless class; 0: a bandwidth-delay product and 1 MiB"`
 }
 
 func defaultSwing() any { return &SwingParams{Side: sideShort, Xoff: 198 * units.KB} }
@@ -24,26 +24,26 @@ const (
 	sideLong  = "long"
 )
 
-// swing is a PFC relay (SWING; Bifrost section II-B): a node of two ports at each end of a
-// long cable. It obeys the pauses of its own switch, and passes every PFC frame on to the
-// other relay, which hands it to its switch: that one stops and goes on as the far switch
-// does, one way later, and the buffer of the relay takes what is on its way meanwhile.
+// swing is a PFC relay (SWING; Bifrost section II-B): a two-port node at each end of a long
+// cable. It obeys the pauses of its own switch and forwards every PFC frame to the other relay,
+// which passes it to its switch. So that switch stops and resumes like the far switch, one
+// one-way delay later. The buffer of the relay takes the bytes in flight meanwhile.
 type swing struct{ params SwingParams }
 
 func newSwing(params any) (Scheme, error) {
 	p := params.(*SwingParams)
 	switch {
 	case p.Side != sideShort && p.Side != sideLong:
-		return nil, fmt.Errorf("side cannot be %q; allowed: %s, %s", p.Side, sideShort, sideLong)
+		return nil, fmt.Errorf("side is %q (allowed: %s, %s)", p.Side, sideShort, sideLong)
 	case p.Xoff < 1 || p.Xoff > mmu.MaxBuffer:
-		return nil, fmt.Errorf("xoff is %s; allowed: 1B to %dB", p.Xoff, int64(mmu.MaxBuffer))
+		return nil, fmt.Errorf("xoff is %s (expected 1B to %dB)", p.Xoff, int64(mmu.MaxBuffer))
 	case p.Buffer < 0 || p.Buffer > mmu.MaxBuffer:
-		return nil, fmt.Errorf("buffer is %s; allowed: 0B to %dB", p.Buffer, int64(mmu.MaxBuffer))
+		return nil, fmt.Errorf("buffer is %s (expected 0B to %dB)", p.Buffer, int64(mmu.MaxBuffer))
 	}
 	return &swing{*p}, nil
 }
 
-// queue is what a class may hold.
+// queue returns the bytes that a class may store.
 func (s *swing) queue(p *link.Port) units.Bytes {
 	switch {
 	case s.params.Side == sideShort:
@@ -54,8 +54,8 @@ func (s *swing) queue(p *link.Port) units.Bytes {
 	return p.Cells(link.BDP(p)) + units.MiB
 }
 
-// inFlight is what arrives on the long side from the moment on at which a pause is passed
-// on there: until the switch behind the other relay has stopped.
+// inFlight returns the bytes that arrive on the long side after a pause is forwarded there, until
+// the switch behind the other relay has stopped.
 func inFlight(p *link.Port) units.Bytes { return p.Cells(link.BDP(p) + p.Rate.In(p.Beyond)) }
 
 // relayPorts is the number of ports of a relay.
@@ -68,24 +68,24 @@ func (s *swing) Properties() Properties { return Properties{Check: s.check} }
 func (s *swing) check(p *link.Port) error {
 	switch all := p.Queues() * s.queue(p); {
 	case p.Host:
-		return fmt.Errorf("a relay stands between switches, and this is the port of a host; allowed: swing at nodes of two ports, such as relay0 of two-dc with relay_link")
+		return fmt.Errorf("a relay works between switches, and this is the port of a host (expected a two-port node, such as relay0 of two-dc with relay_link)")
 	case p.Ports != relayPorts:
-		return fmt.Errorf("a relay has two ports, and this switch has %d; allowed: swing at nodes of two ports, such as relay0 of two-dc with relay_link", p.Ports)
+		return fmt.Errorf("a relay has two ports, and this switch has %d (expected a two-port node, such as relay0 of two-dc with relay_link)", p.Ports)
 	case s.params.Side == sideLong && p.PeerPorts != 0 && p.PeerPorts != relayPorts:
-		return fmt.Errorf("side is long, but the switch at the other end has %d ports and is no relay: its pauses would not be obeyed; allowed: short", p.PeerPorts)
+		return fmt.Errorf("side is long, but the switch at the other end has %d ports and is not a relay, so its pauses would be ignored (allowed: short)", p.PeerPorts)
 	case s.params.Side == sideShort && p.Through != 0 && p.Rate > p.Through:
-		// The relay would have to pause its switch by itself, and its RESUME would end a
-		// pause that was passed on.
-		return fmt.Errorf("the cable to the switch has %s and the long one %s; allowed: a cable to the switch that is not faster", p.Rate, p.Through)
+		// The relay would have to pause its switch itself, and its RESUME would end a forwarded
+		// pause.
+		return fmt.Errorf("the cable to the switch runs at %s, faster than the long cable at %s (expected a cable to the switch that is not faster)", p.Rate, p.Through)
 	case s.params.Side == sideLong && s.queue(p) < inFlight(p):
-		return fmt.Errorf("buffer is %d bytes; allowed: a bandwidth-delay product up to the switch behind the other relay, %d bytes, or more", int64(s.queue(p)), int64(inFlight(p)))
+		return fmt.Errorf("buffer is %d bytes (expected at least a bandwidth-delay product up to the switch behind the other relay, %d bytes)", int64(s.queue(p)), int64(inFlight(p)))
 	case all > mmu.MaxBuffer:
-		return fmt.Errorf("buffer is %d bytes for all classes of a port; allowed: at most %d", int64(all), int64(mmu.MaxBuffer))
+		return fmt.Errorf("buffer is %d bytes for all classes of a port (expected at most %d)", int64(all), int64(mmu.MaxBuffer))
 	}
 	return nil
 }
 
-// Reserve implements Scheme: every class of a port has its own.
+// Reserve implements Scheme: a buffer for every class of a port.
 func (s *swing) Reserve(p *link.Port) units.Bytes { return p.Queues() * s.queue(p) }
 
 // Gate implements Scheme.
@@ -97,7 +97,7 @@ func (s *swing) Gate(p Port) Gate {
 func (s *swing) Receiver(p Port) Receiver {
 	r := &swingReceiver{PauseSender: NewPauseSender(p), view: p.View(), index: p.Index(), most: s.queue(p.Spec()), xoff: s.params.Xoff}
 	if s.params.Side == sideLong {
-		r.xoff = mmu.MaxBuffer // the far switch says when to stop
+		r.xoff = mmu.MaxBuffer // the far switch decides when to stop
 	}
 	return r
 }
@@ -106,7 +106,7 @@ type swingGate struct {
 	*PauseGate
 	obeys  bool
 	passes bool
-	passed packet.ClassMask // classes whose pause was passed on and not yet withdrawn
+	passed packet.ClassMask // classes whose pause was forwarded and not yet ended
 }
 
 // Control implements Gate.
@@ -125,8 +125,8 @@ func (g *swingGate) pass(now units.Time, f *packet.Packet, ext packet.Ext) {
 	g.port.Relay(now, relayPorts-1-g.port.Index(), f, ext)
 }
 
-// Reset implements Gate: a cable that changed state has no pauses, and nobody else would
-// withdraw those that came by it and were passed on.
+// Reset implements Gate. A cable that changed state has no pauses; forwarded pauses that came
+// over it must be ended here.
 func (g *swingGate) Reset(now units.Time, up bool) {
 	g.PauseGate.Reset(now, up)
 	if g.passed == 0 {
@@ -145,7 +145,7 @@ type swingReceiver struct {
 	PauseSender
 	view  mmu.View
 	index int
-	most  units.Bytes // what a class may hold
+	most  units.Bytes // bytes that a class may store
 	xoff  units.Bytes
 	quiet
 }
@@ -178,5 +178,5 @@ func (r *swingReceiver) Released(now units.Time, a *mmu.Arrival) {
 // Resumes implements Resuming.
 func (r *swingReceiver) Resumes(_ units.Time, rest *Rest) bool {
 	in := rest.View.Ingress(r.index, rest.Class)
-	return !r.holds(rest.Class) || rest.Moves.Has(rest.Class) && in.Total() <= r.xoff
+	return !r.pauses(rest.Class) || rest.Moves.Has(rest.Class) && in.Total() <= r.xoff
 }

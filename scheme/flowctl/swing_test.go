@@ -10,16 +10,16 @@ import (
 	"github.com/xoff-net/xoff/base/units"
 )
 
-// relayPort also notes what is passed on, and where.
+// relayPort also records forwarded frames and their port.
 type relayPort struct {
 	*fakePort
-	passed []packet.Packet
-	to     int
+	forwarded []packet.Packet
+	to        int
 }
 
 func (p *relayPort) Relay(_ units.Time, port int, f *packet.Packet, _ packet.Ext) {
 	p.to = port
-	p.passed = append(p.passed, *f)
+	p.forwarded = append(p.forwarded, *f)
 }
 
 func newRelay(t *testing.T, side string) (*relayPort, Scheme) {
@@ -35,44 +35,44 @@ func newRelay(t *testing.T, side string) (*relayPort, Scheme) {
 	return p, s
 }
 
-// A pause from the switch holds the port and goes to the other relay; one from there only
-// goes to the switch. The port is number 0, the other 1.
+// A pause from the switch blocks the port and goes to the other relay; a pause from the other
+// relay only goes to the switch. This port is number 0, the other 1.
 func TestSwingPassesOn(t *testing.T) {
-	for side, held := range map[string]packet.ClassMask{"short": 0b010, "long": 0} {
+	for side, blocked := range map[string]packet.ClassMask{"short": 0b010, "long": 0} {
 		p, s := newRelay(t, side)
 		g := s.Gate(p)
 		g.Control(0, pfc(0b010, 0b010, 100), nil)
-		if p.blocked != held || p.to != 1 || len(p.passed) != 1 || p.passed[0] != *pfc(0b010, 0b010, 100) {
-			t.Errorf("%s: a PAUSE blocks %03b and passes %+v on to port %d", side, p.blocked, p.passed, p.to)
+		if p.blocked != blocked || p.to != 1 || len(p.forwarded) != 1 || p.forwarded[0] != *pfc(0b010, 0b010, 100) {
+			t.Errorf("%s: a PAUSE blocks %03b and forwards %+v to port %d", side, p.blocked, p.forwarded, p.to)
 		}
 		g.Control(0, pfc(0b010, 0, 0), nil)
-		if p.blocked != 0 || len(p.passed) != 2 {
-			t.Errorf("%s: a RESUME leaves %03b blocked, %d passed on", side, p.blocked, len(p.passed))
+		if p.blocked != 0 || len(p.forwarded) != 2 {
+			t.Errorf("%s: a RESUME leaves %03b blocked, %d frames forwarded", side, p.blocked, len(p.forwarded))
 		}
 	}
 }
 
-// A cable that goes down withdraws what came by it and was passed on, once.
+// A cable that changes state ends the forwarded pauses that came over it, once.
 func TestSwingWithdraws(t *testing.T) {
 	for _, side := range []string{"short", "long"} {
 		p, s := newRelay(t, side)
 		g := s.Gate(p)
 		g.Reset(0, false)
 		g.Reset(0, true)
-		if len(p.passed) != 0 {
-			t.Errorf("%s: %+v is passed on when nothing was paused", side, p.passed)
+		if len(p.forwarded) != 0 {
+			t.Errorf("%s: %+v is forwarded although nothing was paused", side, p.forwarded)
 		}
 		g.Control(0, pfc(0b110, 0b110, 100), nil)
 		g.Control(0, pfc(0b100, 0, 0), nil)
 		g.Reset(0, false)
 		g.Reset(0, true)
-		if p.blocked != 0 || len(p.passed) != 3 || p.passed[2] != *pfc(0b010, 0, 0) || p.to != 1 {
-			t.Errorf("%s: %03b is blocked, passed on are %+v, to port %d", side, p.blocked, p.passed, p.to)
+		if p.blocked != 0 || len(p.forwarded) != 3 || p.forwarded[2] != *pfc(0b010, 0, 0) || p.to != 1 {
+			t.Errorf("%s: %03b is blocked, forwarded %+v to port %d", side, p.blocked, p.forwarded, p.to)
 		}
 	}
 }
 
-// The switch is paused above 3000 B and goes on at 3000; the long side pauses nobody.
+// The switch is paused above 3000 B and resumes at 3000; the long side sends no pauses.
 func TestSwingThreshold(t *testing.T) {
 	for _, side := range []string{"short", "long"} {
 		p, s := newRelay(t, side)
@@ -85,7 +85,7 @@ func TestSwingThreshold(t *testing.T) {
 			p.ledger.Charge(a, mmu.Headroom)
 			r.Charged(0, a, mmu.Headroom)
 			if off := r.Paused() != 0; off != (side == "short" && i == 3) {
-				t.Errorf("%s: with %d B paused: %v", side, 1000*(i+1), off)
+				t.Errorf("%s: with %d B, paused is %v", side, 1000*(i+1), off)
 			}
 		}
 		p.ledger.Release(a)
@@ -95,8 +95,8 @@ func TestSwingThreshold(t *testing.T) {
 	}
 }
 
-// DELTA is 503,064 B; the long side has 1 MiB beside it. The short side has its threshold
-// and PHI* = 500,000 + 3 x 1500 + 64.
+// DELTA is 503,064 B; the long side has 1 MiB in addition. The short side has its threshold and
+// PHI* = 500,000 + 3 x 1500 + 64.
 func TestSwingBuffers(t *testing.T) {
 	for side, want := range map[string]units.Bytes{"short": 2 * (3000 + 504_564), "long": 2 * (503_064 + 1_048_576)} {
 		p, s := newRelay(t, side)
@@ -113,17 +113,18 @@ func TestSwingCheck(t *testing.T) {
 	}{
 		{func(*SwingParams, *link.Port) {}, ""},
 		{func(_ *SwingParams, p *link.Port) { p.Ports = 5 }, "a relay has two ports, and this switch has 5"},
-		{func(_ *SwingParams, p *link.Port) { p.Host = true }, "a relay stands between switches, and this is the port of a host"},
-		{func(s *SwingParams, _ *link.Port) { s.Side, s.Buffer = "long", 503_063 }, "buffer is 503063 bytes; allowed: a bandwidth-delay product up to the switch behind the other relay, 503064 bytes, or more"},
-		// The other relay is 50 us from its switch: 2 x 50 us are 1,250,000 B more, and 1 MiB does not do.
-		{func(s *SwingParams, p *link.Port) { s.Side, p.Beyond = "long", 100*us }, "buffer is 1551640 bytes; allowed: a bandwidth-delay product up to the switch behind the other relay, 1753064 bytes, or more"},
+		{func(_ *SwingParams, p *link.Port) { p.Host = true }, "a relay works between switches, and this is the port of a host (expected a two-port node"},
+		{func(s *SwingParams, _ *link.Port) { s.Side, s.Buffer = "long", 503_063 }, "buffer is 503063 bytes (expected at least a bandwidth-delay product up to the switch behind the other relay, 503064 bytes)"},
+		// The other relay is 50 us from its switch: 2 x 50 us are 1,250,000 B more, and 1 MiB is
+		// not enough.
+		{func(s *SwingParams, p *link.Port) { s.Side, p.Beyond = "long", 100*us }, "buffer is 1551640 bytes (expected at least a bandwidth-delay product up to the switch behind the other relay, 1753064 bytes)"},
 		{func(s *SwingParams, p *link.Port) { s.Side, p.Beyond, s.Buffer = "long", 100*us, 1_753_064 }, ""},
-		{func(s *SwingParams, p *link.Port) { s.Side, p.PeerPorts = "long", 5 }, "side is long, but the switch at the other end has 5 ports and is no relay"},
+		{func(s *SwingParams, p *link.Port) { s.Side, p.PeerPorts = "long", 5 }, "side is long, but the switch at the other end has 5 ports and is not a relay"},
 		{func(s *SwingParams, p *link.Port) { s.Side, p.PeerPorts = "long", 2 }, ""},
-		{func(_ *SwingParams, p *link.Port) { p.Through = 40 * units.Gbps }, "the cable to the switch has 100Gbps and the long one 40Gbps; allowed: a cable to the switch that is not faster"},
+		{func(_ *SwingParams, p *link.Port) { p.Through = 40 * units.Gbps }, "the cable to the switch runs at 100Gbps, faster than the long cable at 40Gbps (expected a cable to the switch that is not faster)"},
 		{func(_ *SwingParams, p *link.Port) { p.Through = 100 * units.Gbps }, ""},
 		{func(s *SwingParams, p *link.Port) { s.Side, p.Through = "long", 40*units.Gbps }, ""},
-		{func(s *SwingParams, _ *link.Port) { s.Side, s.Buffer = "long", 1<<30 }, "buffer is 2147483648 bytes for all classes of a port; allowed: at most 2147483647"},
+		{func(s *SwingParams, _ *link.Port) { s.Side, s.Buffer = "long", 1<<30 }, "buffer is 2147483648 bytes for all classes of a port (expected at most 2147483647)"},
 	} {
 		params, port := defaultSwing().(*SwingParams), longPort(0b110).spec
 		port.Ports = 2
@@ -141,7 +142,7 @@ func TestSwingCheck(t *testing.T) {
 		}
 	}
 	for want, change := range map[string]func(*SwingParams){
-		"side cannot be": func(p *SwingParams) { p.Side = "left" }, "xoff is 0B": func(p *SwingParams) { p.Xoff = 0 }, "buffer is -1B": func(p *SwingParams) { p.Buffer = -1 },
+		"side is \"left\"": func(p *SwingParams) { p.Side = "left" }, "xoff is 0B": func(p *SwingParams) { p.Xoff = 0 }, "buffer is -1B": func(p *SwingParams) { p.Buffer = -1 },
 	} {
 		p := defaultSwing().(*SwingParams)
 		change(p)

@@ -1,5 +1,5 @@
-// Package mark provides the ECN markers of switches: which frames of an egress queue get the
-// congestion-experienced mark. There is one file per scheme.
+// Package mark provides the ECN markers by which switches choose the frames of an egress queue
+// that get the congestion-experienced mark. There is one file per scheme.
 package mark
 
 import (
@@ -58,7 +58,7 @@ func scale(b units.Bytes, per, rate units.Rate) units.Bytes {
 
 func checkThreshold(name string, b units.Bytes) error {
 	if b <= 0 || b > 100*units.MB {
-		return fmt.Errorf("%s is %s; allowed: more than 0B, at most 100MB", name, b)
+		return fmt.Errorf("%s is %s (expected more than 0B, at most 100MB)", name, b)
 	}
 	return nil
 }

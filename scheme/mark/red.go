@@ -15,8 +15,8 @@ type REDParams struct {
 	Per  units.Rate  `yaml:"per" doc:"port rate that kmin and kmax apply to; 0bps: do not scale (the default if kmin or kmax is given)"`
 }
 
-// Stated is called for each key in a scenario: thresholds that a scenario gives are not
-// scaled to the port rate, unless it gives per as well.
+// Stated records a key of the scenario: thresholds that a scenario sets are not
+// scaled to the port rate, unless it sets per as well.
 func (p *REDParams) Stated(key string) {
 	if key == "kmin" || key == "kmax" {
 		p.Per = 0
@@ -44,17 +44,17 @@ func newRED(params any, rate units.Rate) (Marker, error) {
 		return nil, err
 	}
 	if p.KMin > p.KMax {
-		return nil, fmt.Errorf("kmin %s is above kmax %s; allowed: kmin at most kmax", p.KMin, p.KMax)
+		return nil, fmt.Errorf("kmin %s is above kmax %s (expected kmin at most kmax)", p.KMin, p.KMax)
 	}
 	if !(p.PMax > 0 && p.PMax <= 1) {
-		return nil, fmt.Errorf("pmax is %v; allowed: more than 0, at most 1", p.PMax)
+		return nil, fmt.Errorf("pmax is %v (expected more than 0, at most 1)", p.PMax)
 	}
 	if p.Per < 0 || p.Per != 0 && p.Per < units.Mbps {
-		return nil, fmt.Errorf("per is %s; allowed: 0bps (no scaling) or at least 1Mbps", p.Per)
+		return nil, fmt.Errorf("per is %s (expected 0bps for no scaling, or at least 1Mbps)", p.Per)
 	}
 	kmin, kmax := scale(p.KMin, p.Per, rate), scale(p.KMax, p.Per, rate)
 	if kmax > maxQueue {
-		return nil, fmt.Errorf("kmax %s for %s is %s at %s; allowed: at most %s", p.KMax, p.Per, kmax, rate, maxQueue)
+		return nil, fmt.Errorf("kmax %s for %s is %s at %s (expected at most %s)", p.KMax, p.Per, kmax, rate, maxQueue)
 	}
 	return &red{kmin: kmin, kmax: kmax, pmax: uint64(p.PMax * one)}, nil
 }

@@ -13,8 +13,8 @@ type StepParams struct {
 	Per units.Rate  `yaml:"per" doc:"port rate that k applies to; 0bps: do not scale (the default if k is given)"`
 }
 
-// Stated is called for each key in a scenario: a threshold that a scenario gives is not
-// scaled to the port rate, unless it gives per as well.
+// Stated records a key of the scenario: a threshold that a scenario sets is not
+// scaled to the port rate, unless it sets per as well.
 func (p *StepParams) Stated(key string) {
 	if key == "k" {
 		p.Per = 0
@@ -29,7 +29,7 @@ func newStep(params any, rate units.Rate) (Marker, error) {
 		return nil, err
 	}
 	if p.Per < 0 || p.Per != 0 && p.Per < units.Mbps {
-		return nil, fmt.Errorf("per is %s; allowed: 0bps (no scaling) or at least 1Mbps", p.Per)
+		return nil, fmt.Errorf("per is %s (expected 0bps for no scaling, or at least 1Mbps)", p.Per)
 	}
 	return step{scale(p.K, p.Per, rate)}, nil
 }

@@ -23,9 +23,9 @@ const maxEntries = 1 << 20
 func (p *FlowletParams) check() error {
 	switch {
 	case p.Gap <= 0 || p.Gap > units.MaxTime:
-		return fmt.Errorf("gap is %s; allowed: more than 0s, at most %ds", p.Gap, units.MaxTime/units.Second)
+		return fmt.Errorf("gap is %s (expected more than 0s, at most %ds)", p.Gap, units.MaxTime/units.Second)
 	case p.Entries < 1 || p.Entries > maxEntries || bits.OnesCount(uint(p.Entries)) != 1:
-		return fmt.Errorf("entries is %d; allowed: a power of two from 1 to %d", p.Entries, maxEntries)
+		return fmt.Errorf("entries is %d (expected a power of two from 1 to %d)", p.Entries, maxEntries)
 	}
 	return nil
 }

@@ -1,4 +1,4 @@
-// Package route provides the routers of switches: by which port a frame leaves. There is one
+// Package route provides the routers by which switches choose the port of a frame. There is one
 // file per scheme.
 package route
 

@@ -56,7 +56,7 @@ func (p *DWRRParams) of(class int) units.Bytes {
 func (p *DWRRParams) check(env Env) error {
 	within := func(key string, q units.Bytes) error {
 		if q < 1 || q > maxQuantum {
-			return fmt.Errorf("%s is %s; allowed: more than 0B, at most %s", key, q, maxQuantum)
+			return fmt.Errorf("%s is %s (expected more than 0B, at most %s)", key, q, maxQuantum)
 		}
 		return nil
 	}
@@ -66,7 +66,7 @@ func (p *DWRRParams) check(env Env) error {
 	for _, class := range slices.Sorted(maps.Keys(p.Quanta)) {
 		key := fmt.Sprintf("quanta.%d", class)
 		if class < 0 || class >= mmu.Classes || !env.Served.Has(uint8(class)) {
-			return fmt.Errorf("%s is for a class that dwrr does not serve; allowed: ids of classes in groups that it serves", key)
+			return fmt.Errorf("%s is for a class that dwrr does not serve (expected ids of classes that it serves)", key)
 		}
 		if err := within(key, p.Quanta[class]); err != nil {
 			return err

@@ -1,5 +1,5 @@
-// Package sched provides the egress schedulers of ports: which class sends next. Switches and
-// NICs use it. There is one file per scheme.
+// Package sched provides the egress schedulers by which switches and NICs choose the class that
+// sends next. There is one file per scheme.
 package sched
 
 import (
@@ -40,8 +40,8 @@ func Quanta(s Scheduler) (q [mmu.Classes]units.Bytes) {
 
 // Env describes a port to its scheduler.
 type Env struct {
-	Strict packet.ClassMask // mask: classes with strict priority, lowest number first
-	Served packet.ClassMask // mask: the other classes, which share the remaining bandwidth
+	Strict packet.ClassMask // classes with strict priority, lowest number first
+	Served packet.ClassMask // other classes, which share the remaining bandwidth
 	Rate   units.Rate
 }
 

@@ -12,11 +12,10 @@ import (
 	"github.com/xoff-net/xoff/base/units"
 )
 
-// dshTwin is DSH written down once more, without any shortcut: it keeps a list of all
-// frames per queue and segment, adds them up whenever it needs a number, and computes
-// every estimate at every arrival.
-type dshTwin struct {
-	held                    [mmu.Classes]map[mmu.Segment]units.Bytes
+// dshModel is a second implementation of DSH without shortcuts. It keeps the bytes per queue and
+// segment, adds them up whenever it needs a sum, and computes every estimate at every arrival.
+type dshModel struct {
+	stored                  [mmu.Classes]map[mmu.Segment]units.Bytes
 	at                      [mmu.Classes]units.Time
 	length, g, v, phi       [mmu.Classes]float64
 	seen                    [mmu.Classes]bool
@@ -31,25 +30,25 @@ type dshTwin struct {
 	alpha                   units.Ratio
 	sharing                 bool
 	deltaQ, deltaP          units.Bytes
-	table                   *tables // what estimates instead, from the lengths of the twin
+	table                   *tables // estimates instead, from the queue lengths of the model; nil: ideal
 }
 
-func (w *dshTwin) sum(s mmu.Segment) units.Bytes {
+func (w *dshModel) sum(s mmu.Segment) units.Bytes {
 	n := units.Bytes(0)
-	for c := range w.held {
-		n += w.held[c][s]
+	for c := range w.stored {
+		n += w.stored[c][s]
 	}
 	return n
 }
 
-func (w *dshTwin) threshold() units.Bytes {
+func (w *dshModel) threshold() units.Bytes {
 	free := max(0, w.size-w.others-w.sum(mmu.Shared))
 	return units.Bytes(math.Floor(float64(free) * float64(w.alpha.Num) / float64(w.alpha.Den)))
 }
 
-func (w *dshTwin) arrive(now units.Time, c uint8, b units.Bytes) mmu.Segment {
+func (w *dshModel) arrive(now units.Time, c uint8, b units.Bytes) mmu.Segment {
 	length := float64(b)
-	for _, n := range w.held[c] {
+	for _, n := range w.stored[c] {
 		length += float64(n)
 	}
 	if w.seen[c] && now > w.at[c] {
@@ -73,11 +72,11 @@ func (w *dshTwin) arrive(now units.Time, c uint8, b units.Bytes) mmu.Segment {
 	t := w.threshold()
 	fits := w.sum(mmu.Shared)+b <= 2*t
 	if !w.sharing {
-		fits = w.held[c][mmu.Shared]+b <= t
+		fits = w.stored[c][mmu.Shared]+b <= t
 	}
 	var s mmu.Segment
 	switch {
-	case w.held[c][mmu.Private]+b <= w.private:
+	case w.stored[c][mmu.Private]+b <= w.private:
 		s = mmu.Private
 	case fits && w.others+w.sum(mmu.Shared)+b <= w.size:
 		s = mmu.Shared
@@ -89,29 +88,29 @@ func (w *dshTwin) arrive(now units.Time, c uint8, b units.Bytes) mmu.Segment {
 		}
 		return mmu.Drop
 	}
-	w.held[c][s] += b
+	w.stored[c][s] += b
 	w.look(c)
 	return s
 }
 
-func (w *dshTwin) leave(c uint8, b units.Bytes) {
+func (w *dshModel) leave(c uint8, b units.Bytes) {
 	for _, s := range []mmu.Segment{mmu.Headroom, mmu.Shared, mmu.Private} {
-		n := min(b, w.held[c][s])
-		w.held[c][s] -= n
+		n := min(b, w.stored[c][s])
+		w.stored[c][s] -= n
 		b -= n
 	}
 	w.look(c)
 }
 
-func (w *dshTwin) look(c uint8) {
+func (w *dshModel) look(c uint8) {
 	t, tau := w.threshold(), units.Bytes(math.Floor(w.phi[c]+0.5))
 	if w.single || !w.sharing {
 		tau = 0
 	}
 	xoff := max(0, t-tau)
-	if q := w.held[c][mmu.Shared]; q > xoff {
+	if q := w.stored[c][mmu.Shared]; q > xoff {
 		w.off[c] = true
-	} else if q < xoff-w.deltaQ || q+w.held[c][mmu.Headroom] == 0 {
+	} else if q < xoff-w.deltaQ || q+w.stored[c][mmu.Headroom] == 0 {
 		w.off[c] = false
 	}
 	if p := w.sum(mmu.Shared); p > 2*t {
@@ -121,7 +120,7 @@ func (w *dshTwin) look(c uint8) {
 	}
 }
 
-func (w *dshTwin) paused() packet.ClassMask {
+func (w *dshModel) paused() packet.ClassMask {
 	mask := packet.ClassMask(0)
 	for c := uint8(1); c <= 2; c++ {
 		if w.off[c] || w.portOff {
@@ -131,17 +130,17 @@ func (w *dshTwin) paused() packet.ClassMask {
 	return mask
 }
 
-// untold is when a switch does not tell a receiver of a frame that left.
+// untold reports whether a switch skips the call of Released for a frame.
 func untold(r *dshReceiver, p *fakePort, a *mmu.Arrival) bool {
 	s := r.Shortcuts()
 	q, t := p.policy.Level(0, p.View(), a.In, a.Class)
 	return !r.Paused().Has(a.Class) && s.Release && q+s.Margin <= t && p.View().PortIn(a.In, mmu.Shared) <= units.Bytes(s.Levels)*t
 }
 
-// A port can be above its threshold while the queue of a frame that leaves is far below
-// its own, when others grew: alpha 1/4 of 40,000 B, PHI 1000 B. Class 1 holds 2000 B and
-// class 2 7000 B, far apart in time; then port 1 takes 18,000 B. When 1000 B of class 1
-// leave, T = (40,000 - 8000 - 18,000) / 4 = 3500: 1000 B + PHI are below, 8000 B above 2 T.
+// A port can be above its threshold while the queue of a departing frame is far below its own, if
+// others grew: alpha 1/4 of 40,000 B, PHI 1000 B. Class 1 stores 2000 B and class 2 7000 B, far
+// apart in time; then port 1 takes 18,000 B. When 1000 B of class 1 leave, T = (40,000 - 8000 -
+// 18,000) / 4 = 3500: 1000 B + PHI are below, 8000 B above 2 T.
 func TestDSHSteady(t *testing.T) {
 	b := newDSHBench(t, nil)
 	b.dynamic(t, units.Ratio{Num: 1, Den: 4})
@@ -159,7 +158,7 @@ func TestDSHSteady(t *testing.T) {
 	a := &mmu.Arrival{Class: 1, Bytes: 1000, Kind: mmu.Lossless, Out: 1}
 	b.ledger.Release(a)
 	if untold(b.dshReceiver, b.fakePort, a) {
-		t.Error("a switch would not tell")
+		t.Error("a switch would skip Released")
 	}
 	b.Released(1_000_000*ns, a)
 	if b.Paused() != 0b110 {
@@ -167,13 +166,13 @@ func TestDSHSteady(t *testing.T) {
 	}
 }
 
-// Whatever comes and goes, with shortcuts or without, the receiver and its twin place
-// every frame alike, hold the same bytes per class and segment, and pause alike.
-func TestDSHAgreesWithItsTwin(t *testing.T) {
+// For random frames, with or without shortcuts, the receiver and the model choose the same
+// segments, store the same bytes per class and segment, and pause the same classes.
+func TestDSHAgreesWithModel(t *testing.T) {
 	var cases, insured, paused, portPaused, brief, dropped, single int
 	property := func(t *rapid.T) {
 		pick := func(name string, list ...units.Bytes) units.Bytes { return rapid.SampledFrom(list).Draw(t, name) }
-		w := &dshTwin{
+		w := &dshModel{
 			previous: -1, size: pick("shared", 20_000, 60_000, 200_000), private: pick("private", 0, 0, 3000), phiMax: pick("phi", 4000, 10_000),
 			alpha: rapid.SampledFrom([]units.Ratio{{Num: 1, Den: 16}, {Num: 1, Den: 4}, {Num: 1, Den: 1}, {Num: 1, Den: 3}}).Draw(t, "alpha"), sharing: rapid.IntRange(0, 3).Draw(t, "sharing") > 0,
 			deltaQ: pick("delta_q", 0, 2000), deltaP: pick("delta_p", 0, 2000),
@@ -182,15 +181,15 @@ func TestDSHAgreesWithItsTwin(t *testing.T) {
 		params := defaultDSH().(*DSHParams)
 		params.Headroom, params.SharedHeadroom, params.DeltaQueue, params.DeltaPort = link.Headroom{Rule: link.RuleBytes, Bytes: w.phiMax}, w.sharing, w.deltaQ, w.deltaP
 		if n := rapid.IntRange(0, 11).Draw(t, "uninsured"); n < 3 {
-			w.insurance = units.Bytes(n) * 250 // at most half of a frame
+			w.insurance = units.Bytes(n) * 250 // at most half a frame
 			params.Insurance = Insurance{Bytes: w.insurance}
 		}
 		if rapid.IntRange(0, 2).Draw(t, "table") == 0 {
 			params.Estimator = "table"
 			w.table, _ = newTables(paperWeights, w.phiMax, 100*units.Gbps)
 		}
-		for c := range w.held {
-			w.held[c] = map[mmu.Segment]units.Bytes{}
+		for c := range w.stored {
+			w.stored[c] = map[mmu.Segment]units.Bytes{}
 		}
 		spec := mmu.Spec{Ports: 2, Size: w.size + 40_000, Shared: w.size, Private: w.private}
 		spec.Kinds[1], spec.Kinds[2] = mmu.Lossless, mmu.Lossless
@@ -221,7 +220,7 @@ func TestDSHAgreesWithItsTwin(t *testing.T) {
 					w.leave(c, a.Bytes)
 				}
 			case 5:
-				// Another port takes from the shared segment, or gives back.
+				// Another port takes shared bytes, or releases them.
 				o := &mmu.Arrival{In: 1, Class: 1, Bytes: 5 * b, Kind: mmu.Lossless, Out: 1}
 				if rapid.Bool().Draw(t, "grow") && o.Bytes <= p.View().SharedFree() {
 					p.ledger.Charge(o, mmu.Shared)
@@ -232,12 +231,12 @@ func TestDSHAgreesWithItsTwin(t *testing.T) {
 				}
 			default:
 				a := &mmu.Arrival{Class: c, Bytes: b, Kind: mmu.Lossless, Out: 1}
-				got, told := mmu.Shared, true
+				got, called := mmu.Shared, true
 				if short {
-					told = !(r.Shortcuts().Arrived != nil && r.Arrived(now, c, b))
-					seen.brief = seen.brief || !told
+					called = !(r.Shortcuts().Arrived != nil && r.Arrived(now, c, b))
+					seen.brief = seen.brief || !called
 				}
-				if told {
+				if called {
 					got = r.Place(now, a)
 				}
 				if want := w.arrive(now, c, b); got != want {
@@ -248,7 +247,7 @@ func TestDSHAgreesWithItsTwin(t *testing.T) {
 					break
 				}
 				p.ledger.Charge(a, got)
-				if told {
+				if called {
 					r.Charged(now, a, got)
 				}
 				queued[c] = append(queued[c], b)
@@ -256,15 +255,15 @@ func TestDSHAgreesWithItsTwin(t *testing.T) {
 			}
 			for c := uint8(1); c <= 2; c++ {
 				in := p.View().Ingress(0, c)
-				if h := w.held[c]; in.Private != h[mmu.Private] || in.Shared != h[mmu.Shared] || in.Headroom != h[mmu.Headroom] {
-					t.Fatalf("%s: class %d holds %+v, want %v", now, c, in, h)
+				if h := w.stored[c]; in.Private != h[mmu.Private] || in.Shared != h[mmu.Shared] || in.Headroom != h[mmu.Headroom] {
+					t.Fatalf("%s: class %d stores %+v, want %v", now, c, in, h)
 				}
 			}
 			if got, want := r.Paused(), w.paused(); got != want {
 				t.Fatalf("%s: paused %03b, want %03b", now, got, want)
 			}
 			if port := p.View().PortIn(0, mmu.Headroom); port != w.sum(mmu.Headroom) || port > w.insurance {
-				t.Fatalf("%s: the insurance of %d B holds %d B, want %d B", now, w.insurance, port, w.sum(mmu.Headroom))
+				t.Fatalf("%s: the insurance of %d B stores %d B, want %d B", now, w.insurance, port, w.sum(mmu.Headroom))
 			}
 			seen.paused, seen.port, seen.single = seen.paused || w.paused() != 0, seen.port || w.portOff, seen.single || w.single
 		}
@@ -276,7 +275,7 @@ func TestDSHAgreesWithItsTwin(t *testing.T) {
 			}
 		}
 		if r.Paused() != 0 {
-			t.Fatalf("all has left, but %03b are OFF", r.Paused())
+			t.Fatalf("all frames have left, but %03b are OFF", r.Paused())
 		}
 		for _, k := range []struct {
 			seen bool
@@ -287,11 +286,11 @@ func TestDSHAgreesWithItsTwin(t *testing.T) {
 			}
 		}
 	}
-	for range 10 { // a hundred each
+	for range 10 { // rapid runs a hundred cases each
 		rapid.Check(t, property)
 	}
 	t.Logf("of %d cases: %d paused, %d paused the port, %d used the insurance, %d dropped, %d took shortcuts, %d had one queue for a window", cases, paused, portPaused, insured, dropped, brief, single)
 	if paused < cases/2 || portPaused < cases/4 || insured < cases/5 || brief < cases/20 || dropped < 1 || single < cases/10 {
-		t.Error("the cases are too tame")
+		t.Error("too few cases reach these states")
 	}
 }
