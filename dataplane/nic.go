@@ -6,57 +6,64 @@ import (
 	"github.com/xoff-net/xoff/base/packet"
 	"github.com/xoff-net/xoff/base/probe"
 	"github.com/xoff-net/xoff/base/units"
+	"github.com/xoff-net/xoff/job"
 	"github.com/xoff-net/xoff/scheme/buffer"
 	"github.com/xoff-net/xoff/scheme/cc"
 	"github.com/xoff-net/xoff/scheme/flowctl"
 	"github.com/xoff-net/xoff/scheme/sched"
 )
 
-// NICDriver is the driver of a NIC, which has two timers more than a switch.
+// NICDriver is the driver of a NIC, which has two more timers than a switch.
 type NICDriver interface {
 	Driver
-	// ArmPace asks for Pace, ArmStart for StartFlows; the last call counts, Never
-	// disarms.
+	// ArmPace requests Pace. The last call replaces earlier ones; Never disarms the timer.
 	ArmPace(at units.Time)
-	// ArmStart also names the first flow that will start, for drivers that order
-	// simultaneous starts of different hosts by it.
+	// ArmStart requests StartFlows, like ArmPace. flow is the first flow that will start; some
+	// drivers use it to order simultaneous starts of different hosts.
 	ArmStart(at units.Time, flow uint32)
 }
 
-// Transport is how a group of flows is carried.
+// Notifier is a driver that passes notices of jobs between hosts. Every Noticed must come
+// before the notice takes effect.
+type Notifier interface {
+	Notify(from *job.Host, m job.Notice)
+}
+
+// Transport describes how a group of flows is carried.
 type Transport struct {
 	Control    cc.Factory
-	Payload    units.Bytes // of a full packet
-	Header     units.Bytes // of every data packet
+	Payload    units.Bytes // payload of a full packet
+	Header     units.Bytes // header bytes of every data packet
+	First      units.Bytes // payload bytes at the start of a flow that are marked as unscheduled; 0: one bandwidth-delay product
 	AckSize    units.Bytes
 	AckEvery   int   // packets per ACK
 	AckClass   uint8 // class of ACK, NACK and CNP, or ClassOfData
-	AckQueue   uint8 // queue of the host in which they wait, by the class that can pause it; ClassOfData: that of the data
+	AckQueue   uint8 // host queue of the replies, named by the class that can pause it; ClassOfData: the data's queue
 	CNP        CNPMode
-	CNPEvery   units.Time // shortest time between two CNPs of a flow
-	NackEvery  units.Time // shortest time between two NACKs for the same gap
-	Timeout    units.Time // without progress, before everything is sent again
-	MaxTimeout units.Time // bound of the doubling after each timeout
+	CNPEvery   units.Time // minimum time between two CNPs of a flow
+	NackEvery  units.Time // minimum time between two NACKs for the same gap
+	Timeout    units.Time // time without progress after which everything is retransmitted
+	MaxTimeout units.Time // limit of the doubling after each timeout
 
 	Recovery   Recovery
-	Window     uint32     // SACK, IRN: packets from the first unacknowledged one on that may be sent
-	MinTimeout units.Time // SACK: least timeout that follows from round-trip times; Timeout is that before the first
-	LowTimeout units.Time // IRN: timeout when fewer than LowPackets are in the network
+	Window     uint32     // SACK, IRN: packets that may be sent, counted from the first unacknowledged one
+	MinTimeout units.Time // SACK: minimum timeout computed from round-trip times; Timeout applies before the first sample
+	LowTimeout units.Time // IRN: timeout while fewer than LowPackets are in flight
 	LowPackets uint32
 
 	index     uint8 // in NICSpec.Transports
 	clocked   bool  // round-trip times are measured
-	stamped   bool  // packets that are sent again carry the time
+	stamped   bool  // retransmissions carry their send time
 	records   bool  // packets collect telemetry
-	selective bool  // recovery by selective repeat
-	timed     bool  // the control has timers (cc.Timed)
-	moves     bool  // changes of its rate move send times (cc.Repacer)
+	selective bool  // selective repeat: Recovery is not GoBackN
+	timed     bool  // Control has timers (cc.Timed)
+	repaces   bool  // rate changes move send times (cc.Repacer)
 }
 
-// ClassOfData as class of ACKs is that of the data which they acknowledge.
+// ClassOfData as AckClass or AckQueue means the class of the acknowledged data.
 const ClassOfData uint8 = mmu.Classes
 
-// queue returns where replies of a class wait.
+// queue returns the host queue for replies of a class.
 func (t *Transport) queue(class uint8) uint8 {
 	if t.AckQueue == ClassOfData {
 		return class
@@ -64,17 +71,17 @@ func (t *Transport) queue(class uint8) uint8 {
 	return t.AckQueue
 }
 
-// Recovery says what is sent again after a loss.
+// Recovery selects what is retransmitted after a loss.
 type Recovery uint8
 
-// Recoveries.
+// Recovery modes.
 const (
 	GoBackN Recovery = iota // everything from the lost packet on
-	SACK                    // what selective ACKs show to be missing (RFC 6675)
-	IRN                     // the same at the first sign (Mittal et al. 2018)
+	SACK                    // packets that selective ACKs show to be missing (RFC 6675)
+	IRN                     // like SACK, but at the first sign of a loss (Mittal et al. 2018)
 )
 
-// threshold is how many later packets must have arrived before one is lost.
+// threshold is the number of later packets that must arrive before a packet counts as lost.
 func (r Recovery) threshold() int {
 	if r == IRN {
 		return 1
@@ -82,12 +89,12 @@ func (r Recovery) threshold() int {
 	return dupThreshold
 }
 
-// CNPMode says how marks come back to the sender.
+// CNPMode selects how marks are returned to the sender.
 type CNPMode uint8
 
-// Modes.
+// CNP modes.
 const (
-	CNPFrame CNPMode = iota // a CNP frame, at most one per flow and CNPEvery
+	CNPFrame CNPMode = iota // a CNP frame, at most one per flow in each CNPEvery
 	CNPInAck                // echoed in the ACK of the marked packet
 )
 
@@ -99,31 +106,32 @@ type NICSpec struct {
 	Flow       flowctl.Scheme
 	Scheduler  sched.Scheduler
 	Kinds      [mmu.Classes]mmu.Kind
-	Transports []Transport // completed by NewNIC; hosts with the same slice share it
-	BaseRTT    units.Time  // of the longest path, for windows and unscheduled marks
+	Transports []Transport // NewNIC fills in unexported fields; hosts may share the slice
+	BaseRTT    units.Time  // base RTT of the longest path, for windows and unscheduled marks
 	Receive    ReceiveSpec
 	Flows      *Flows
-	Starts     []uint32 // flows of this host that wait for no other, in order of their start
+	Starts     []uint32 // flows of this host that do not wait for others, by start time
+	Jobs       []*job.Host
 	Sink       probe.Sink
 	Checks     *Checks
 	Log        *PauseLog
-	Scan       bool // choose queue pairs as the public simulators do (see scanner)
+	Scan       bool // choose queue pairs like the public simulators (see scanner)
 }
 
-// NIC is a host: queue pairs that send, and the receiving end of others'.
+// NIC is a host: queue pairs that send flows, and the receiving end of other hosts' flows.
 type NIC struct {
-	// There are many hosts, and each does little in a window: what packets need is
-	// in as few cache lines as it fits.
-	drv     NICDriver
-	flows   *Flows
-	ways    []Transport
-	receive *receiver
-	scan    *scanner // nil: lists of those that may send
+	// There are many hosts, and each does little per window. The fields needed by packets
+	// fill as few cache lines as possible.
+	drv        NICDriver
+	flows      *Flows
+	transports []Transport
+	receive    *receiver
+	scan       *scanner // nil: ready lists are used
 
 	qps      []qp
-	paceHeap timerHeap // queue pairs that wait for their send time
+	paceHeap timerHeap // queue pairs waiting for their send time
 	bdp      units.Bytes
-	waiting  packet.ClassMask // classes with replies
+	waiting  packet.ClassMask // classes with queued replies
 	_        [7]byte
 
 	ready [mmu.Classes]flowList
@@ -134,77 +142,79 @@ type NIC struct {
 
 	ack cc.Ack // scratch
 	node
-	replies     [mmu.Classes]ring // ACK, NACK, CNP waiting to leave
-	softHeap    timerHeap         // queue pairs with a timeout or a timer of their control
-	freeQPs     [][]int32         // unused queue pairs, by transport
+	replies     [mmu.Classes]ring // ACKs, NACKs and CNPs waiting to leave
+	softHeap    timerHeap         // queue pairs with a retransmission timeout or a timer of their congestion control
+	freeQPs     [][]int32         // free queue pairs, by transport
 	id          uint16
 	kinds       [mmu.Classes]mmu.Kind
 	rtt         units.Time
-	starts      []uint32               // flows that have not started, by start
-	later       timerHeap              // flows that waited for others and may start
-	answers     [mmu.Classes]wordQueue // extensions of replies that have one
-	reorder     []reorder              // packets that came out of order, by RecvResult.held; 0 is unused
-	freeReorder []int32                // unused ones
-	sack        packet.Ext             // scratch, as are the next two
-	about       cc.Flow
-	left        [1]uint64  // extension of a packet that carries its time
-	flowEnds    probe.Ends // what of the sink sees the ends of flows; nil: nothing does
+	starts      []uint32  // flows that have not started, by start time
+	released    timerHeap // flows that waited for others and may start now
+	jobs        []*job.Host
+	notices     Notifier               // of jobs; nil: the driver has none
+	replyExts   [mmu.Classes]wordQueue // extensions of queued replies
+	reorder     []reorder              // reorder buffers, indexed by RecvResult.reorder; 0 is unused
+	freeReorder []int32                // free reorder buffers
+	sack        packet.Ext             // scratch, as are flowInfo and stamp
+	flowInfo    cc.Flow
+	stamp       [1]uint64  // extension of a packet that carries its send time
+	flowEnds    probe.Ends // sink as a probe.Ends; nil: it does not want flow events
 	Stats       NICStats
 }
 
-// wire is what the pacing of every packet asks of the spec of the port.
+// wire has the properties of the port that pacing needs for every packet.
 type wire struct {
 	rate     units.Rate
 	overhead units.Bytes
 	tick     units.Time
 }
 
-// spacing is how long a frame takes at a rate.
+// spacing returns the serialization time of a frame at a rate.
 func (w *wire) spacing(r units.Rate, size uint16) units.Time {
 	return link.TxTime(r, units.Bytes(size)+w.overhead, w.tick)
 }
 
-// NICStats counts what happened at a host.
+// NICStats are the counters of a host.
 type NICStats struct {
 	Finished uint64 // flows whose last ACK arrived
-	Resent   uint64
+	Resent   uint64 // retransmitted data packets
 	Timeouts uint64
-	Nacks    uint64 // sent
-	CNPs     uint64 // sent, or marks echoed
+	Nacks    uint64 // NACKs sent
+	CNPs     uint64 // CNPs sent, or marks echoed
 }
 
-// NewNIC builds a NIC. Its wake components are: receiver, gate, receive buffer.
+// NewNIC builds a NIC.
 func NewNIC(spec *NICSpec, drv NICDriver) (*NIC, error) {
-	words := probe.WireOf(spec.Sink)
-	if words != nil {
-		drv = &nicTap{drv, words}
+	notices, _ := drv.(Notifier)
+	wireSink := probe.WireOf(spec.Sink)
+	if wireSink != nil {
+		drv = &nicTap{drv, wireSink}
 	}
 	n := &NIC{
-		drv: drv, id: spec.Node, kinds: spec.Kinds, ways: spec.Transports, rtt: spec.BaseRTT, flows: spec.Flows,
-		starts: spec.Starts, freeQPs: make([][]int32, len(spec.Transports)), bdp: spec.Port.Rate.In(spec.BaseRTT),
+		drv: drv, id: spec.Node, kinds: spec.Kinds, transports: spec.Transports, rtt: spec.BaseRTT, flows: spec.Flows,
+		starts: spec.Starts, jobs: spec.Jobs, notices: notices, freeQPs: make([][]int32, len(spec.Transports)), bdp: spec.Port.Rate.In(spec.BaseRTT),
 		wire: wire{spec.Port.Rate, spec.Port.WireOverhead, spec.Port.Tick}, flowEnds: probe.EndsOf(spec.Sink),
 	}
 	n.node = node{drv: drv, ports: make([]port, 1), wakes: newWakes(components), fixed: components, sink: spec.Sink,
-		checks: spec.Checks, watched: spec.Sink != nil || spec.Checks != nil, serve: n.serveNIC, log: spec.Log, words: words}
+		checks: spec.Checks, watched: spec.Sink != nil || spec.Checks != nil, serve: n.serveNIC, log: spec.Log, wireSink: wireSink}
 	if spec.Scan {
 		n.scan, n.serve = &scanner{wake: units.Never}, n.serveScan
 	}
-	n.qps = make([]qp, 1) // queue pair 0 means "none"
+	n.qps = make([]qp, 1) // queue pair 0 means none
 	n.reorder = make([]reorder, 1)
-	for i := range n.ways {
-		way := &n.ways[i]
-		way.index = uint8(i)
-		control := way.Control()
-		_, way.clocked = control.(cc.Clocked)
-		_, way.records = control.(cc.Telemetry)
-		way.stamped = way.clocked && way.Recovery == GoBackN && !way.records
-		way.clocked = way.clocked || way.Recovery != GoBackN
-		way.selective = way.Recovery != GoBackN
-		_, way.timed = control.(cc.Timed)
-		_, way.moves = control.(cc.Repacer)
+	for i := range n.transports {
+		tr := &n.transports[i]
+		tr.index = uint8(i)
+		control := tr.Control()
+		_, tr.clocked = control.(cc.Clocked)
+		_, tr.records = control.(cc.Telemetry)
+		tr.stamped = tr.clocked && tr.Recovery == GoBackN && !tr.records
+		tr.clocked = tr.clocked || tr.Recovery != GoBackN
+		tr.selective = tr.Recovery != GoBackN
+		_, tr.timed = control.(cc.Timed)
+		_, tr.repaces = control.(cc.Repacer)
 	}
-	// The receive buffer is a one-port switch: a static limit per class, the rest is
-	// headroom.
+	// The receive buffer is a switch with one port: a static limit per class, and headroom.
 	size, others := spec.Receive.size(&spec.Port, spec.Flow)
 	ledger := mmu.NewLedger(mmu.Spec{Ports: 1, Size: size, Shared: size, Kinds: spec.Kinds})
 	n.ledger, n.view = ledger, ledger.View()
@@ -219,8 +229,8 @@ func NewNIC(spec *NICSpec, drv NICDriver) (*NIC, error) {
 	n.policy = &hostPolicy{Policy: limits, others: others}
 	n.initPort(0, spec.Port, spec.Flow)
 	n.ports[0].sched = spec.Scheduler
-	if spec.Checks != nil && n.flows.given == nil {
-		n.flows.given = make([]units.Bytes, len(n.flows.Flow))
+	if spec.Checks != nil && n.flows.delivered == nil {
+		n.flows.delivered = make([]units.Bytes, len(n.flows.Flow))
 	}
 	n.receive = newReceiver(n, &spec.Receive, spec.Flow)
 	n.armStart()
@@ -228,7 +238,7 @@ func NewNIC(spec *NICSpec, drv NICDriver) (*NIC, error) {
 	return n, nil
 }
 
-// Start begins the run.
+// Start starts the NIC at the beginning of a run.
 func (n *NIC) Start(now units.Time) {
 	if n.receive != nil {
 		n.receive.start()
@@ -238,45 +248,49 @@ func (n *NIC) Start(now units.Time) {
 }
 
 func (n *NIC) armStart() {
-	at, flow := n.later.next(), uint32(0)
+	at, flow := n.released.next(), uint32(0)
 	if at != units.Never {
-		flow = uint32(n.later.items[0].id)
+		flow = uint32(n.released.items[0].id)
 	}
 	if len(n.starts) > 0 && n.flows.Flow[n.starts[0]].Start <= at {
 		at, flow = n.flows.Flow[n.starts[0]].Start, n.starts[0]
 	}
+	for _, j := range n.jobs {
+		at = min(at, j.Next())
+	}
 	n.drv.ArmStart(at, flow)
 }
 
-// StartFlows opens a queue pair for each flow that starts now.
+// StartFlows opens a queue pair for each flow that is due.
 func (n *NIC) StartFlows(now units.Time) {
-	n.tick(now)
+	n.beginEvent(now)
 	for len(n.starts) > 0 && n.flows.Flow[n.starts[0]].Start <= now {
 		n.open(now, n.starts[0])
 		n.starts = n.starts[1:]
 		if n.scan != nil {
-			break // it looks after each
+			break // the scanner looks for work after each start
 		}
 	}
+	n.runJobs(now)
 	n.startReleased(now)
 	n.armStart()
 	n.kick(now)
 }
 
-// tick opens an event.
-func (n *NIC) tick(now units.Time) {
+// beginEvent starts an event.
+func (n *NIC) beginEvent(now units.Time) {
 	if n.watched && n.checks != nil {
 		n.checks.event(now, nil)
 	}
 }
 
-// kick sends if the wire is free, and ends the event.
+// kick sends a frame if the wire is free, and ends the event.
 func (n *NIC) kick(now units.Time) {
 	if n.scan != nil {
 		n.scanKick(now)
 		return
 	}
-	// Not by way of node.serveOrWait, which does not know what it calls.
+	// A direct call instead of node.serveOrWait, which calls through a function value.
 	switch p := &n.ports[0]; {
 	case !p.wants():
 	case p.busy > now:
@@ -288,9 +302,9 @@ func (n *NIC) kick(now units.Time) {
 	n.endEvent(now)
 }
 
-// Pace follows the send time of one or more queue pairs.
+// Pace serves the queue pairs whose send time has come.
 func (n *NIC) Pace(now units.Time) {
-	n.tick(now)
+	n.beginEvent(now)
 	if n.scan != nil {
 		n.scan.wake = units.Never
 		n.scanKick(now)
@@ -301,7 +315,7 @@ func (n *NIC) Pace(now units.Time) {
 		i := n.paceHeap.pop()
 		q := &n.qps[i]
 		if at != q.paceAt {
-			continue // an earlier entry took its place
+			continue // replaced by an earlier entry
 		}
 		q.paceAt = units.Never
 		switch {
@@ -317,10 +331,10 @@ func (n *NIC) Pace(now units.Time) {
 	n.kick(now)
 }
 
-// TxDone follows the last bit of a frame when more was waiting. It returns whether another
-// one is pending.
+// TxDone sends the next frame when the last bit of the one before has left. It returns
+// whether another TxDone is pending.
 func (n *NIC) TxDone(now units.Time, _ int) bool {
-	n.tick(now)
+	n.beginEvent(now)
 	p := &n.ports[0]
 	p.txPending = 0
 	if n.scan != nil {
@@ -332,10 +346,10 @@ func (n *NIC) TxDone(now units.Time, _ int) bool {
 	return p.txPending != 0
 }
 
-// serveNIC sends the next frame: flow control first, then replies, then data.
+// serveNIC sends the next frame: control frames first, then replies, then data.
 func (n *NIC) serveNIC(now units.Time, p *port) {
-	if p.speaking != 0 && n.speak(now, p) {
-		n.more(p)
+	if p.ctlPending != 0 && n.sendControl(now, p) {
+		n.rearmTx(p)
 		return
 	}
 	eligible := p.nonEmpty &^ p.blocked
@@ -355,7 +369,7 @@ func (n *NIC) serveNIC(now units.Time, p *port) {
 			sent = n.sendData(now, p, class)
 		}
 		if sent {
-			n.more(p)
+			n.rearmTx(p)
 			return
 		}
 		eligible &^= bit
@@ -365,15 +379,14 @@ func (n *NIC) serveNIC(now units.Time, p *port) {
 	}
 }
 
-func (n *NIC) more(p *port) {
+func (n *NIC) rearmTx(p *port) {
 	if p.pending() != 0 {
 		p.txPending = 1
 		n.drv.ArmTx(0, p.busy)
 	}
 }
 
-// may asks the meter of the gate, if the class has one. With ClassMask.Has it is too large to
-// be inlined.
+// may asks the meter whether a class may send. ClassMask.Has would make it too large to inline.
 func (n *NIC) may(now units.Time, p *port, class int, size uint16) bool {
 	return p.metered&(1<<(class&7)) == 0 || p.meter.May(now, uint8(class), units.Bytes(size))
 }
@@ -393,13 +406,13 @@ func (n *NIC) sendReply(now units.Time, p *port, class int) bool {
 	}
 	ext := packet.Ext(nil)
 	if f.Flags&packet.Extended != 0 {
-		ext = n.answers[class&7].pop()
+		ext = n.replyExts[class&7].pop()
 	}
-	n.leave(now, p, f, ext, int(f.Class()))
+	n.transmit(now, p, f, ext, int(f.Class()))
 	return true
 }
 
-// sendData sends a packet of the next queue pair of a class that may send.
+// sendData sends a packet of the next ready queue pair of a class.
 func (n *NIC) sendData(now units.Time, p *port, class int) bool {
 	ready := &n.ready[class&7]
 	for ready.head != 0 {
@@ -418,7 +431,7 @@ func (n *NIC) sendData(now units.Time, p *port, class int) bool {
 			n.popReady(class)
 			q.state = qpFull
 			continue
-		case q.way.moves && q.nextAt > now:
+		case q.tr.repaces && q.nextAt > now:
 			n.popReady(class)
 			n.queue(now, i, q)
 			continue
@@ -435,8 +448,8 @@ func (n *NIC) sendData(now units.Time, p *port, class int) bool {
 	return false
 }
 
-// leave puts a data packet or reply on the wire and into the books.
-func (n *NIC) leave(now units.Time, p *port, f *packet.Packet, ext packet.Ext, class int) {
+// transmit sends a data packet or a reply.
+func (n *NIC) transmit(now units.Time, p *port, f *packet.Packet, ext packet.Ext, class int) {
 	if n.watched || p.metered != 0 {
 		n.account(now, p, f, class)
 	}
@@ -445,10 +458,10 @@ func (n *NIC) leave(now units.Time, p *port, f *packet.Packet, ext packet.Ext, c
 	n.drv.Transmit(0, f, ext, p.busy)
 }
 
-// account tells the checks, the meter and the probe of a frame that leaves.
+// account reports a departing frame to the checks, the meter and the probe.
 func (n *NIC) account(now units.Time, p *port, f *packet.Packet, class int) {
 	if n.checks != nil {
-		n.checks.leaves(now, p, f)
+		n.checks.sends(now, p, f)
 	}
 	if p.metered.Has(uint8(class)) {
 		p.meter.Sent(now, uint8(class), units.Bytes(f.Size))
@@ -456,17 +469,17 @@ func (n *NIC) account(now units.Time, p *port, f *packet.Packet, class int) {
 	n.depart(now, p, f)
 }
 
-// Wake components of a NIC, after the receiver and the gate of its port.
+// Wake ids of a NIC. The receiver and the gate of its port have 0 and 1.
 const (
 	softWake  = 2 + iota // timers of queue pairs
 	rxWake               // the receive buffer
-	stormWake            // stuck times of the receive buffer
+	stormWake            // starts and ends of stuck intervals
 	components
 )
 
-// Wake runs the components whose time has come.
+// Wake wakes the components whose timers are due.
 func (n *NIC) Wake(now units.Time) {
-	n.tick(now)
+	n.beginEvent(now)
 	n.wakes.each(now, func(id int) {
 		switch id {
 		case softWake:
@@ -474,7 +487,7 @@ func (n *NIC) Wake(now units.Time) {
 		case rxWake:
 			n.receive.takeNext(now)
 		case stormWake:
-			n.receive.turn(now)
+			n.receive.updateStuck(now)
 		default:
 			n.wakeEnd(now, id)
 		}
@@ -483,7 +496,7 @@ func (n *NIC) Wake(now units.Time) {
 	n.kick(now)
 }
 
-// Arrive takes a frame whose last bit has arrived. The packet is read-only.
+// Arrive handles a frame whose last bit has arrived. The packet is read-only.
 func (n *NIC) Arrive(now units.Time, in int, p *packet.Packet, ext packet.Ext) {
 	if n.watched {
 		n.observe(now, in, p, ext)
@@ -501,13 +514,13 @@ func (n *NIC) Arrive(now units.Time, in int, p *packet.Packet, ext packet.Ext) {
 	n.kick(now)
 }
 
-// observe reports an arrival to the probe and the checks.
+// observe reports an arriving frame to the probe and the checks.
 func (n *NIC) observe(now units.Time, in int, p *packet.Packet, ext packet.Ext) {
-	n.came(now, in, p, ext)
-	n.tick(now)
+	n.reportArrival(now, in, p, ext)
+	n.beginEvent(now)
 }
 
-// accept hands a frame to its queue pair, sending or receiving.
+// accept passes a frame to the sending or receiving end of its flow.
 func (n *NIC) accept(now units.Time, p *packet.Packet, ext packet.Ext) {
 	if n.watched && n.flowEnds != nil {
 		n.flowEnds.Taken(now, p)
@@ -522,7 +535,7 @@ func (n *NIC) accept(now units.Time, p *packet.Packet, ext packet.Ext) {
 			q.ctl.OnCNP(now)
 			n.reacted(now, i, q, before)
 		}
-	case packet.Barrier, packet.Foreign: // strayed: it belongs to no flow
+	case packet.Barrier, packet.Foreign: // stray: belongs to no flow
 	default:
 		n.acknowledged(now, p, ext)
 	}

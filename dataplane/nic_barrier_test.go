@@ -6,7 +6,7 @@ import (
 	"github.com/xoff-net/xoff/base/packet"
 )
 
-// A host takes a barrier without looking for its flow: this one has none at all.
+// A host accepts a barrier without looking up its flow: flow 9999 does not exist.
 func TestHostTakesBarrier(*testing.T) {
 	p := packet.Packet{Flow: 9999, Dst: packet.NoNode, Size: 64, Meta: packet.MakeMeta(packet.Barrier, 1)}
 	new(NIC).accept(0, &p, nil)

@@ -2,81 +2,80 @@ package dataplane
 
 import "github.com/xoff-net/xoff/base/units"
 
-// States of a packet that was sent and is not acknowledged in order.
+// States of a packet that was sent but not acknowledged in order.
 const (
-	underWay uint8 = iota
-	deemedLost
-	sentAgain // and under way
-	sacked    // acknowledged out of order
+	pktInFlight uint8 = iota
+	pktLost
+	pktResent // in flight as a retransmission
+	pktSacked // acknowledged out of order
 )
 
-// board is what a sender remembers of single packets: when each was sent and,
-// for selective repeat, what became of it (the scoreboard of RFC 6675). Packets
-// from the first unacknowledged one on have a place.
+// board is the sender's record of single packets: when each was sent and, with selective repeat,
+// its state (the scoreboard of RFC 6675). It covers packets from the first unacknowledged one on.
 type board struct {
-	sent  []units.Time // by packet modulo length: first bit on the wire, plus one; 0: sent again
-	state []uint8      // the same; empty with go-back-N
-	held  uint32       // packets that are SACKed
-	pipe  uint32       // packets in the network, as far as known
-	lost  uint32       // packets that are deemed lost and not sent again yet
-	first uint32       // no lost packet comes before this one
-	peak  uint32       // the highest packet ever SACKed, plus one
-	// Transmissions are numbered. A network that keeps the order has lost what was
-	// sent before several that arrived, whether it was sent first or again: the rule
-	// of RFC 6675 on transmissions instead of packets, which finds out when a packet
-	// is lost once more (as RFC 8985 does by time).
-	number []uint32             // by packet modulo length: its last transmission; unnumbered: not followed
-	order  []uint32             // by number modulo length: its packet
-	oldest uint32               // transmissions before this one were looked at for loss
-	newest uint32               // transmissions so far
-	top    [dupThreshold]uint32 // the last transmissions that arrived, falling, each plus one
-	cause  uint32               // packet that caused the ACK at hand
-	again  bool                 // and its transmission was not the first
-	follow bool                 // packets that are sent again are followed
+	sent   []units.Time // by packet modulo length: time of the first bit, plus one; 0: retransmitted
+	state  []uint8      // by packet modulo length; empty with go-back-N
+	sacked uint32       // packets that are SACKed
+	pipe   uint32       // packets estimated to be in flight
+	lost   uint32       // packets considered lost and not yet retransmitted
+	first  uint32       // no lost packet precedes this one
+	peak   uint32       // highest packet ever SACKed, plus one
+	// Transmissions are numbered, retransmissions included. The network keeps the order, so a
+	// transmission is lost if several later ones have arrived. This applies RFC 6675 to
+	// transmissions instead of packets; it also detects lost retransmissions, which RFC 8985
+	// does by time.
+	number      []uint32             // by packet modulo length: its last transmission; unnumbered: not tracked
+	order       []uint32             // by transmission modulo length: its packet
+	oldest      uint32               // earlier transmissions have been checked for loss
+	newest      uint32               // number of transmissions so far
+	top         [dupThreshold]uint32 // highest transmissions that arrived, in descending order, each plus one
+	cause       uint32               // packet that caused the current ACK
+	causeResent bool                 // cause was a retransmission
+	track       bool                 // retransmissions are numbered too
 
-	recover uint32 // recovery lasts until all before this packet is acknowledged
-	srtt    units.Time
-	vary    units.Time // RTTVAR of RFC 6298
+	recover uint32     // recovery lasts until all packets before this one are acknowledged
+	srtt    units.Time // SRTT of RFC 6298
+	rttvar  units.Time // RTTVAR of RFC 6298
 }
 
-// dupThreshold is how many packets after a missing one must have arrived before
-// TCP takes it for lost (RFC 6675, DupThresh).
+// dupThreshold is the number of later packets that must arrive before TCP considers a packet
+// lost (DupThresh of RFC 6675).
 const dupThreshold = 3
 
-// unnumbered is no transmission.
+// unnumbered marks a packet whose last transmission is not tracked.
 const unnumbered = 1<<32 - 1
 
-// start empties the board for a new flow.
-func (b *board) start(follow bool) {
-	*b = board{sent: b.sent, state: b.state, number: b.number, order: b.order, follow: follow}
+// start resets the board for a new flow.
+func (b *board) start(track bool) {
+	*b = board{sent: b.sent, state: b.state, number: b.number, order: b.order, track: track}
 }
 
-// note remembers a packet that is sent now.
-func (b *board) note(now units.Time, seq, una uint32, again, selective bool) {
+// noteSent records that a packet is sent now.
+func (b *board) noteSent(now units.Time, seq, una uint32, resent, selective bool) {
 	if need := seq - una + 1; need > uint32(len(b.sent)) {
 		b.grow(seq, una, need, selective)
 	}
 	at := seq & uint32(len(b.sent)-1)
 	b.sent[at] = now + 1
-	if again {
+	if resent {
 		b.sent[at] = 0
 	}
 	if !selective {
 		return
 	}
 	b.pipe++
-	b.state[at], b.number[at] = underWay, unnumbered
-	if again {
-		b.state[at] = sentAgain
+	b.state[at], b.number[at] = pktInFlight, unnumbered
+	if resent {
+		b.state[at] = pktResent
 		b.lost--
 	}
-	if !again || b.follow {
-		b.number[at] = b.transmit(seq)
+	if !resent || b.track {
+		b.number[at] = b.numberTx(seq)
 	}
 }
 
-// transmit numbers a transmission.
-func (b *board) transmit(seq uint32) uint32 {
+// numberTx assigns the next number to a transmission.
+func (b *board) numberTx(seq uint32) uint32 {
 	if size := uint32(len(b.order)); b.newest-b.oldest == size {
 		order := make([]uint32, max(64, 2*size))
 		for i := b.oldest; i != b.newest; i++ {
@@ -112,7 +111,7 @@ func (b *board) grow(seq, una, need uint32, selective bool) {
 	b.sent, b.state, b.number = sent, state, number
 }
 
-// rtt returns how long ago a packet was sent, 0 when it was sent more than once.
+// rtt returns the time since a packet was sent, or 0 if it was retransmitted.
 func (b *board) rtt(now units.Time, seq uint32) units.Time {
 	if t := b.sent[seq&uint32(len(b.sent)-1)]; t > 0 {
 		return now - (t - 1)
@@ -122,36 +121,36 @@ func (b *board) rtt(now units.Time, seq uint32) units.Time {
 
 func (b *board) at(seq uint32) *uint8 { return &b.state[seq&uint32(len(b.state)-1)] }
 
-// arrived notes that a packet has arrived and reports whether that is news. The
-// state of a packet that is acknowledged in order does not matter any more.
+// arrived records the arrival of a packet and returns false if it was already known. The state
+// of a packet that is acknowledged in order is no longer needed.
 func (b *board) arrived(seq uint32, inOrder bool) bool {
 	s := b.at(seq)
 	was := *s
-	// Nobody knows which transmission of several arrived, unless the ACK says so.
-	if was == underWay || was == sentAgain && b.again && seq == b.cause {
+	// If a packet was retransmitted, only the ACK can tell which transmission arrived.
+	if was == pktInFlight || was == pktResent && b.causeResent && seq == b.cause {
 		if n := b.number[seq&uint32(len(b.number)-1)]; n != unnumbered {
-			b.climb(n + 1)
+			b.noteArrival(n + 1)
 		}
 	}
 	switch was {
-	case underWay, sentAgain:
+	case pktInFlight, pktResent:
 		b.pipe--
-	case deemedLost:
+	case pktLost:
 		b.lost--
 	}
 	switch {
-	case inOrder && was == sacked:
-		b.held--
-	case !inOrder && was != sacked:
-		b.held++
-		*s = sacked
+	case inOrder && was == pktSacked:
+		b.sacked--
+	case !inOrder && was != pktSacked:
+		b.sacked++
+		*s = pktSacked
 		b.peak = max(b.peak, seq+1)
 	}
-	return was != sacked
+	return was != pktSacked
 }
 
-// climb keeps the last transmissions that arrived.
-func (b *board) climb(n uint32) {
+// noteArrival updates the highest transmissions that arrived.
+func (b *board) noteArrival(n uint32) {
 	for i := range b.top {
 		if n > b.top[i] {
 			n, b.top[i] = b.top[i], n
@@ -159,10 +158,10 @@ func (b *board) climb(n uint32) {
 	}
 }
 
-// selected takes the packets from..to that a block of an ACK names and returns
-// how many are news. Blocks grow at their upper end: what comes before a known
-// packet is known, unless ACKs were lost, which the count of all tells.
-func (b *board) selected(from, to uint32, all bool) int {
+// applyBlock records the arrival of the packets from..to-1 of a SACK block and returns how many
+// were not known. Blocks grow at their upper end, so the packets before a known one are known
+// too, unless ACKs were lost. Then the sender calls it again with all set.
+func (b *board) applyBlock(from, to uint32, all bool) int {
 	n := 0
 	for s := to; s > from; s-- {
 		if b.arrived(s-1, false) {
@@ -174,20 +173,20 @@ func (b *board) selected(from, to uint32, all bool) int {
 	return n
 }
 
-// lose takes a packet for lost.
+// lose marks a packet as lost.
 func (b *board) lose(seq uint32) {
 	s := b.at(seq)
-	if *s != underWay && *s != sentAgain {
+	if *s != pktInFlight && *s != pktResent {
 		return
 	}
-	*s = deemedLost
+	*s = pktLost
 	b.pipe--
 	b.lost++
 	b.first = min(b.first, seq)
 }
 
-// detect takes packets for lost after whose transmission so many others arrived,
-// and reports whether there are any.
+// detect marks packets as lost if threshold later transmissions have arrived. It reports
+// whether there are any.
 func (b *board) detect(una uint32, threshold int) bool {
 	before := b.lost
 	for ; b.oldest+1 < b.top[threshold-1]; b.oldest++ {
@@ -199,26 +198,26 @@ func (b *board) detect(una uint32, threshold int) bool {
 	return b.lost > before
 }
 
-// nextLost returns the first packet that is deemed lost.
+// nextLost returns the first lost packet.
 func (b *board) nextLost(una uint32) uint32 {
 	s := max(b.first, una)
-	for *b.at(s) != deemedLost {
+	for *b.at(s) != pktLost {
 		s++
 	}
 	b.first = s
 	return s
 }
 
-// measured takes a round-trip time into account (RFC 6298, section 2).
-func (b *board) measured(rtt units.Time) {
+// updateRTT adds a round-trip sample (RFC 6298, section 2).
+func (b *board) updateRTT(rtt units.Time) {
 	if b.srtt == 0 {
-		b.srtt, b.vary = rtt, rtt/2
+		b.srtt, b.rttvar = rtt, rtt/2
 		return
 	}
 	off := b.srtt - rtt
 	if off < 0 {
 		off = -off
 	}
-	b.vary += (off - b.vary) / 4
+	b.rttvar += (off - b.rttvar) / 4
 	b.srtt += (rtt - b.srtt) / 8
 }

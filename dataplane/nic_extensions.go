@@ -2,13 +2,13 @@ package dataplane
 
 import "github.com/xoff-net/xoff/base/packet"
 
-// wordQueue holds the extensions of queued packets, in the order of the queue.
+// wordQueue stores the extensions of queued packets, in queue order.
 type wordQueue struct {
-	words []uint64 // of each extension: its length, then its words
+	words []uint64 // length of each extension, followed by its words
 	head  int
 }
 
-// push appends an extension made of two parts.
+// push appends an extension that consists of two parts.
 func (q *wordQueue) push(a, b packet.Ext) {
 	if q.head == len(q.words) {
 		q.words, q.head = q.words[:0], 0
@@ -24,7 +24,7 @@ func (q *wordQueue) push(a, b packet.Ext) {
 	}
 }
 
-// pop takes the first extension, which stays valid until the next push.
+// pop removes and returns the first extension, which is valid until the next push.
 func (q *wordQueue) pop() packet.Ext {
 	n := int(q.words[q.head])
 	ext := packet.Ext(q.words[q.head+1 : q.head+1+n])

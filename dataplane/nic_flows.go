@@ -6,68 +6,67 @@ import (
 	"github.com/xoff-net/xoff/base/units"
 )
 
-// Flow is one message to be carried from host to host.
+// Flow is one message from host to host.
 type Flow struct {
-	Start     units.Time  // at the earliest, if it waits for others
+	Start     units.Time  // earliest start if it waits for others
 	Size      units.Bytes // payload
-	Src, Dst  uint16      // node numbers of the hosts
+	Src, Dst  uint16      // node indexes of the hosts
 	Class     uint8
 	Transport uint8  // index into NICSpec.Transports
-	Pinned    bool   // has routes of its own
+	Pinned    bool   // has its own routes
 	Hash      uint32 // entropy of the five-tuple
 }
 
-// Flows is the table of all flows of a run. The flows are read-only; every other
-// field of an entry is written by one host only, the one its comment names, so
-// hosts can run in parallel.
+// Flows is the table of all flows of a run. Flow is read-only. Each entry of the other fields is
+// written only by the host named in its comment, so hosts can run in parallel.
 type Flows struct {
 	Flow []Flow
-	Send []SendResult // by the source
-	Recv []RecvResult // by the destination
-	slot []int32      // by the source: queue pair of an active flow
-	// given is, by the destination, how many bytes the application got; nil unless
+	Send []SendResult // written by the source
+	Recv []RecvResult // written by the destination
+	slot []int32      // written by the source: queue pair of an active flow; 0: none
+	// delivered is written by the destination: bytes delivered to the application; nil unless
 	// invariants are checked.
-	given []units.Bytes
-	wait  *waits // nil when no flow waits for another
+	delivered []units.Bytes
+	wait      *waits // nil: no flow waits for another
 }
 
-// SendResult is what the source knows about a flow.
+// SendResult is the result of a flow at its source.
 type SendResult struct {
 	Acked    units.Time // when the last ACK arrived; 0 while unfinished
-	Resent   uint32     // data packets sent again
+	Resent   uint32     // retransmitted data packets
 	Timeouts uint32
 }
 
-// RecvResult is the state and the result of a flow at its destination, with what
-// every packet asks of the flow itself: one cache line.
+// RecvResult is the state and result of a flow at its destination, with the properties of the
+// flow that every packet needs. It fills one cache line.
 type RecvResult struct {
 	Delivered units.Time // when the last byte arrived in order; 0 while unfinished
-	lastCNP   units.Time // when the last CNP was sent, plus one; 0 when none
+	lastCNP   units.Time // when the last CNP was sent, plus one; 0: none
 	lastNack  units.Time
-	size      units.Bytes // of the flow
-	Next      uint32      // packet number expected next
-	nacked    uint32      // packet number of the last NACK, plus one
-	Early     uint32      // packets that arrived ahead of a gap
-	Twice     uint32      // packets that had arrived before
-	held      int32       // place in NIC.reorder, 0: nothing came out of order
+	size      units.Bytes // size of the flow
+	Next      uint32      // next expected packet
+	nacked    uint32      // packet requested by the last NACK, plus one
+	Early     uint32      // packets that arrived after a gap
+	Twice     uint32      // duplicate packets
+	reorder   int32       // index in NIC.reorder; 0: nothing arrived out of order
 	unacked   uint16      // packets since the last ACK
-	src       uint16      // of the flow
-	way       uint8       // its transport
-	marked    bool        // of the last packet in order
+	src       uint16      // source of the flow
+	transport uint8       // index of its Transport
+	marked    bool        // the last packet in order was marked
 	_         [6]byte
 }
 
 var _ = [1]struct{}{}[unsafe.Sizeof(RecvResult{})-64]
 
-// NewFlows prepares the table.
+// NewFlows returns the table for a list of flows.
 func NewFlows(flows []Flow) *Flows {
 	all := &Flows{Flow: flows, Send: make([]SendResult, len(flows)), Recv: make([]RecvResult, len(flows)), slot: make([]int32, len(flows))}
 	for i := range flows {
 		r := &all.Recv[i]
-		r.size, r.src, r.way = flows[i].Size, flows[i].Src, flows[i].Transport
+		r.size, r.src, r.transport = flows[i].Size, flows[i].Src, flows[i].Transport
 	}
 	return all
 }
 
-// Done reports whether a flow is complete: delivered, and its source knows it.
+// Done reports whether a flow is complete: delivered, and acknowledged at its source.
 func (f *Flows) Done(i int) bool { return f.Send[i].Acked != 0 }

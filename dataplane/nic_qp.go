@@ -14,39 +14,39 @@ type flowList struct{ head, tail int32 }
 
 // States of a queue pair.
 const (
-	qpIdle  uint8 = iota // everything sent, or nothing known to do
+	qpIdle  uint8 = iota // nothing to send
 	qpReady              // in the ready list of its class
 	qpPaced              // in the pace heap
 	qpFull               // its window is full
 	qpFree               // not in use
 )
 
-// qp is the sending side of a flow.
+// qp is a queue pair: the sending end of a flow.
 type qp struct {
-	// What only sending needs. Slices of what has pointers begin 8 bytes into a cache
-	// line, so this part ends with one.
+	// Fields needed only for sending. Slices of elements with pointers start 8 bytes into a
+	// cache line, so this part ends at a cache line boundary.
 	nextAt   units.Time // when pacing allows the next packet
-	paceAt   units.Time // as softAt, in the pace heap
-	board    *board     // nil when nothing is remembered of single packets (not Transport.clocked)
+	paceAt   units.Time // like softAt, for the pace heap
+	board    *board     // nil if single packets are not tracked (Transport.clocked is false)
 	flow     uint32
-	next     int32  // in the ready list
+	next     int32  // next in the ready list
 	high     uint32 // packets ever sent
-	recover  uint32 // go-back-N: a loss was reported, and its recovery lasts until all before this packet is acknowledged
+	recover  uint32 // go-back-N: recovery lasts until all packets before this one are acknowledged
 	hash     uint32
 	dst      uint16
 	lastSize uint16 // frame size of the last packet
 	fullSize uint16
-	sentSize uint16 // of the last packet sent
+	sentSize uint16 // frame size of the packet sent last
 	class    uint8
 	flags    packet.Flags
 	_        [2]byte
 
-	// What ACKs need, too: one cache line.
+	// Fields that ACKs need too: one cache line.
 	ctl    cc.Control
-	way    *Transport
-	rtoAt  units.Time  // when a timeout is due; Never when nothing is unacknowledged
-	softAt units.Time  // of its entry in the soft heap that counts; Never when there is none
-	window units.Bytes // of ctl, as it was after the last event
+	tr     *Transport
+	rtoAt  units.Time  // when the retransmission timeout is due; Never if nothing is unacknowledged
+	softAt units.Time  // time of its valid entry in the soft heap; Never: no entry
+	window units.Bytes // window of ctl after the last event
 	seq    uint32      // next packet to send; with selective repeat, the next one never sent
 	una    uint32      // first unacknowledged packet
 	total  uint32      // packets of the flow
@@ -55,41 +55,41 @@ type qp struct {
 	late   bool // there was a timeout since the last progress
 	_      byte
 
-	rto units.Time // current timeout, doubled by each
+	rto units.Time // current timeout, doubled by each expiry
 }
 
 var _ = [1]struct{}{}[unsafe.Offsetof(qp{}.ctl)-56+unsafe.Sizeof(qp{})-128]
 
-// open prepares the queue pair of a flow.
+// open sets up the queue pair of a flow.
 func (n *NIC) open(now units.Time, flow uint32) {
 	f := &n.flows.Flow[flow]
 	i := n.allocate(f.Transport)
-	way := &n.ways[f.Transport]
+	tr := &n.transports[f.Transport]
 	q := &n.qps[i]
-	packets := (f.Size + way.Payload - 1) / way.Payload
-	last := f.Size - (packets-1)*way.Payload
+	packets := (f.Size + tr.Payload - 1) / tr.Payload
+	last := f.Size - (packets-1)*tr.Payload
 	*q = qp{
-		nextAt: now, rtoAt: units.Never, rto: way.Timeout, ctl: q.ctl, softAt: q.softAt, paceAt: q.paceAt, board: q.board,
+		nextAt: now, rtoAt: units.Never, rto: tr.Timeout, ctl: q.ctl, softAt: q.softAt, paceAt: q.paceAt, board: q.board,
 		flow: flow, total: uint32(packets), hash: f.Hash, dst: f.Dst,
-		lastSize: uint16(last + way.Header), fullSize: uint16(way.Payload + way.Header), class: f.Class, way: way,
+		lastSize: uint16(last + tr.Header), fullSize: uint16(tr.Payload + tr.Header), class: f.Class, tr: tr,
 	}
 	if f.Pinned {
 		q.flags = packet.Pinned
 	}
-	if way.records {
+	if tr.records {
 		q.flags |= packet.Telemetry
 	}
 	if q.board != nil {
-		q.board.start(way.Recovery == SACK)
+		q.board.start(tr.Recovery == SACK)
 	}
-	n.about = cc.Flow{Line: n.ports[0].spec.Rate, MTU: units.Bytes(q.fullSize), MSS: way.Payload, BaseRTT: n.rtt, ID: flow}
+	n.flowInfo = cc.Flow{Line: n.ports[0].spec.Rate, MTU: units.Bytes(q.fullSize), MSS: tr.Payload, BaseRTT: n.rtt, ID: flow}
 	if n.sink != nil {
-		n.about.Events = (*flowEvents)(n)
+		n.flowInfo.Events = (*flowEvents)(n)
 	}
-	q.ctl.Start(now, &n.about)
+	q.ctl.Start(now, &n.flowInfo)
 	q.window = q.ctl.Window(now)
 	n.flows.slot[flow] = i
-	if q.way.timed {
+	if q.tr.timed {
 		n.armSoft(i, q)
 	}
 	if n.scan != nil {
@@ -107,16 +107,16 @@ func (n *NIC) reportFlow(now units.Time, flow uint32, what probe.FlowEvent) {
 	}
 }
 
-func (n *NIC) allocate(way uint8) int32 {
-	free := n.freeQPs[way]
+func (n *NIC) allocate(tr uint8) int32 {
+	free := n.freeQPs[tr]
 	if len(free) > 0 {
 		i := free[len(free)-1]
-		n.freeQPs[way] = free[:len(free)-1]
+		n.freeQPs[tr] = free[:len(free)-1]
 		return i
 	}
-	ctl := n.ways[way].Control()
+	ctl := n.transports[tr].Control()
 	q := qp{ctl: ctl, softAt: units.Never, paceAt: units.Never}
-	if n.ways[way].clocked {
+	if n.transports[tr].clocked {
 		q.board = &board{}
 	}
 	n.qps = append(n.qps, q)
@@ -135,7 +135,7 @@ func (n *NIC) makeReady(i int32, q *qp) {
 	l.tail = i
 }
 
-// popReady takes the first queue pair of a class.
+// popReady removes the first queue pair from the ready list of a class.
 func (n *NIC) popReady(class int) int32 {
 	l := &n.ready[class&7]
 	i := l.head
@@ -149,30 +149,29 @@ func (n *NIC) popReady(class int) int32 {
 	return i
 }
 
-// inFlight returns what is in the network, as far as the sender knows.
+// inFlight returns the payload bytes that the sender estimates to be in flight.
 func (q *qp) inFlight() units.Bytes {
 	packets := q.seq - q.una
-	if q.way.selective {
+	if q.tr.selective {
 		packets = q.board.pipe
 	}
-	return units.Bytes(packets) * q.way.Payload
+	return units.Bytes(packets) * q.tr.Payload
 }
 
-// hasMore reports whether there is a packet to send, new or again.
-func (q *qp) hasMore() bool { return q.seq < q.total || q.way.selective && q.board.lost > 0 }
+// hasMore reports whether there is a packet to send or retransmit.
+func (q *qp) hasMore() bool { return q.seq < q.total || q.tr.selective && q.board.lost > 0 }
 
-// full reports whether the window, or that of the receiver, lets nothing more be
-// sent.
+// full reports whether the congestion window or Transport.Window is full.
 func (q *qp) full() bool {
-	if q.way.selective && q.board.lost == 0 && q.seq-q.una >= q.way.Window {
+	if q.tr.selective && q.board.lost == 0 && q.seq-q.una >= q.tr.Window {
 		return true
 	}
 	return q.inFlight() >= q.window
 }
 
-// nextPacket returns the number of the packet to send next: lost ones come first.
+// nextPacket returns the packet to send next; lost packets come first.
 func (q *qp) nextPacket() uint32 {
-	if q.way.selective && q.board.lost > 0 {
+	if q.tr.selective && q.board.lost > 0 {
 		return q.board.nextLost(q.una)
 	}
 	return q.seq
@@ -187,32 +186,36 @@ func (q *qp) sizeOf(seq uint32) uint16 {
 
 func (n *NIC) sendPacket(now units.Time, p *port, i int32, q *qp, seq uint32, size uint16) {
 	f := &n.out
-	// Field by field: see Switch.describe. The driver sets what is left out.
+	// Field by field: see Switch.describe. The driver sets the other fields.
 	f.Flow, f.Seq, f.Hash, f.Dst, f.Size = q.flow, seq, q.hash, q.dst, size
 	f.Meta, f.Flags = packet.MakeMeta(packet.Data, q.class), q.flags
-	way := q.way
-	if units.Bytes(seq)*way.Payload < n.bdp {
+	tr := q.tr
+	first := tr.First
+	if first == 0 {
+		first = n.bdp
+	}
+	if units.Bytes(seq)*tr.Payload < first {
 		f.Flags |= packet.Unscheduled
 	}
-	// A window shorter than the interval of ACKs would wait for the timeout: as in
-	// InfiniBand, the packet that fills it asks for its ACK.
-	again := seq < q.high
-	if way.AckEvery > 1 && (q.inFlight()+way.Payload >= q.window || q.way.selective && (again || seq-q.una+1 >= way.Window)) {
+	// If the window is smaller than the ACK interval, the sender would wait for the timeout. As
+	// in InfiniBand, the packet that fills the window requests an ACK.
+	resent := seq < q.high
+	if tr.AckEvery > 1 && (q.inFlight()+tr.Payload >= q.window || q.tr.selective && (resent || seq-q.una+1 >= tr.Window)) {
 		f.Flags |= packet.AckNow
 	}
-	if again {
+	if resent {
 		f.Flags |= packet.Retransmit
 		n.flows.Send[q.flow].Resent++
 		n.Stats.Resent++
 	}
 	if q.board != nil {
-		q.board.note(now, seq, q.una, again, q.way.selective)
+		q.board.noteSent(now, seq, q.una, resent, q.tr.selective)
 	}
 	ext := packet.Ext(nil)
-	if again && way.stamped {
-		n.left[0] = uint64(now)
+	if resent && tr.stamped {
+		n.stamp[0] = uint64(now)
 		f.Flags |= packet.Extended
-		ext = n.left[:]
+		ext = n.stamp[:]
 	}
 	if seq == q.seq {
 		q.seq++
@@ -222,11 +225,11 @@ func (n *NIC) sendPacket(now units.Time, p *port, i int32, q *qp, seq uint32, si
 	if n.watched && n.flowEnds != nil {
 		n.flowEnds.Sends(q.flow, q.nextAt)
 	}
-	n.leave(now, p, f, ext, int(q.class))
+	n.transmit(now, p, f, ext, int(q.class))
 	q.ctl.OnSend(now, units.Bytes(size))
 	n.paced(now, p, q, size)
 	if n.watched {
-		n.tellMay(now, q)
+		n.reportSendable(now, q)
 	}
 	if q.rtoAt == units.Never {
 		q.rtoAt = now + n.timeoutOf(q)
@@ -256,8 +259,8 @@ func (n *NIC) paced(now units.Time, p *port, q *qp, size uint16) {
 	}
 }
 
-// queue puts a queue pair that may send where it belongs: into the ready list if
-// its time will have come when the wire is free, else into the pace heap.
+// queue puts a queue pair that may send into the ready list if its send time comes before the
+// wire is free, otherwise into the pace heap.
 func (n *NIC) queue(now units.Time, i int32, q *qp) {
 	if q.nextAt <= max(now, n.ports[0].busy) {
 		n.makeReady(i, q)
@@ -269,18 +272,18 @@ func (n *NIC) queue(now units.Time, i int32, q *qp) {
 	}
 }
 
-// pushPace puts a queue pair into the pace heap, where it may have an entry that
-// is too late now. It reports whether it is the earliest.
+// pushPace puts a queue pair into the pace heap and reports whether it is the earliest. An
+// existing later entry becomes invalid.
 func (n *NIC) pushPace(i int32, q *qp) bool {
 	q.paceAt = q.nextAt
 	return n.paceHeap.push(q.nextAt, i)
 }
 
-// armSoft makes sure that the soft heap has an entry no later than needed. An
-// entry that comes up early is pushed again, so that progress costs nothing.
+// armSoft ensures that the soft heap has an entry that is not too late. An early entry is
+// pushed again when it fires, so that progress does not touch the heap.
 func (n *NIC) armSoft(i int32, q *qp) {
 	at := q.rtoAt
-	if q.way.timed {
+	if q.tr.timed {
 		at = min(at, q.ctl.(cc.Timed).NextTimer())
 	}
 	if q.softAt <= at {
@@ -297,13 +300,13 @@ func (n *NIC) softTimers(now units.Time) {
 		i := n.softHeap.pop()
 		q := &n.qps[i]
 		if at != q.softAt {
-			continue // an earlier entry took its place
+			continue // replaced by an earlier entry
 		}
 		q.softAt = units.Never
 		if q.state == qpFree || q.done {
 			continue
 		}
-		if q.way.timed {
+		if q.tr.timed {
 			if c := q.ctl.(cc.Timed); c.NextTimer() <= now {
 				c.OnTimer(now)
 				n.reconsider(now, i, q)
@@ -317,16 +320,16 @@ func (n *NIC) softTimers(now units.Time) {
 	n.wakes.set(softWake, n.softHeap.next())
 }
 
-// timeout sends everything from the first unacknowledged packet on again.
+// timeout handles an expired retransmission timer.
 func (n *NIC) timeout(now units.Time, i int32, q *qp) {
 	n.flows.Send[q.flow].Timeouts++
 	n.Stats.Timeouts++
 	n.reportFlow(now, q.flow, probe.FlowTimeout)
-	n.tellLost(now, q)
-	q.late, q.rto = true, min(2*q.rto, q.way.MaxTimeout)
+	n.reportLost(now, q)
+	q.late, q.rto = true, min(2*q.rto, q.tr.MaxTimeout)
 	q.rtoAt = units.Never
 	q.ctl.OnLoss(now, true)
-	if q.way.selective {
+	if q.tr.selective {
 		n.loseAll(now, i, q)
 	} else {
 		n.goBack(now, i, q)
@@ -339,45 +342,45 @@ func (n *NIC) goBack(now units.Time, i int32, q *qp) {
 	n.reconsider(now, i, q)
 }
 
-// reconsider follows every event that the control was told of, but for sending: it
-// notes the window, and queues a queue pair that had nothing to send or no window.
+// reconsider follows every call of the congestion control except OnSend. It updates the window
+// and queues a queue pair that was idle or full and may send now.
 func (n *NIC) reconsider(now units.Time, i int32, q *qp) {
 	q.window = q.ctl.Window(now)
 	if n.watched {
-		n.tellMay(now, q)
+		n.reportSendable(now, q)
 	}
 	if n.scan == nil && (q.state == qpIdle || q.state == qpFull) && q.hasMore() && !q.full() {
 		n.queue(now, i, q)
 	}
 }
 
-// acknowledged takes an ACK or NACK.
+// acknowledged handles an ACK or NACK.
 func (n *NIC) acknowledged(now units.Time, p *packet.Packet, ext packet.Ext) {
 	i := n.flows.slot[p.Flow]
 	if i == 0 {
-		return // of a flow that is complete: a duplicate
+		return // the flow is complete: a duplicate
 	}
 	q := &n.qps[i]
-	if q.way.selective {
+	if q.tr.selective {
 		n.selectivelyAcknowledged(now, i, q, p, ext)
 		return
 	}
 	// Field by field, here and in feedback: see Switch.describe.
 	n.ack.Bytes, n.ack.RTT, n.ack.Nack, n.ack.Telemetry = 0, 0, false, ext
-	if q.way.stamped {
+	if q.tr.stamped {
 		n.ack.Telemetry = nil
 	}
 	if p.Seq > q.una {
 		n.ack.Bytes = q.payload(q.una, p.Seq)
-		if q.way.clocked && p.Kind() == packet.Ack {
+		if q.tr.clocked && p.Kind() == packet.Ack {
 			n.ack.RTT = q.roundTrip(now, p, ext)
 		}
 		q.una = p.Seq
 		q.seq = max(q.seq, q.una)
 		if q.late {
-			q.late, q.rto = false, q.way.Timeout
+			q.late, q.rto = false, q.tr.Timeout
 		}
-		q.rtoAt = now + q.way.Timeout
+		q.rtoAt = now + q.tr.Timeout
 		if q.una == q.seq {
 			q.rtoAt = units.Never
 		}
@@ -390,7 +393,7 @@ func (n *NIC) acknowledged(now units.Time, p *packet.Packet, ext packet.Ext) {
 	before := n.rateOf(now, q)
 	if p.Kind() == packet.Nack && p.Seq == q.una {
 		n.ack.Nack = true
-		n.tellLost(now, q)
+		n.reportLost(now, q)
 		if q.una >= q.recover {
 			q.recover = q.high
 			q.ctl.OnLoss(now, false)
@@ -401,63 +404,60 @@ func (n *NIC) acknowledged(now units.Time, p *packet.Packet, ext packet.Ext) {
 	n.feedback(now, i, q, p, before)
 }
 
-// roundTrip returns the round-trip time of the packet that caused an ACK of
-// go-back-N, 0 when nobody knows. The ACK of a packet that was sent again has the
-// time at which that left: without, a flow that lost something in every window
-// would measure nothing any more, because all that its receiver takes was sent
-// before.
+// roundTrip returns the round-trip time of the packet that caused an ACK of go-back-N, or 0 if it
+// is unknown. The ACK of a retransmission carries its send time. Otherwise a flow with a loss in
+// every window would never get a sample, because it delivers only retransmissions.
 func (q *qp) roundTrip(now units.Time, p *packet.Packet, ext packet.Ext) units.Time {
 	switch {
 	case p.Flags&packet.Retransmit == 0:
 		return q.board.rtt(now, p.Seq-1)
-	case q.way.stamped && len(ext) > 0:
+	case q.tr.stamped && len(ext) > 0:
 		return now - units.Time(ext[0])
 	}
 	return 0
 }
 
-// feedback tells the control of an ACK or NACK that was taken into account; what
-// the frame does not say is in n.ack already. Before is the rate of a Repacer
-// before that.
+// feedback passes an ACK or NACK to the congestion control. The caller has filled in the fields
+// of n.ack that the frame does not contain. before is the rate of a Repacer before the event.
 func (n *NIC) feedback(now units.Time, i int32, q *qp, p *packet.Packet, before units.Rate) {
 	n.ack.Seq, n.ack.Next = p.Seq, q.seq
 	n.ack.Flight = q.inFlight()
 	n.ack.CE = p.Flags&packet.CE != 0
-	if n.ack.CE && q.way.CNP == CNPInAck {
+	if n.ack.CE && q.tr.CNP == CNPInAck {
 		q.ctl.OnCNP(now)
 	}
-	if n.scan != nil && q.una == q.total { // the public simulators let the last ACK change the rate, too
+	if n.scan != nil && q.una == q.total { // in the public simulators the last ACK also changes the rate
 		n.finishFlow(now, i, q)
 	}
 	q.ctl.OnAck(now, &n.ack)
 	n.reacted(now, i, q, before)
 }
 
-// payload returns the bytes of packets from..to, the last of which may be short.
+// payload returns the payload bytes of packets from..to-1; the last packet may be short.
 func (q *qp) payload(from, to uint32) units.Bytes {
-	b := units.Bytes(to-from) * q.way.Payload
+	b := units.Bytes(to-from) * q.tr.Payload
 	if to == q.total {
 		b -= units.Bytes(q.fullSize - q.lastSize)
 	}
 	return b
 }
 
-// rateOf returns the rate of a Repacer, and nothing of interest for others.
+// rateOf returns the rate of a Repacer, and 0 for other algorithms.
 func (n *NIC) rateOf(now units.Time, q *qp) units.Rate {
-	if !q.way.moves {
+	if !q.tr.repaces {
 		return 0
 	}
 	return q.ctl.Rate(now)
 }
 
-// reacted follows an event that the control has seen. The send time of a Repacer
-// moves by what the change of its rate makes of the spacing of the last packet.
+// reacted follows an event that the congestion control has handled. If the rate of a Repacer
+// changed, its send time moves by the change in spacing of the last packet.
 func (n *NIC) reacted(now units.Time, i int32, q *qp, before units.Rate) {
-	if q.way.moves && q.sentSize > 0 {
+	if q.tr.repaces && q.sentSize > 0 {
 		if after := q.ctl.Rate(now); after != before {
 			q.nextAt += n.wire.spacing(after, q.sentSize) - n.wire.spacing(before, q.sentSize)
 			if q.state == qpPaced && q.nextAt < q.paceAt {
-				// An entry that is too early comes up and is pushed again.
+				// An entry that fires too early is pushed again.
 				q.nextAt = max(now, q.nextAt)
 				if n.pushPace(i, q) {
 					n.drv.ArmPace(n.paceHeap.next())
@@ -468,7 +468,7 @@ func (n *NIC) reacted(now units.Time, i int32, q *qp, before units.Rate) {
 			n.scanMoved(now, q)
 		}
 	}
-	if q.way.timed {
+	if q.tr.timed {
 		n.armSoft(i, q)
 	}
 	n.reconsider(now, i, q)
@@ -486,7 +486,7 @@ func (n *NIC) finishFlow(now units.Time, i int32, q *qp) {
 	q.done = true
 	if n.scan == nil && (q.state == qpIdle || q.state == qpFull) {
 		n.free(i, q)
-	} // else: freed when its list or heap comes to it
+	} // otherwise freed when the list or heap reaches it
 	if n.flows.wait != nil {
 		n.releaseWaiters(now, q.flow)
 	}
@@ -495,5 +495,5 @@ func (n *NIC) finishFlow(now units.Time, i int32, q *qp) {
 //go:noinline
 func (n *NIC) free(i int32, q *qp) {
 	q.state = qpFree
-	n.freeQPs[q.way.index] = append(n.freeQPs[q.way.index], i)
+	n.freeQPs[q.tr.index] = append(n.freeQPs[q.tr.index], i)
 }

@@ -15,15 +15,15 @@ func (r *ring) empty() bool { return r.head == r.tail }
 
 func (r *ring) front() *packet.Packet { return &r.buf[r.head&uint32(len(r.buf)-1)] }
 
-// pop removes the first packet. An empty ring starts again at its beginning, so
-// that it stays within the same cache lines.
+// pop removes the first packet. An empty ring restarts at index 0 to reuse the same cache
+// lines.
 func (r *ring) pop() {
 	if r.head++; r.head == r.tail {
 		r.head, r.tail = 0, 0
 	}
 }
 
-// push appends a packet and returns it, for the caller to fill in.
+// push appends a packet and returns it for the caller to fill in.
 func (r *ring) push() *packet.Packet {
 	if r.tail-r.head == uint32(len(r.buf)) {
 		r.grow()
@@ -42,8 +42,8 @@ func (r *ring) grow() {
 	r.buf, r.head, r.tail = bigger, 0, n
 }
 
-// timerHeap is a binary heap of (time, queue pair). Equal times come out in
-// order of the queue pair, whatever the order of insertion.
+// timerHeap is a binary heap of (time, id) pairs. Equal times are ordered by id, independent of
+// the order of insertion.
 type timerHeap struct{ items []timerItem }
 
 type timerItem struct {

@@ -9,18 +9,18 @@ import (
 	"github.com/xoff-net/xoff/scheme/flowctl"
 )
 
-// ReceiveSpec describes the receive side of a NIC. The zero value takes every
-// frame at once, as a healthy NIC does.
+// ReceiveSpec describes the receive side of a NIC. With the zero value the host processes every
+// frame at once.
 type ReceiveSpec struct {
-	Rate   units.Rate       // at which the host takes frames; 0: at once
-	Buffer units.Bytes      // where they wait meanwhile; see size
-	Xoff   units.Bytes      // per class: pause above it
-	Stuck  []units.Interval // the host takes nothing and pauses every lossless class
+	Rate   units.Rate       // at which the host processes frames; 0: at once
+	Buffer units.Bytes      // size of the receive buffer; see size
+	Xoff   units.Bytes      // per class: pause above this occupancy
+	Stuck  []units.Interval // intervals in which the host processes nothing and pauses every lossless class
 }
 
-// size is that of the receive buffer, and what other than lossless classes may hold of
-// it: the rest is promised to those. A host that is only stuck has what it promises
-// beside its buffer: nobody has made one large enough for it.
+// size returns the size of the receive buffer and the part that control and lossy classes may
+// use; the rest is guaranteed to lossless classes. If the host can only get stuck, the guaranteed
+// part is added to Buffer, because Buffer was not sized for it.
 func (r *ReceiveSpec) size(p *link.Port, scheme flowctl.Scheme) (all, others units.Bytes) {
 	promised := scheme.Reserve(p) + p.Queues()*r.Xoff
 	switch {
@@ -34,8 +34,8 @@ func (r *ReceiveSpec) size(p *link.Port, scheme flowctl.Scheme) (all, others uni
 	return all, max(0, all-promised)
 }
 
-// hostPolicy is that of a receive buffer: a static limit for each lossless class, and
-// what is left for all others together.
+// hostPolicy is the policy of a receive buffer: a static limit for each lossless class, and one
+// common limit for all other classes.
 type hostPolicy struct {
 	buffer.Policy
 	others units.Bytes
@@ -49,20 +49,20 @@ func (h *hostPolicy) Fits(now units.Time, v mmu.View, a *mmu.Arrival) bool {
 	return v.SharedOf(mmu.Lossy)+v.SharedOf(mmu.Control)+a.Bytes <= h.others
 }
 
-// receiver is the receive buffer of a NIC: frames wait there for a slow or stuck
-// host, and the flow control of the port sees them come and go.
+// receiver is the receive buffer of a NIC. Frames wait there for a slow or stuck host; the flow
+// control of the port sees them arrive and leave.
 type receiver struct {
 	n       *NIC
 	spec    ReceiveSpec
 	waiting ring
-	ext     wordQueue // beside waiting, in the same order
-	busy    bool      // a frame is being taken
-	storm   bool
+	ext     wordQueue // extensions of waiting, in the same order
+	busy    bool      // the host is processing a frame
+	storm   bool      // the host is stuck
 	arrival mmu.Arrival
 	taken   packet.Packet // scratch: arguments of interface calls must not escape
 }
 
-// newReceiver returns nil when frames need not be held.
+// newReceiver returns nil if frames never wait.
 func newReceiver(n *NIC, spec *ReceiveSpec, scheme flowctl.Scheme) *receiver {
 	if spec.Rate == 0 && len(spec.Stuck) == 0 && !scheme.Properties().AtHosts {
 		return nil
@@ -76,13 +76,13 @@ func (r *receiver) start() {
 	}
 }
 
-// Storming is a receiver that can be told to pause everything: a stuck NIC.
+// Storming is a flow control receiver that can pause all classes in a mask, like a stuck NIC.
 type Storming interface {
 	Storm(now units.Time, mask packet.ClassMask)
 }
 
-// describe fills in what the books and the flow control see of a frame. A host has no
-// room of its own for control classes.
+// describe fills in the description of a frame for the ledger and the flow control. Control
+// classes are treated as lossy, because a host has no separate room for them.
 func (r *receiver) describe(p *packet.Packet) *mmu.Arrival {
 	class := p.Class()
 	a := &r.arrival
@@ -95,12 +95,12 @@ func (r *receiver) describe(p *packet.Packet) *mmu.Arrival {
 
 func (r *receiver) arrive(now units.Time, p *packet.Packet, ext packet.Ext) {
 	a, port := r.describe(p), &r.n.ports[0]
-	seg, tell := r.n.admit(now, port, a)
+	seg, notify := r.n.admit(now, port, a)
 	if v := r.n.view; seg == mmu.Drop || v.Stored()+a.Bytes > v.Size() {
 		r.n.refuse(now, a, p)
 		return
 	}
-	r.n.charge(now, port, a, seg, tell)
+	r.n.charge(now, port, a, seg, notify)
 	*r.waiting.push() = *p
 	r.ext.push(ext, nil)
 	if !r.busy && !r.storm {
@@ -108,7 +108,7 @@ func (r *receiver) arrive(now units.Time, p *packet.Packet, ext packet.Ext) {
 	}
 }
 
-// next takes frames until one needs time.
+// next processes frames until one takes time.
 func (r *receiver) next(now units.Time) {
 	for !r.waiting.empty() {
 		if r.spec.Rate > 0 {
@@ -120,7 +120,7 @@ func (r *receiver) next(now units.Time) {
 	}
 }
 
-// take hands the first waiting frame to the host.
+// take passes the first waiting frame to the host.
 func (r *receiver) take(now units.Time) {
 	p := &r.taken
 	*p = *r.waiting.front()
@@ -134,7 +134,7 @@ func (r *receiver) take(now units.Time) {
 	r.n.accept(now, p, ext)
 }
 
-// takeNext ends the taking of a frame and begins the next.
+// takeNext ends the processing of a frame and starts the next one.
 func (r *receiver) takeNext(now units.Time) {
 	r.busy = false
 	r.take(now)
@@ -143,8 +143,8 @@ func (r *receiver) takeNext(now units.Time) {
 	}
 }
 
-// turn begins or ends a stuck time.
-func (r *receiver) turn(now units.Time) {
+// updateStuck starts or ends a stuck interval.
+func (r *receiver) updateStuck(now units.Time) {
 	if stuck := r.stuck(now); stuck != r.storm {
 		r.storm = stuck
 		if s, ok := r.n.ports[0].recv.(Storming); ok {
@@ -158,11 +158,11 @@ func (r *receiver) turn(now units.Time) {
 			r.next(now)
 		}
 	}
-	r.n.wakes.set(stormWake, r.change(now))
+	r.n.wakes.set(stormWake, r.nextChange(now))
 }
 
-// stuck reports whether the host is stuck at now; change returns the next time
-// at which that begins or ends.
+// stuck reports whether the host is stuck at now. nextChange returns the next start or end of a
+// stuck interval.
 func (r *receiver) stuck(now units.Time) bool {
 	for _, s := range r.spec.Stuck {
 		if s.From <= now && now < s.To {
@@ -172,7 +172,7 @@ func (r *receiver) stuck(now units.Time) bool {
 	return false
 }
 
-func (r *receiver) change(now units.Time) units.Time {
+func (r *receiver) nextChange(now units.Time) units.Time {
 	at := units.Never
 	for _, s := range r.spec.Stuck {
 		if s.From > now {

@@ -7,31 +7,31 @@ import (
 	"github.com/xoff-net/xoff/scheme/route"
 )
 
-// This file is the receiving end of flows: what it accepts and what it answers.
+// This file implements the receiving end of flows.
 
-// data takes a data packet: go-back-N accepts only the next one in order.
+// data handles a data packet. Go-back-N accepts only the next packet in order.
 func (n *NIC) data(now units.Time, p *packet.Packet, ext packet.Ext) {
 	r := &n.flows.Recv[p.Flow]
-	way := &n.ways[r.way]
+	tr := &n.transports[r.transport]
 	if n.watched && n.checks != nil {
 		n.checkDst(now, p)
 	}
 	marked := p.Flags&packet.CE != 0
 	if marked {
-		n.notify(now, p, r, way)
+		n.notify(now, p, r, tr)
 	}
-	if way.Recovery != GoBackN {
-		n.selectiveData(now, p, r, way, marked, ext)
+	if tr.Recovery != GoBackN {
+		n.selectiveData(now, p, r, tr, marked, ext)
 		return
 	}
 	switch {
 	case p.Seq == r.Next:
-		n.changeMark(p, r, way, marked)
+		n.changeMark(p, r, tr, marked)
 		r.Next++
 		r.unacked++
-		last := units.Bytes(r.Next)*way.Payload >= r.size
+		last := units.Bytes(r.Next)*tr.Payload >= r.size
 		if n.watched && n.checks != nil {
-			n.checks.delivered(now, n.flows, p, way, last)
+			n.checks.delivered(now, n.flows, p, tr, last)
 		}
 		if last {
 			r.Delivered = now
@@ -40,93 +40,92 @@ func (n *NIC) data(now units.Time, p *packet.Packet, ext packet.Ext) {
 			}
 			n.reportFlow(now, p.Flow, probe.FlowDelivered)
 		}
-		if int(r.unacked) >= way.AckEvery || last || p.Flags&packet.AckNow != 0 || marked && way.CNP == CNPInAck {
+		if int(r.unacked) >= tr.AckEvery || last || p.Flags&packet.AckNow != 0 || marked && tr.CNP == CNPInAck {
 			r.unacked = 0
-			n.answer(p, packet.Ack, way, r.Next, marked, ext)
+			n.answer(p, packet.Ack, tr, r.Next, marked, ext)
 		}
 	case p.Seq > r.Next:
-		n.early(now, p, r, way, marked, ext)
+		n.early(now, p, r, tr, marked, ext)
 	default:
 		r.Twice++
-		n.answer(p, packet.Ack, way, r.Next, marked, ext)
+		n.answer(p, packet.Ack, tr, r.Next, marked, ext)
 	}
 }
 
 //go:noinline
 func (n *NIC) checkDst(now units.Time, p *packet.Packet) {
 	if dst := n.flows.Flow[p.Flow].Dst; dst != n.id || p.Dst != n.id {
-		n.checks.fail(now, "host %d got a packet of flow %d for host %d", n.id, p.Flow, dst)
+		n.checks.fail(now, "host %d received a packet of flow %d for host %d", n.id, p.Flow, dst)
 	}
 }
 
-// early takes a packet that go-back-N does not accept because one before it is
-// missing.
+// early handles a packet that go-back-N rejects because an earlier one is missing.
 //
 //go:noinline
-func (n *NIC) early(now units.Time, p *packet.Packet, r *RecvResult, way *Transport, marked bool, ext packet.Ext) {
+func (n *NIC) early(now units.Time, p *packet.Packet, r *RecvResult, tr *Transport, marked bool, ext packet.Ext) {
 	r.Early++
-	if r.nacked != r.Next+1 || now-r.lastNack >= way.NackEvery {
+	if r.nacked != r.Next+1 || now-r.lastNack >= tr.NackEvery {
 		r.nacked, r.lastNack = r.Next+1, now
 		n.Stats.Nacks++
 		n.reportFlow(now, p.Flow, probe.FlowGap)
-		n.answer(p, packet.Nack, way, r.Next, marked, ext)
+		n.answer(p, packet.Nack, tr, r.Next, marked, ext)
 	}
 }
 
-// changeMark sends an ACK that waits for more packets when the next one is marked
-// and they are not, or the other way round, so that the mark of an ACK is that of
-// all it covers (RFC 8257, section 3.2). It is nobody's measure of a round trip.
-func (n *NIC) changeMark(p *packet.Packet, r *RecvResult, way *Transport, marked bool) {
+// changeMark sends a delayed ACK if the mark of the next packet differs from the marks of the
+// packets it covers. So all packets covered by an ACK have the same mark (RFC 8257, section
+// 3.2). This ACK is not used to measure a round-trip time.
+func (n *NIC) changeMark(p *packet.Packet, r *RecvResult, tr *Transport, marked bool) {
 	if marked != r.marked && r.unacked > 0 {
 		r.unacked = 0
-		n.reply(p, packet.Ack, way, r.Next, r.marked).Flags |= packet.Retransmit
+		n.reply(p, packet.Ack, tr, r.Next, r.marked).Flags |= packet.Retransmit
 	}
 	r.marked = marked
 }
 
-// notify sends the mark of a packet back, in the way the transport says.
-func (n *NIC) notify(now units.Time, p *packet.Packet, r *RecvResult, way *Transport) {
-	if way.CNP == CNPInAck {
+// notify returns the mark of a packet to the sender as Transport.CNP requires.
+func (n *NIC) notify(now units.Time, p *packet.Packet, r *RecvResult, tr *Transport) {
+	if tr.CNP == CNPInAck {
 		n.Stats.CNPs++
 		return
 	}
-	if r.lastCNP == 0 || now-(r.lastCNP-1) >= way.CNPEvery {
+	if r.lastCNP == 0 || now-(r.lastCNP-1) >= tr.CNPEvery {
 		r.lastCNP = now + 1
 		n.Stats.CNPs++
-		n.reply(p, packet.CNP, way, r.Next, false)
+		n.reply(p, packet.CNP, tr, r.Next, false)
 	}
 }
 
 // answer queues an ACK or NACK with the telemetry of the packet that caused it.
-func (n *NIC) answer(p *packet.Packet, kind packet.Kind, way *Transport, seq uint32, marked bool, ext packet.Ext) {
-	f := n.reply(p, kind, way, seq, marked)
+func (n *NIC) answer(p *packet.Packet, kind packet.Kind, tr *Transport, seq uint32, marked bool, ext packet.Ext) {
+	f := n.reply(p, kind, tr, seq, marked)
 	if len(ext) > 0 {
-		n.extend(f, way, nil, ext)
+		n.extend(f, tr, nil, ext)
 	}
 }
 
-// extend gives the reply that was queued last an extension. It has two parts: what
-// is selectively acknowledged, and the telemetry of the packet.
-func (n *NIC) extend(f *packet.Packet, way *Transport, sack, ext packet.Ext) {
+// extend adds an extension to the reply that was queued last. It has two parts: SACK blocks and
+// the telemetry of the packet.
+func (n *NIC) extend(f *packet.Packet, tr *Transport, sack, ext packet.Ext) {
 	f.Flags |= packet.Extended
-	n.answers[way.queue(f.Class())&7].push(sack, ext)
+	n.replyExts[tr.queue(f.Class())&7].push(sack, ext)
 }
 
 // reply queues an ACK, NACK or CNP for the source of a packet.
-func (n *NIC) reply(p *packet.Packet, kind packet.Kind, way *Transport, seq uint32, marked bool) *packet.Packet {
-	class := way.AckClass
+func (n *NIC) reply(p *packet.Packet, kind packet.Kind, tr *Transport, seq uint32, marked bool) *packet.Packet {
+	class := tr.AckClass
 	if class == ClassOfData {
 		class = p.Class()
 	}
-	queue := way.queue(class)
+	queue := tr.queue(class)
 	f := n.replies[queue&7].push()
-	// Field by field, in its place: see Switch.describe.
+	// Field by field and in place: see Switch.describe.
 	f.Flow, f.Seq, f.Hash, f.Dst = p.Flow, seq, ReplyHash(p.Hash), n.flows.Recv[p.Flow].src
-	f.Size, f.Meta, f.Flags = uint16(way.AckSize), packet.MakeMeta(kind, class), p.Flags&packet.Pinned
+	f.Size, f.Meta, f.Flags = uint16(tr.AckSize), packet.MakeMeta(kind, class), p.Flags&packet.Pinned
 	if marked {
 		f.Flags |= packet.CE
 	}
-	if way.clocked { // Karn's rule: nobody knows which of the two it answers
+	if tr.clocked { // Karn's algorithm: it is unknown which transmission the ACK answers
 		f.Flags |= p.Flags & packet.Retransmit
 	}
 	if n.watched && n.flowEnds != nil {
@@ -138,6 +137,6 @@ func (n *NIC) reply(p *packet.Packet, kind packet.Kind, way *Transport, seq uint
 	return f
 }
 
-// ReplyHash is the ECMP hash of what comes back for packets of a hash: another
-// one, so that the two directions choose their paths independently.
+// ReplyHash returns the ECMP hash of the replies to packets with a hash. It differs, so that
+// the two directions choose their paths independently.
 func ReplyHash(hash uint32) uint32 { return route.Mix(hash ^ 0x9e3779b9) }

@@ -5,31 +5,30 @@ import (
 	"github.com/xoff-net/xoff/base/units"
 )
 
-// scanner chooses the next queue pair as the public RDMA simulators do: it looks
-// at all of them in turn whenever the wire is free and something happened. It
-// exists to agree with their results to the nanosecond, quirks included:
+// scanner chooses the next queue pair like the public RDMA simulators: it looks at all of them in
+// turn whenever the wire is free and something happened. Its results match those simulators to the
+// nanosecond, including two quirks:
 //
-//   - The time at which it looks again is the earliest send time of any queue pair
-//     with bytes left, also of those that a window or a pause holds back, and it is
-//     set only when none is set. So a queue pair that waits for its window can keep
-//     the others from their send times until something else happens.
-//   - Finished queue pairs stay in the list until the search meets them; when they
-//     are taken out, the place at which the next search begins is not corrected.
+//   - The time of the next scan is the earliest send time of any queue pair with bytes left, even
+//     if a window or a pause blocks it. It is set only if none is set. So a queue pair with a
+//     full window can delay the others past their send times, until something else happens.
+//   - Finished queue pairs stay in the list until a scan finds them. Their removal does not adjust
+//     the position at which the next scan starts.
 type scanner struct {
 	list    []int32          // queue pairs in the order in which they were opened
-	last    int              // place of the one that sent last
-	wake    units.Time       // when it looks again; Never when that is not set
-	classes packet.ClassMask // of queue pairs that were opened
+	last    int              // position of the queue pair that sent last
+	wake    units.Time       // time of the next scan; Never: not set
+	classes packet.ClassMask // classes of all queue pairs opened so far
 }
 
-// scanAdd takes up a queue pair.
+// scanAdd adds a queue pair to the list.
 func (n *NIC) scanAdd(i int32, q *qp) {
 	n.scan.list = append(n.scan.list, i)
 	n.scan.classes |= 1 << q.class
 	n.ports[0].nonEmpty |= 1 << q.class
 }
 
-// scanKick looks for something to send if the wire is free.
+// scanKick scans for something to send if the wire is free.
 func (n *NIC) scanKick(now units.Time) {
 	if p := &n.ports[0]; p.txPending == 0 && p.busy <= now {
 		n.serveScan(now, p)
@@ -39,18 +38,17 @@ func (n *NIC) scanKick(now units.Time) {
 	}
 }
 
-// serveScan is serveNIC with a search in place of lists.
+// serveScan is serveNIC with a scan instead of ready lists.
 func (n *NIC) serveScan(now units.Time, p *port) {
 	reply := n.waiting &^ p.blocked
-	if p.speaking != 0 && n.speak(now, p) || reply != 0 && n.sendReply(now, p, int(reply.Lowest())) || n.scanSend(now, p) {
-		p.txPending = 1 // even if nothing waits: the end of a frame is a time to look
+	if p.ctlPending != 0 && n.sendControl(now, p) || reply != 0 && n.sendReply(now, p, int(reply.Lowest())) || n.scanSend(now, p) {
+		p.txPending = 1 // even if nothing waits: every end of a frame triggers a scan
 		n.drv.ArmTx(0, p.busy)
 	}
 	p.nonEmpty |= n.scan.classes
 }
 
-// scanSend sends a packet of the next queue pair that may, or sets the time at
-// which to look again.
+// scanSend sends a packet of the next queue pair that may send, or sets the time of the next scan.
 func (n *NIC) scanSend(now units.Time, p *port) bool {
 	s := n.scan
 	hit, finished := -1, -1
@@ -84,8 +82,8 @@ func (n *NIC) scanSend(now units.Time, p *port) bool {
 	return true
 }
 
-// scanForget takes finished queue pairs from a place on out of the list and
-// returns where the hit is after that.
+// scanForget removes finished queue pairs, starting at a position, and returns the new position of
+// the hit.
 func (n *NIC) scanForget(from, hit int) int {
 	s := n.scan
 	keep := s.list[:from]
@@ -118,8 +116,8 @@ func (n *NIC) scanWait(now units.Time) {
 	}
 }
 
-// scanMoved follows a change of the rate of a queue pair, even to what it was: the
-// time at which to look again is only ever moved forward.
+// scanMoved follows a rate event of a queue pair, even if the rate stayed the same. The time of
+// the next scan only ever moves earlier.
 func (n *NIC) scanMoved(now units.Time, q *qp) {
 	if s := n.scan; s.wake != units.Never && q.nextAt < s.wake {
 		s.wake = max(now, q.nextAt)

@@ -6,27 +6,26 @@ import (
 	"github.com/xoff-net/xoff/base/units"
 )
 
-// This file is selective repeat, at both ends of a flow: TCP with SACK (RFC 2018,
-// 6298, 6675) and IRN (Mittal et al. 2018).
+// This file implements selective repeat at both ends of a flow: TCP with SACK (RFC 2018, 6298,
+// 6675) and IRN (Mittal et al. 2018).
 //
-// An ACK that does not just answer the packet before the one expected next has an
-// extension. Its first word names the packet that caused it, how many packets the
-// receiver holds out of order, and how many words follow: each a block of
-// packets that it holds, the first around the packet that caused the ACK, then
-// the lowest ones.
+// An ACK has an extension unless it was caused by the packet just before the next expected one.
+// The first word has the packet that caused the ACK, the number of packets that the receiver
+// stores out of order, and the number of words that follow. Each of these is a block of stored
+// packets: first the block around the causing packet, then the lowest ones.
 
 const maxBlocks = 3
 
-func sackHead(cause, held uint32, blocks int) uint64 {
-	return uint64(cause) | uint64(held&0xffffff)<<32 | uint64(blocks)<<56
+func sackHead(cause, buffered uint32, blocks int) uint64 {
+	return uint64(cause) | uint64(buffered&0xffffff)<<32 | uint64(blocks)<<56
 }
 
 func sackBlock(from, to uint32) uint64 { return uint64(from) | uint64(to)<<32 }
 
-// reorder holds which packets of a flow came before one that is missing.
+// reorder records which packets of a flow arrived out of order.
 type reorder struct {
 	bits []uint64 // by packet modulo length
-	n    uint32   // packets
+	n    uint32   // number of packets
 }
 
 func (o *reorder) word(seq uint32) (*uint64, uint64) {
@@ -44,21 +43,21 @@ func (o *reorder) flip(seq uint32) {
 	*w ^= bit
 }
 
-// hold returns the reorder buffer of a flow, which may have been without one.
-func (n *NIC) hold(r *RecvResult, way *Transport) *reorder {
-	if r.held == 0 {
+// reorderOf returns the reorder buffer of a flow, and allocates one if needed.
+func (n *NIC) reorderOf(r *RecvResult, tr *Transport) *reorder {
+	if r.reorder == 0 {
 		if k := len(n.freeReorder); k > 0 {
-			r.held = n.freeReorder[k-1]
+			r.reorder = n.freeReorder[k-1]
 			n.freeReorder = n.freeReorder[:k-1]
 		} else {
 			n.reorder = append(n.reorder, reorder{})
-			r.held = int32(len(n.reorder) - 1)
+			r.reorder = int32(len(n.reorder) - 1)
 		}
 	}
-	o := &n.reorder[r.held]
-	if o.n == 0 && uint32(len(o.bits)*64) < way.Window {
+	o := &n.reorder[r.reorder]
+	if o.n == 0 && uint32(len(o.bits)*64) < tr.Window {
 		words := 1
-		for uint32(words*64) < way.Window {
+		for uint32(words*64) < tr.Window {
 			words *= 2
 		}
 		o.bits = make([]uint64, words)
@@ -66,38 +65,38 @@ func (n *NIC) hold(r *RecvResult, way *Transport) *reorder {
 	return o
 }
 
-// selectiveData takes a data packet: any that is new is kept.
-func (n *NIC) selectiveData(now units.Time, p *packet.Packet, r *RecvResult, way *Transport, marked bool, ext packet.Ext) {
+// selectiveData handles a data packet: every new one is kept.
+func (n *NIC) selectiveData(now units.Time, p *packet.Packet, r *RecvResult, tr *Transport, marked bool, ext packet.Ext) {
 	kind, atOnce := packet.Ack, true
 	switch {
 	case p.Seq == r.Next:
-		if r.held == 0 {
-			n.changeMark(p, r, way, marked)
+		if r.reorder == 0 {
+			n.changeMark(p, r, tr, marked)
 			atOnce = false
 		}
-		n.deliver(now, p, r, way)
-	case p.Seq < r.Next || r.held != 0 && n.reorder[r.held].has(p.Seq):
+		n.deliver(now, p, r, tr)
+	case p.Seq < r.Next || r.reorder != 0 && n.reorder[r.reorder].has(p.Seq):
 		r.Twice++
-	case p.Seq-r.Next >= way.Window:
-		return // no sender does that
+	case p.Seq-r.Next >= tr.Window:
+		return // beyond the window: no sender does that
 	default:
 		r.Early++
-		o := n.hold(r, way)
+		o := n.reorderOf(r, tr)
 		o.flip(p.Seq)
 		o.n++
 		if n.checks != nil {
-			n.checks.sized(now, n.flows, p, way)
+			n.checks.checkSize(now, n.flows, p, tr)
 		}
 		if r.nacked != r.Next+1 {
 			r.nacked = r.Next + 1
 			n.reportFlow(now, p.Flow, probe.FlowGap)
 		}
-		if way.Recovery == IRN {
+		if tr.Recovery == IRN {
 			kind = packet.Nack
 			n.Stats.Nacks++
 		}
 	}
-	if !atOnce && int(r.unacked) < way.AckEvery && r.Delivered == 0 && p.Flags&packet.AckNow == 0 && !(marked && way.CNP == CNPInAck) {
+	if !atOnce && int(r.unacked) < tr.AckEvery && r.Delivered == 0 && p.Flags&packet.AckNow == 0 && !(marked && tr.CNP == CNPInAck) {
 		return
 	}
 	r.unacked, r.marked = 0, marked
@@ -105,25 +104,24 @@ func (n *NIC) selectiveData(now units.Time, p *packet.Packet, r *RecvResult, way
 	if atOnce || len(ext) > 0 {
 		sack = n.blocks(p.Seq, r)
 	}
-	answer := n.reply(p, kind, way, r.Next, marked)
+	answer := n.reply(p, kind, tr, r.Next, marked)
 	if len(sack)+len(ext) > 0 {
-		n.extend(answer, way, sack, ext)
+		n.extend(answer, tr, sack, ext)
 	}
 }
 
-// deliver hands the packet that was expected, and those that waited for it, to the
-// application.
-func (n *NIC) deliver(now units.Time, p *packet.Packet, r *RecvResult, way *Transport) {
+// deliver passes the expected packet, and stored packets that follow it, to the application.
+func (n *NIC) deliver(now units.Time, p *packet.Packet, r *RecvResult, tr *Transport) {
 	for first := true; ; first = false {
 		seq := r.Next
 		r.Next++
 		r.unacked++
-		last := units.Bytes(r.Next)*way.Payload >= r.size
+		last := units.Bytes(r.Next)*tr.Payload >= r.size
 		if n.checks != nil {
 			if first {
-				n.checks.delivered(now, n.flows, p, way, last)
+				n.checks.delivered(now, n.flows, p, tr, last)
 			} else {
-				n.checks.given(now, n.flows, p.Flow, seq, min(way.Payload, r.size-units.Bytes(seq)*way.Payload), way, last)
+				n.checks.deliveredBytes(now, n.flows, p.Flow, seq, min(tr.Payload, r.size-units.Bytes(seq)*tr.Payload), tr, last)
 			}
 		}
 		if last {
@@ -133,13 +131,13 @@ func (n *NIC) deliver(now units.Time, p *packet.Packet, r *RecvResult, way *Tran
 			}
 			n.reportFlow(now, p.Flow, probe.FlowDelivered)
 		}
-		if r.held == 0 {
+		if r.reorder == 0 {
 			return
 		}
-		o := &n.reorder[r.held]
+		o := &n.reorder[r.reorder]
 		if o.n == 0 {
-			n.freeReorder = append(n.freeReorder, r.held)
-			r.held = 0
+			n.freeReorder = append(n.freeReorder, r.reorder)
+			r.reorder = 0
 			return
 		}
 		if !o.has(r.Next) {
@@ -150,13 +148,13 @@ func (n *NIC) deliver(now units.Time, p *packet.Packet, r *RecvResult, way *Tran
 	}
 }
 
-// blocks describes what a flow holds out of order.
+// blocks returns the extension that describes the packets of a flow stored out of order.
 func (n *NIC) blocks(cause uint32, r *RecvResult) packet.Ext {
 	n.sack = append(n.sack[:0], 0)
-	held := uint32(0)
-	if r.held != 0 {
-		o := &n.reorder[r.held]
-		held = o.n
+	buffered := uint32(0)
+	if r.reorder != 0 {
+		o := &n.reorder[r.reorder]
+		buffered = o.n
 		left, around := o.n, uint32(0)
 		if cause > r.Next && o.has(cause) {
 			from, to := cause, cause+1
@@ -185,24 +183,24 @@ func (n *NIC) blocks(cause uint32, r *RecvResult) packet.Ext {
 			left -= s - from
 		}
 	}
-	n.sack[0] = sackHead(cause, held, len(n.sack)-1)
+	n.sack[0] = sackHead(cause, buffered, len(n.sack)-1)
 	return n.sack
 }
 
-// selectivelyAcknowledged takes an ACK or NACK of a flow with selective repeat.
+// selectivelyAcknowledged handles an ACK or NACK of a flow with selective repeat.
 func (n *NIC) selectivelyAcknowledged(now units.Time, i int32, q *qp, p *packet.Packet, ext packet.Ext) {
-	b, way := q.board, q.way
-	cause, blocks, held := p.Seq-1, packet.Ext(nil), uint32(0)
+	b, tr := q.board, q.tr
+	cause, blocks, buffered := p.Seq-1, packet.Ext(nil), uint32(0)
 	if len(ext) > 0 {
 		head := ext[0]
 		k := int(head >> 56)
-		cause, held, blocks, ext = uint32(head), uint32(head>>32)&0xffffff, ext[1:1+k], ext[1+k:]
+		cause, buffered, blocks, ext = uint32(head), uint32(head>>32)&0xffffff, ext[1:1+k], ext[1+k:]
 	}
-	b.cause, b.again = cause, p.Flags&packet.Retransmit != 0
+	b.cause, b.causeResent = cause, p.Flags&packet.Retransmit != 0
 	rtt := units.Time(0)
-	if !b.again && cause >= q.una && cause < q.high {
+	if !b.causeResent && cause >= q.una && cause < q.high {
 		if rtt = b.rtt(now, cause); rtt > 0 {
-			b.measured(rtt)
+			b.updateRTT(rtt)
 		}
 	}
 	fresh := units.Bytes(0)
@@ -212,25 +210,25 @@ func (n *NIC) selectivelyAcknowledged(now units.Time, i int32, q *qp, p *packet.
 			fresh += q.payload(q.una, q.una+1)
 		}
 	}
-	if p.Seq == q.una { // else an old one: what it shows is known, or will be again
+	if p.Seq == q.una { // otherwise it is old: its blocks are known, or will be repeated
 		for pass := range 2 {
 			for _, w := range blocks {
 				from, to := max(uint32(w), q.una), min(uint32(w>>32), q.seq)
 				if from >= to {
 					continue
 				}
-				if to == q.total && *b.at(to - 1) != sacked {
+				if to == q.total && *b.at(to - 1) != pktSacked {
 					fresh -= units.Bytes(q.fullSize - q.lastSize)
 				}
-				fresh += units.Bytes(b.selected(from, to, pass == 1)) * way.Payload
+				fresh += units.Bytes(b.applyBlock(from, to, pass == 1)) * tr.Payload
 			}
-			if b.held == held {
+			if b.sacked == buffered {
 				break
 			}
 		}
 	}
 	if progress {
-		q.rto = n.usualTimeout(q, way)
+		q.rto = n.baseTimeout(q, tr)
 		q.rtoAt = units.Never
 		if q.una < q.seq {
 			q.rtoAt = now + n.timeoutOf(q)
@@ -242,8 +240,8 @@ func (n *NIC) selectivelyAcknowledged(now units.Time, i int32, q *qp, p *packet.
 		return
 	}
 	before := n.rateOf(now, q)
-	if b.detect(q.una, way.Recovery.threshold()) {
-		n.tellLost(now, q)
+	if b.detect(q.una, tr.Recovery.threshold()) {
+		n.reportLost(now, q)
 		if q.una >= b.recover {
 			b.recover = q.high
 			q.ctl.OnLoss(now, false)
@@ -253,28 +251,28 @@ func (n *NIC) selectivelyAcknowledged(now units.Time, i int32, q *qp, p *packet.
 	n.feedback(now, i, q, p, before)
 }
 
-// usualTimeout is the retransmission timeout without backing off.
-func (n *NIC) usualTimeout(q *qp, way *Transport) units.Time {
-	if way.Recovery != SACK || q.board.srtt == 0 {
-		return way.Timeout
+// baseTimeout returns the retransmission timeout without backoff.
+func (n *NIC) baseTimeout(q *qp, tr *Transport) units.Time {
+	if tr.Recovery != SACK || q.board.srtt == 0 {
+		return tr.Timeout
 	}
-	return min(max(q.board.srtt+4*q.board.vary, way.MinTimeout), way.MaxTimeout)
+	return min(max(q.board.srtt+4*q.board.rttvar, tr.MinTimeout), tr.MaxTimeout)
 }
 
-// timeoutOf returns the timeout of a timer that is set now.
+// timeoutOf returns the timeout for a timer that is started now.
 func (n *NIC) timeoutOf(q *qp) units.Time {
-	if way := q.way; way.Recovery == IRN && q.board.pipe < way.LowPackets {
-		return way.LowTimeout
+	if tr := q.tr; tr.Recovery == IRN && q.board.pipe < tr.LowPackets {
+		return tr.LowTimeout
 	}
 	return q.rto
 }
 
-// loseAll follows a timeout. TCP takes everything for lost that was not SACKed
-// (RFC 5681, section 3.1); IRN the first packet, and what later ones overtook.
+// loseAll follows a timeout. TCP considers everything lost that was not SACKed (RFC 5681,
+// section 3.1); IRN the first packet, and packets before the highest SACKed one.
 func (n *NIC) loseAll(now units.Time, i int32, q *qp) {
 	b := q.board
 	end := q.seq
-	if q.way.Recovery == IRN {
+	if q.tr.Recovery == IRN {
 		end = max(q.una+1, b.peak)
 	}
 	for s := q.una; s < min(end, q.seq); s++ {

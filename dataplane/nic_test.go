@@ -9,10 +9,9 @@ import (
 	"github.com/xoff-net/xoff/topo"
 )
 
-// The link is down until 20 ms: timeouts of 4, 8 and 16 ms come at 4, 12 and
-// 28 ms. Then the first ACKs come, the timeout is 4 ms again, and the link fails
-// once more at 28.005 ms, with everything sent and some ACKs under way: the next
-// timeout is due about 4 ms later, not 16 ms.
+// The link is down until 20 ms: timeouts of 4, 8 and 16 ms expire at 4, 12 and 28 ms. Then the
+// first ACKs arrive and the timeout is 4 ms again. The link fails once more at 28.005 ms, with
+// everything sent and some ACKs in flight: the next timeout is due about 4 ms later, not 16 ms.
 func TestTimeoutShrinksWithProgress(t *testing.T) {
 	n := conformance.NewNetwork(topo.OneSwitch(2, topo.Cable{Rate: 100 * units.Gbps, Delay: units.Microsecond}))
 	n.Flows = []dataplane.Flow{{Size: 30 * units.KB, Src: 0, Dst: 1, Class: 1}}

@@ -6,10 +6,9 @@ import (
 	"github.com/xoff-net/xoff/base/units"
 )
 
-// Possible reports whether a packet of a flow that arrives from outside can be what it
-// says, for drivers whose peers are not to be trusted; a simulated peer is, and is not
-// asked. It knows what only this host knows: what was sent and is not acknowledged. That the
-// flow exists and the size fits has been checked.
+// Possible reports whether a packet from an untrusted peer is consistent with the state of this
+// host, such as packets that are still unacknowledged. Live drivers call it before Arrive;
+// simulated peers are trusted. The caller has checked that the flow exists and the size fits.
 func (n *NIC) Possible(now units.Time, p *packet.Packet, ext packet.Ext) bool {
 	f := &n.flows.Flow[p.Flow]
 	if p.Kind() == packet.Data {
@@ -20,13 +19,13 @@ func (n *NIC) Possible(now units.Time, p *packet.Packet, ext packet.Ext) bool {
 	}
 	i := n.flows.slot[p.Flow]
 	if i == 0 {
-		return true // the flow is complete: nobody looks at it
+		return true // the flow is complete: the packet is ignored
 	}
 	q := &n.qps[i]
 	if p.Seq > q.high {
-		return false // of what was never sent
+		return false // acknowledges packets that were never sent
 	}
-	if q.way.selective && len(ext) > 0 {
+	if q.tr.selective && len(ext) > 0 {
 		head := ext[0]
 		k := int(head >> 56)
 		if k > maxBlocks || len(ext) < 1+k || uint32(head) >= q.high {
@@ -38,7 +37,7 @@ func (n *NIC) Possible(now units.Time, p *packet.Packet, ext packet.Ext) bool {
 			}
 		}
 		ext = ext[1+k:]
-	} else if q.way.stamped && len(ext) > 0 {
+	} else if q.tr.stamped && len(ext) > 0 {
 		return len(ext) == 1 && ext[0] <= uint64(now)
 	}
 	return len(ext) <= telemetry.MaxWords

@@ -11,12 +11,12 @@ import (
 	"github.com/xoff-net/xoff/scheme/flowctl"
 )
 
-// node is what a switch and a NIC have in common.
+// node is the common part of a switch and a NIC.
 type node struct {
-	// What every event asks for is in one cache line: up to wakes.dirty.
+	// Fields that every event needs, up to wakes.dirty, share one cache line.
 	ports         []port
-	visits        []uint16 // ports to look at before the current event ends
-	watched       bool     // there is a sink, or there are checks
+	visits        []uint16 // ports to serve before the current event ends
+	watched       bool     // there is a sink or there are checks
 	tallies       bool     // ports count what they send, for telemetry
 	wakes         wakes
 	drv           Driver
@@ -24,71 +24,73 @@ type node struct {
 	policy        buffer.Policy
 	pauseObserver buffer.PauseObserver
 	handler       deadlock.Handler
+	handled       []handledQueue // by egress queue; nil without a handler
 	sink          probe.Sink
 	checks        *Checks
 	serve         func(now units.Time, p *port)
-	// beyond returns the deepest pause that holds frames which came in by a port;
+	// causeOf returns the deepest pause that blocks frames that arrived on a port and class;
 	// nil at a host.
-	beyond    func(p *port, class uint8) pauseCause
-	ledger    *mmu.Ledger // the books behind view
-	sparePool units.Bytes // of unconnected ports, what belongs to the pool of headroom
+	causeOf   func(p *port, class uint8) pauseCause
+	ledger    *mmu.Ledger // owns the counters of view
+	sparePool units.Bytes // part of the headroom pool that belongs to unconnected ports
 	depths    Depths
-	log       *PauseLog // nil: pauses are not kept
-	// resumedAt is when the last bit of the last RESUME left, by port and class; nil at
-	// a host.
+	log       *PauseLog // nil: pauses are not logged
+	// resumedAt is when the last bit of the last RESUME left, by port and class; nil at a
+	// host.
 	resumedAt []units.Time
-	fixed     int                   // number of the first wake that is in timers
-	renewal   int                   // of a switch: number of the wake that repeats held pauses
-	timers    []endTimer            // beyond the first of each end
-	observer  buffer.Observer       // of what is stored; nil: nobody
-	egress    buffer.EgressLimiting // asked before all others; nil: nobody
+	fixed     int                   // index of the first wake that belongs to timers
+	renewal   int                   // switch: index of the wake that renews pauses whose RESUME is withheld
+	timers    []endTimer            // timers of receivers, gates and the handler, except the first of each
+	observer  buffer.Observer       // told about stored frames; nil: none
+	egress    buffer.EgressLimiting // asked before all others; nil: no egress limit
 	frame     packet.Packet         // scratch for control frames
 	ext       packet.Ext            // scratch for their extensions
-	event     probe.Event           // scratch for what schemes report
-	probed    probe.Node            // what probes read
-	causes    []pauseCause          // by port and class: why it was paused last; nil: nobody asks
-	words     probe.Wire            // what of sink sees extensions; nil: nothing does
+	event     probe.Event           // scratch for reports of schemes
+	probed    probe.Node            // the view of this node for probes
+	causes    []pauseCause          // by port and class: cause of the last pause sent; nil: not recorded
+	wireSink  probe.Wire            // sink as a probe.Wire; nil: it does not want extensions
 }
 
-// initPort wires a port to its flow control.
+// initPort connects a port to its flow control.
 func (n *node) initPort(i int, spec link.Port, scheme flowctl.Scheme) {
 	p := &n.ports[i]
 	p.index, p.spec, p.overhead = uint16(i), spec, uint16(spec.WireOverhead)
 	if b, whole := spec.Rate.PerByte(); whole && spec.Tick <= 1 {
 		p.perByte = b
+	} else {
+		p.txTimes = &txTimes{}
 	}
 	if spec.EveryEnd {
 		p.everyEnd = 1
 	}
-	p.recv = scheme.Receiver(&end{n, p, speakReceiver, []int{p.receiverWake()}})
+	p.recv = scheme.Receiver(&end{n, p, ctlReceiver, []int{p.receiverWake()}})
 	p.pausing, _ = p.recv.(flowctl.Pausing)
-	p.gate = scheme.Gate(&end{n, p, speakGate, []int{p.gateWake()}})
+	p.gate = scheme.Gate(&end{n, p, ctlGate, []int{p.gateWake()}})
 	p.reserved, p.pools = scheme.Reserve(&p.spec), scheme.Properties().Pools
 	p.meter, _ = p.gate.(flowctl.Meter)
 }
 
-// queueControl queues a ready-made control frame.
+// queueControl queues a complete control frame.
 func (n *node) queueControl(p *port, f *packet.Packet, ext packet.Ext) {
-	lf := loopFrame{p: *f}
+	c := controlFrame{p: *f}
 	if len(ext) > 0 {
-		lf.ext = append(packet.Ext(nil), ext...)
+		c.ext = append(packet.Ext(nil), ext...)
 	}
-	p.loop = append(p.loop, lf)
-	p.speaking |= speakLoop
-	n.look(p)
+	p.queued = append(p.queued, c)
+	p.ctlPending |= ctlQueued
+	n.revisit(p)
 }
 
-// look makes the node serve a port, if its wire is free, before the current
-// event ends. Components never send from inside a call: counters would be seen
-// half changed.
-func (n *node) look(p *port) {
+// revisit makes the node serve a port before the current event ends, if its wire is free.
+// Components never send during a call, because counters may be inconsistent then.
+func (n *node) revisit(p *port) {
 	if !p.listed {
 		p.listed = true
 		n.visits = append(n.visits, p.index)
 	}
 }
 
-// flush serves the ports that changed and arms the timer of the node anew.
+// flush serves the ports that changed and rearms the node's timer.
 func (n *node) flush(now units.Time) {
 	for i := 0; i < len(n.visits); i++ {
 		p := &n.ports[n.visits[i]]
@@ -104,22 +106,21 @@ func (n *node) flush(now units.Time) {
 	}
 }
 
-// endEvent ends an event. Nearly always nothing is left to do.
+// endEvent ends an event. There is nearly always nothing left to do.
 func (n *node) endEvent(now units.Time) {
 	if len(n.visits) != 0 || n.wakes.dirty {
 		n.flush(now)
 	}
 }
 
-// pending is not 0 when a port has something to send: control frames, or frames of
-// classes that are not blocked.
-func (p *port) pending() uint8 { return p.speaking | uint8(p.nonEmpty&^p.blocked) }
+// pending is not 0 if a port has something to send: control frames, or frames of classes that
+// are not blocked.
+func (p *port) pending() uint8 { return p.ctlPending | uint8(p.nonEmpty&^p.blocked) }
 
-// wants reports whether a port has something to send and does not wait for its
-// wire already.
+// wants reports whether a port has something to send and is not already waiting for its wire.
 func (p *port) wants() bool { return p.pending()&(p.txPending-1) != 0 }
 
-// serveOrWait serves a port that has something to send now, or when its wire becomes free.
+// serveOrWait serves a port now, or when its wire becomes free.
 func (n *node) serveOrWait(now units.Time, p *port) {
 	if p.busy > now {
 		p.txPending = 1
@@ -129,20 +130,20 @@ func (n *node) serveOrWait(now units.Time, p *port) {
 	n.serve(now, p)
 }
 
-// endTimer is a timer of an end of flow control.
+// endTimer is an additional timer of a receiver, a gate or the deadlock handler.
 type endTimer struct {
 	p     *port // nil: a timer of the deadlock handler
-	bits  uint8
+	side  uint8
 	timer int
 }
 
-// wakeEnd wakes an end of flow control, or the handler by one of its further timers.
+// wakeEnd wakes a receiver, a gate, or the handler by one of its additional timers.
 func (n *node) wakeEnd(now units.Time, id int) {
-	t := endTimer{bits: speakReceiver}
+	t := endTimer{side: ctlReceiver}
 	if id < 2*len(n.ports) {
 		t.p = &n.ports[id/2]
 		if id == t.p.gateWake() {
-			t.bits = speakGate
+			t.side = ctlGate
 		}
 	} else {
 		t = n.timers[id-n.fixed]
@@ -150,7 +151,7 @@ func (n *node) wakeEnd(now units.Time, id int) {
 	switch {
 	case t.p == nil:
 		n.handler.Wake(now, t.timer)
-	case t.bits == speakReceiver:
+	case t.side == ctlReceiver:
 		t.p.recv.Wake(now, t.timer)
 	default:
 		t.p.gate.Wake(now, t.timer)
@@ -181,31 +182,31 @@ func (n *node) control(now units.Time, in int, f *packet.Packet, ext packet.Ext)
 	}
 }
 
-// speak sends the next control frame of a port whose wire is free. It returns
-// false when nobody had anything to say.
-func (n *node) speak(now units.Time, p *port) bool {
-	for p.speaking != 0 {
+// sendControl sends the next control frame of a port whose wire is free. It returns false if
+// there was none.
+func (n *node) sendControl(now units.Time, p *port) bool {
+	for p.ctlPending != 0 {
 		f := &n.frame
 		ext, ok := n.ext[:0], false
 		switch {
-		case p.speaking&speakReceiver != 0:
+		case p.ctlPending&ctlReceiver != 0:
 			if ext, ok = p.recv.Frame(now, f, ext); ok && f.Kind() == packet.PFC {
-				ext, ok = n.pfcLeaves(now, p, f, ext)
+				ext, ok = n.filterPFC(now, p, f, ext)
 			} else if !ok {
-				p.speaking &^= speakReceiver
+				p.ctlPending &^= ctlReceiver
 				ext, ok = n.resumeFrame(now, p, f, ext)
 			}
-		case p.speaking&speakGate != 0:
+		case p.ctlPending&ctlGate != 0:
 			if ext, ok = p.gate.Frame(now, f, ext); !ok {
-				p.speaking &^= speakGate
+				p.ctlPending &^= ctlGate
 			}
 		default:
-			if len(p.loop) == 0 {
-				p.speaking &^= speakLoop
+			if len(p.queued) == 0 {
+				p.ctlPending &^= ctlQueued
 				continue
 			}
-			*f, ext, ok = p.loop[0].p, append(ext, p.loop[0].ext...), true
-			p.loop = append(p.loop[:0], p.loop[1:]...)
+			*f, ext, ok = p.queued[0].p, append(ext, p.queued[0].ext...), true
+			p.queued = append(p.queued[:0], p.queued[1:]...)
 		}
 		n.ext = ext[:0]
 		if ok {
@@ -228,18 +229,18 @@ func (n *node) speak(now units.Time, p *port) bool {
 	return false
 }
 
-// depart tells the probe that the first bit of a frame leaves.
+// depart reports to the probe that the first bit of a frame leaves.
 func (n *node) depart(now units.Time, p *port, f *packet.Packet) {
 	if n.sink != nil {
 		n.sink.Depart(now, int(p.index), f)
 	}
 }
 
-// LinkChanged tells a port that its link went down or came up: both ends forget
-// what the peer said.
+// LinkChanged tells a port that its link went down or came up. Its receiver and gate reset
+// their state.
 func (n *node) LinkChanged(now units.Time, port int, up bool) {
 	p := &n.ports[port]
-	n.ask(now, p, 0)
+	n.setRequested(now, p, 0)
 	if n.log != nil {
 		n.log.reset(now, p)
 	}
@@ -249,11 +250,10 @@ func (n *node) LinkChanged(now units.Time, port int, up bool) {
 	n.endEvent(now)
 }
 
-// PortStats returns the counters of a port, with blocked times up to now.
+// PortStats returns the counters of a port. Blocked times include time up to now.
 func (n *node) PortStats(port int, now units.Time) PortStats {
 	p := &n.ports[port]
-	s := p.stats
-	s.Sent = p.sent
+	s := PortStats{p.sent, p.stats}
 	for c := range p.blocked.All() {
 		s.Blocked[c] += now - p.pauses.since[c]
 	}

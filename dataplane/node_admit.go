@@ -7,14 +7,13 @@ import (
 	"github.com/xoff-net/xoff/base/units"
 )
 
-// This file is admission: where a frame that arrives is stored, or that it is not. It
-// is the same for a switch, for what a deadlock handler lets in, and for the receive
-// buffer of a host.
+// This file implements admission: in which segment an arriving frame is stored, or whether it
+// is dropped. Switches, deadlock handlers and receive buffers of hosts use it.
 
-// admit finds room for a frame. What is private to a queue comes first. Control classes
-// have nothing private and no threshold: they take what is left of the shared segment.
-// It also returns whether the receiver is to be told when the frame is there.
-func (n *node) admit(now units.Time, ip *port, a *mmu.Arrival) (seg mmu.Segment, tell bool) {
+// admit returns the segment for an arriving frame, or Drop. The private segment is filled
+// first. Control classes have no private segment and no threshold; they may use all of the
+// shared segment. notify is true if the receiver must be told once the frame is stored.
+func (n *node) admit(now units.Time, ip *port, a *mmu.Arrival) (seg mmu.Segment, notify bool) {
 	if n.egress != nil && n.refusesOut(a) {
 		return mmu.Drop, false
 	}
@@ -22,7 +21,7 @@ func (n *node) admit(now units.Time, ip *port, a *mmu.Arrival) (seg mmu.Segment,
 	case mmu.Lossless:
 		return ip.recv.Place(now, a), true
 	case mmu.Control:
-		return n.unbounded(a), false
+		return n.admitShared(a), false
 	default:
 		if n.view.In(a.In, a.Class, mmu.Private)+a.Bytes <= n.view.PrivateSize() {
 			return mmu.Private, false
@@ -34,36 +33,36 @@ func (n *node) admit(now units.Time, ip *port, a *mmu.Arrival) (seg mmu.Segment,
 	return mmu.Drop, false
 }
 
-// refusesOut asks the egress side. It is apart because few switches have one.
+// refusesOut asks the egress limit. It is a separate function because few switches have one.
 //
 //go:noinline
 func (n *node) refusesOut(a *mmu.Arrival) bool { return !n.egress.Admits(n.view, a) }
 
-// unbounded is what is left of the shared segment for the port, whatever thresholds say.
-func (n *node) unbounded(a *mmu.Arrival) mmu.Segment {
+// admitShared returns Shared if the frame fits into the shared segment, ignoring thresholds.
+func (n *node) admitShared(a *mmu.Arrival) mmu.Segment {
 	if a.Bytes <= n.view.PartFree(a.In) {
 		return mmu.Shared
 	}
 	return mmu.Drop
 }
 
-// admitReserved finds room for a frame that a deadlock handler lets in: in what it set
-// aside, else as for any other frame, or, where there is no upstream that could hold it,
-// without a threshold.
-func (n *node) admitReserved(now units.Time, ip *port, a *mmu.Arrival, bounded bool) (seg mmu.Segment, tell bool) {
+// admitReserved returns the segment for a frame that a deadlock handler lets in. The reserve
+// comes first. If it is too small, a bounded frame is admitted like any other; an unbounded
+// one, which no upstream can keep back, ignores thresholds.
+func (n *node) admitReserved(now units.Time, ip *port, a *mmu.Arrival, bounded bool) (seg mmu.Segment, notify bool) {
 	switch {
 	case n.ledger.Reserved() >= a.Bytes:
 		return mmu.Reserve, a.Kind == mmu.Lossless
 	case bounded:
 		return n.admit(now, ip, a)
 	}
-	return n.unbounded(a), a.Kind == mmu.Lossless
+	return n.admitShared(a), a.Kind == mmu.Lossless
 }
 
-// charge puts a frame into the books and tells the receiver, if it is to know.
-func (n *node) charge(now units.Time, ip *port, a *mmu.Arrival, seg mmu.Segment, tell bool) {
+// charge counts a stored frame, and tells the receiver if notify is set.
+func (n *node) charge(now units.Time, ip *port, a *mmu.Arrival, seg mmu.Segment, notify bool) {
 	n.ledger.Charge(a, seg)
-	if tell {
+	if notify {
 		ip.recv.Charged(now, a, seg)
 	}
 	if n.observer != nil {
@@ -71,7 +70,7 @@ func (n *node) charge(now units.Time, ip *port, a *mmu.Arrival, seg mmu.Segment,
 	}
 }
 
-// refuse drops a frame for which there is no room.
+// refuse drops a frame for lack of room.
 func (n *node) refuse(now units.Time, a *mmu.Arrival, p *packet.Packet) {
 	why := probe.Overflow
 	if a.Kind == mmu.Lossless {
@@ -80,10 +79,10 @@ func (n *node) refuse(now units.Time, a *mmu.Arrival, p *packet.Packet) {
 	n.drop(now, a.In, p, why)
 }
 
-// drop gives up a frame that came in by a port.
+// drop discards a frame that arrived on port in.
 func (n *node) drop(now units.Time, in int, p *packet.Packet, why probe.Reason) {
 	n.ports[in].stats.Drops[p.Class()][why]++
-	broken := why == probe.Lossless && n.ports[in].lost(now)
+	broken := why == probe.Lossless && n.ports[in].countLosslessDrop(now)
 	if n.checks != nil {
 		n.checks.dropped += uint64(n.ledger.Cells(units.Bytes(p.Size)))
 		if broken {

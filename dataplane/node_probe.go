@@ -10,7 +10,7 @@ import (
 	"github.com/xoff-net/xoff/scheme/buffer"
 )
 
-// This file is what probes see of a node, and the depth of pauses.
+// This file implements the view that probes have of a node, and records the causes of pauses.
 
 // probedNode is the probe.Node of a node.
 type probedNode struct{ *node }
@@ -27,10 +27,10 @@ type probedNIC struct {
 	nic *NIC
 }
 
-// Probe returns what probes may read of the node.
+// Probe returns the view of the node for probes.
 func (n *node) Probe() probe.Node { return n.probed }
 
-// attach lets a sink see its node.
+// attach gives the sink access to its node.
 func (n *node) attach(probed probe.Node) {
 	n.probed = probed
 	if a, ok := n.sink.(probe.Attached); ok {
@@ -38,15 +38,15 @@ func (n *node) attach(probed probe.Node) {
 	}
 }
 
-// keepCauses remembers why pauses were sent, if there is a sink that could ask.
+// keepCauses starts recording the causes of pauses if a sink is attached.
 func (n *node) keepCauses() {
 	if n.sink != nil {
 		n.causes = make([]pauseCause, len(n.ports)*mmu.Classes)
 	}
 }
 
-// passedOn remembers that a pause which a port sends is that of the peer of another.
-func (n *node) passedOn(p *port, from uint16, f *packet.Packet) {
+// noteRelayed records that a pause that p sends was relayed from port from.
+func (n *node) noteRelayed(p *port, from uint16, f *packet.Packet) {
 	if n.causes == nil || f.Kind() != packet.PFC {
 		return
 	}
@@ -56,7 +56,8 @@ func (n *node) passedOn(p *port, from uint16, f *packet.Packet) {
 	}
 }
 
-// tap is a driver that shows what it transmits. A node that nobody watches so has none.
+// tap is a driver that shows transmitted frames to a probe. It is installed only when a
+// probe.Wire sink is attached.
 type tap struct {
 	Driver
 	to probe.Wire
@@ -64,11 +65,11 @@ type tap struct {
 
 // Transmit implements Driver.
 func (t *tap) Transmit(port int, p *packet.Packet, ext packet.Ext, done units.Time) {
-	t.to.Sent(port, p, beside(p, ext))
+	t.to.Sent(port, p, carriedExt(p, ext))
 	t.Driver.Transmit(port, p, ext, done)
 }
 
-// nicTap is the tap of a NIC.
+// nicTap is a tap for a NIC.
 type nicTap struct {
 	NICDriver
 	to probe.Wire
@@ -76,22 +77,22 @@ type nicTap struct {
 
 // Transmit implements Driver.
 func (t *nicTap) Transmit(port int, p *packet.Packet, ext packet.Ext, done units.Time) {
-	t.to.Sent(port, p, beside(p, ext))
+	t.to.Sent(port, p, carriedExt(p, ext))
 	t.NICDriver.Transmit(port, p, ext, done)
 }
 
-// beside is the extension of a packet, if it has one.
-func beside(p *packet.Packet, ext packet.Ext) packet.Ext {
+// carriedExt returns the extension of a packet, or nil if it has none.
+func carriedExt(p *packet.Packet, ext packet.Ext) packet.Ext {
 	if p.Flags&packet.Extended == 0 {
 		return nil
 	}
 	return ext
 }
 
-// came shows a frame that arrives, before the sink hears of it.
-func (n *node) came(now units.Time, in int, p *packet.Packet, ext packet.Ext) {
-	if n.words != nil {
-		n.words.Came(in, p, beside(p, ext))
+// reportArrival reports an arriving frame to the probes.
+func (n *node) reportArrival(now units.Time, in int, p *packet.Packet, ext packet.Ext) {
+	if n.wireSink != nil {
+		n.wireSink.Received(in, p, carriedExt(p, ext))
 	}
 	if n.sink != nil {
 		n.sink.Arrive(now, in, p)
@@ -102,18 +103,24 @@ func (p probedNode) Level(now units.Time, port int, class uint8) (q, xoff units.
 	return p.policy.Level(now, p.view, port, class)
 }
 
-// Headroom returns what the flow control of a port reserved for it.
-func (n *node) Headroom(port int) units.Bytes { return n.ports[port].reserved }
+// Headroom returns the headroom that the flow control of a port reserved, or the size of the
+// headroom pool that the port uses.
+func (n *node) Headroom(port int) units.Bytes {
+	if p := &n.ports[port]; !p.spec.Pooled {
+		return p.reserved
+	}
+	return n.view.PoolSize(port)
+}
 
 // LosslessClasses returns the lossless classes of a port.
 func (n *node) LosslessClasses(port int) packet.ClassMask { return n.ports[port].spec.Lossless }
 
 func (p probedNode) EachGauged(use func(probe.Gauges)) {
 	show := func(of probe.Source, scheme any, port int) {
-		here, _ := scheme.(probe.Gauged)
-		whole, _ := scheme.(probe.NodeGauged)
-		if here != nil || whole != nil {
-			use(probe.Gauges{Of: of, Scheme: here, Whole: whole, Port: port})
+		gauged, _ := scheme.(probe.Gauged)
+		nodeGauged, _ := scheme.(probe.NodeGauged)
+		if gauged != nil || nodeGauged != nil {
+			use(probe.Gauges{Of: of, Scheme: gauged, Whole: nodeGauged, Port: port})
 		}
 	}
 	show(probe.Policy, p.policy, 0)
@@ -124,8 +131,8 @@ func (p probedNode) EachGauged(use func(probe.Gauges)) {
 	show(probe.Deadlock, p.handler, 0)
 }
 
-// reported passes on what a scheme reports.
-func (n *node) reported(now units.Time, of probe.Source, event string, port, class int, number int64) {
+// report passes an event of a scheme to the sink.
+func (n *node) report(now units.Time, of probe.Source, event string, port, class int, number int64) {
 	if n.sink != nil {
 		n.event = probe.Event{Of: of, Name: event, Port: port, Class: class, Flow: -1, Number: number}
 		n.sink.Reported(now, &n.event)
@@ -157,7 +164,8 @@ func (p probedNode) PauseCause(port int, class uint8) (by int, byClass uint8, ok
 	return int(c.port), c.class, c.depth > 0
 }
 
-// Refused implements probe.Refuser: a frame is refused while its arrival is described.
+// Refused implements probe.Refuser. It is valid while a frame is being refused: s.arrival then
+// describes that frame.
 func (p probedSwitch) Refused(now units.Time) (out int, q, limit units.Bytes, ok bool) {
 	d, ok := p.s.policy.(buffer.Dropping)
 	if a := &p.s.arrival; ok && a.Kind == mmu.Lossy {
@@ -175,10 +183,10 @@ func (n *node) Ports() int { return len(n.ports) }
 // View returns read access to the buffer.
 func (n *node) View() mmu.View { return n.view }
 
-// EachFlow calls nothing: a switch has no flows.
+// EachFlow does nothing: a switch has no flows.
 func (probedNode) EachFlow(units.Time, func(probe.FlowState)) {}
 
-// openQPs returns the queue pairs that are open, in order of their flows.
+// openQPs returns the open queue pairs, ordered by flow.
 func (n *NIC) openQPs() []int32 {
 	var open []int32
 	for i := range n.qps {
@@ -197,15 +205,15 @@ func (p probedNIC) EachFlow(now units.Time, use func(probe.FlowState)) {
 	}
 }
 
-// tellMay tells the probe whether a flow may send, but for its pacing.
-func (n *NIC) tellMay(now units.Time, q *qp) {
+// reportSendable reports to probes whether a flow may send, apart from pacing.
+func (n *NIC) reportSendable(now units.Time, q *qp) {
 	if n.flowEnds != nil {
-		n.flowEnds.May(now, q.flow, q.hasMore() && !q.full())
+		n.flowEnds.MaySend(now, q.flow, q.hasMore() && !q.full())
 	}
 }
 
-// tellLost tells the probe that a flow takes packets for lost.
-func (n *NIC) tellLost(now units.Time, q *qp) {
+// reportLost reports to probes that a source considers packets lost.
+func (n *NIC) reportLost(now units.Time, q *qp) {
 	if n.flowEnds != nil {
 		n.flowEnds.Lost(now, q.flow)
 	}
@@ -242,7 +250,7 @@ func (n *flowEvents) Report(now units.Time, flow uint32, event string, number in
 	n.sink.Reported(now, &n.event)
 }
 
-// Lose takes a frame that the link damaged.
+// Lose drops a frame that the link corrupted.
 func (n *node) Lose(now units.Time, port int, p *packet.Packet) {
 	n.ports[port].stats.Drops[p.Class()][probe.Corrupt]++
 	if n.sink != nil {
@@ -250,10 +258,10 @@ func (n *node) Lose(now units.Time, port int, p *packet.Packet) {
 	}
 }
 
-// deepestPause looks for frames that came in by a port in the egress queues that
-// are held. Pauses are rare and held queues few, so it walks them; a matrix of
-// bytes per ingress and egress would cost every frame. A queue that is empty and
-// yet OFF was paused because of its port (DSH): then frames of all classes count.
+// deepestPause returns the deepest pause that blocks frames that arrived on port in. Pauses are
+// rare and blocked queues few, so it walks the queues; counting bytes per ingress and egress
+// would slow down every frame. An empty queue that is OFF was paused because of its port
+// (DSH); then frames of all classes count.
 func (s *Switch) deepestPause(in *port, class uint8) pauseCause {
 	mask := packet.MaskOf(class)
 	if q := s.view.Ingress(int(in.index), class); q.Total() == 0 && in.off()&mask != 0 {
@@ -263,7 +271,7 @@ func (s *Switch) deepestPause(in *port, class uint8) pauseCause {
 	for i := range s.ports {
 		op := &s.ports[i]
 		m := op.blocked & op.nonEmpty & mask
-		if s.handler != nil { // else nothing but the gate blocks
+		if s.handler != nil { // otherwise only the gate blocks
 			m = op.pauses.gated & op.nonEmpty & mask
 		}
 		for c := range m.All() {
@@ -275,7 +283,7 @@ func (s *Switch) deepestPause(in *port, class uint8) pauseCause {
 	return deepest
 }
 
-// waitsFor reports whether a frame that came in by one port waits for another.
+// waitsFor reports whether an egress queue stores a frame that arrived on port in.
 func (s *Switch) waitsFor(in, op *port, class uint8) bool {
 	for slot := op.queues[class&7].head; slot != 0; {
 		if s.memory.packets[slot].Port == in.index {

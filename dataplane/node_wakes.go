@@ -6,14 +6,14 @@ import (
 	"github.com/xoff-net/xoff/base/units"
 )
 
-// wakes holds the timers of the components of a node: a binary heap by (time,
-// number of the timer), with the place of each so that it can be moved. Components
-// push their next wake here; the driver sees only the earliest.
+// wakes is a binary heap of the timers of a node's components, ordered by time, then by timer
+// index. The position of each timer is kept so that it can be moved. The driver sees only the
+// earliest time.
 type wakes struct {
-	dirty bool         // something changed since the driver was told
+	dirty bool         // something changed since the driver was last told
 	heap  []int32      // timers
-	at    []units.Time // by timer; Never when not armed
-	pos   []int32      // by timer: index in heap, -1 when not armed
+	at    []units.Time // by timer; Never: not armed
+	pos   []int32      // by timer: index in heap; -1: not armed
 }
 
 func newWakes(timers int) wakes {
@@ -24,13 +24,13 @@ func newWakes(timers int) wakes {
 	return w
 }
 
-// add makes one more timer and returns its number.
+// add creates a timer and returns its index.
 func (w *wakes) add() int {
 	w.at, w.pos = append(w.at, units.Never), append(w.pos, -1)
 	return len(w.at) - 1
 }
 
-// next returns the earliest time at which anyone wants to be woken.
+// next returns the earliest time of all timers.
 func (w *wakes) next() units.Time {
 	if len(w.heap) == 0 {
 		return units.Never
@@ -73,7 +73,7 @@ func (w *wakes) set(id int, at units.Time) {
 	}
 }
 
-// sooner arms a timer unless it is due before that.
+// sooner arms a timer unless it is already due earlier.
 func (w *wakes) sooner(id int, at units.Time) {
 	if at < w.at[id] {
 		w.set(id, at)
@@ -111,10 +111,9 @@ func (w *wakes) swap(i, j int) {
 	w.pos[w.heap[i]], w.pos[w.heap[j]] = int32(i), int32(j)
 }
 
-// each wakes every timer whose time has come, in order. One that is behind its
-// schedule may ask for another time that has passed, and is woken for it, too. But each
-// must be later than the last: a timer that asks again for the time that it was woken
-// for would keep the node there for ever.
+// each wakes every timer that is due, in order. A timer that is behind its schedule may
+// request another time in the past, and is woken for it too. Each requested time must be
+// later than the previous one: otherwise the node would never get past it.
 func (w *wakes) each(now units.Time, wake func(id int)) {
 	for w.next() <= now {
 		id := w.heap[0]
@@ -122,7 +121,7 @@ func (w *wakes) each(now units.Time, wake func(id int)) {
 		w.set(int(id), units.Never)
 		wake(int(id))
 		if w.at[id] <= due {
-			panic(fmt.Sprintf("dataplane: timer %d was woken for %s and asks for %s at %s", id, due, w.at[id], now))
+			panic(fmt.Sprintf("dataplane: timer %d was woken for %s and requests %s again at %s", id, due, w.at[id], now))
 		}
 	}
 }

@@ -9,9 +9,9 @@ import (
 	"github.com/xoff-net/xoff/base/units"
 )
 
-// A timer that is behind its schedule is woken once for each time that it asked for,
-// and others in between by their times: timer 0 wants every multiple of 10, timer 1 is
-// due at 25, and both are woken at 37 only.
+// A timer that is behind its schedule is woken once for each time it requested; other timers are
+// woken in between, in order of time. Timer 0 requests every multiple of 10, timer 1 is due at
+// 25, and the node is woken only at 37.
 func TestWakesBehindSchedule(t *testing.T) {
 	w := newWakes(2)
 	w.set(0, 10)
@@ -35,11 +35,11 @@ func TestWakesBehindSchedule(t *testing.T) {
 	}
 }
 
-// A timer that asks again for the time that it was woken for would never end.
+// A timer that requests the time it was woken for would be woken forever, so each panics.
 func TestWakesStuck(t *testing.T) {
 	defer func() {
-		if r := fmt.Sprint(recover()); !strings.Contains(r, "was woken for 10ps and asks for 10ps") {
-			t.Errorf("got %s", r)
+		if r := fmt.Sprint(recover()); !strings.Contains(r, "was woken for 10ps and requests 10ps") {
+			t.Errorf("panic %q, want one that names both times", r)
 		}
 	}()
 	w := newWakes(1)

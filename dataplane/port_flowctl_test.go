@@ -10,8 +10,7 @@ import (
 	"github.com/xoff-net/xoff/scheme/flowctl"
 )
 
-// relaying passes every PFC frame that comes in on one port out of another, as
-// SWING's relay does.
+// relaying forwards every PFC frame that arrives on one port to another, like SWING's relay.
 type relaying struct {
 	flowctl.Scheme
 	to int
@@ -30,8 +29,8 @@ func (g relayGate) Control(now units.Time, f *packet.Packet, ext packet.Ext) {
 	g.Gate.Control(now, f, ext)
 }
 
-// A relayed frame leaves by the other port, behind the frame being sent there
-// and before the data that waits.
+// A relayed frame leaves by the other port, after the frame being sent there and before queued
+// data.
 func TestRelay(t *testing.T) {
 	b := newBenchWith(t, func(port int, pfc flowctl.Scheme) flowctl.Scheme {
 		if port == 2 {
@@ -40,95 +39,95 @@ func TestRelay(t *testing.T) {
 		return pfc
 	})
 	b.data(0, 1, 1) // on the wire of port 1
-	b.data(0, 1, 2) // waits
+	b.data(0, 1, 2) // queued
 	b.pause(2, true)
-	if len(b.told[1]) != 0 {
-		t.Error("the wire was not free")
+	if len(b.control[1]) != 0 {
+		t.Error("relayed while the wire was busy")
 	}
 	b.wait(1)
-	if want := []sentControl{{packet.PFC, 1 << class, 1 << class, 0}}; !reflect.DeepEqual(b.told[1], want) {
-		t.Errorf("port 1 relayed %+v, want %+v", b.told[1], want)
+	if want := []sentControl{{packet.PFC, 1 << class, 1 << class, 0}}; !reflect.DeepEqual(b.control[1], want) {
+		t.Errorf("port 1 relayed %+v, want %+v", b.control[1], want)
 	}
-	b.order(1, 1)
+	b.wantSent(1, 1)
 	b.data(0, 2, 3)
 	b.wait(3)
-	b.order(2) // and it holds here
+	b.wantSent(2) // the pause applies here too
 	b.pause(2, false)
 	b.end()
-	b.order(1, 1, 2)
-	b.order(2, 3)
-	if len(b.told[1]) != 2 || b.told[1][1].pause != 0 {
-		t.Errorf("port 1 relayed %+v, want a PAUSE and a RESUME", b.told[1])
+	b.wantSent(1, 1, 2)
+	b.wantSent(2, 3)
+	if len(b.control[1]) != 2 || b.control[1][1].pause != 0 {
+		t.Errorf("port 1 relayed %+v, want a PAUSE and a RESUME", b.control[1])
 	}
 }
 
-// waits reports what a gate sees of its queue when it is asked.
-type waits struct {
+// meterScheme has gates that record the waiting bytes of their queue at each call of May.
+type meterScheme struct {
 	flowctl.Scheme
 	seen *[]units.Bytes
 }
 
-func (w waits) Gate(p flowctl.Port) flowctl.Gate {
+func (w meterScheme) Gate(p flowctl.Port) flowctl.Gate {
 	p.Meter(1 << class)
-	return &waitGate{w.Scheme.Gate(p), p, w.seen, false}
+	return &meterGate{w.Scheme.Gate(p), p, w.seen, false}
 }
 
-type waitGate struct {
+type meterGate struct {
 	flowctl.Gate
 	port flowctl.Port
 	seen *[]units.Bytes
 	open bool
 }
 
-func (g *waitGate) Control(now units.Time, _ *packet.Packet, _ packet.Ext) {
+func (g *meterGate) Control(now units.Time, _ *packet.Packet, _ packet.Ext) {
 	g.open = true
 	g.port.Kick(now)
 }
 
-func (g *waitGate) May(units.Time, uint8, units.Bytes) bool {
+func (g *meterGate) May(units.Time, uint8, units.Bytes) bool {
 	*g.seen = append(*g.seen, g.port.Waiting(class))
 	return g.open
 }
 
-func (g *waitGate) Sent(units.Time, uint8, units.Bytes) {}
+func (g *meterGate) Sent(units.Time, uint8, units.Bytes) {}
 
-// A meter is asked for the head of its queue, sees what waits, and is asked
-// again after Kick.
+// A meter is asked about the head of its queue, sees the waiting bytes, and is asked again after
+// Kick.
 func TestMeter(t *testing.T) {
 	var seen []units.Bytes
 	b := newBenchWith(t, func(port int, pfc flowctl.Scheme) flowctl.Scheme {
 		if port == 2 {
-			return waits{pfc, &seen}
+			return meterScheme{pfc, &seen}
 		}
 		return pfc
 	})
 	b.data(0, 2, 1)
 	b.data(0, 2, 2)
 	b.wait(5)
-	b.order(2)
+	b.wantSent(2)
 	if want := []units.Bytes{1000, 2000}; !reflect.DeepEqual(seen, want) {
 		t.Errorf("the meter saw %v, want %v", seen, want)
 	}
-	b.pause(2, true) // any frame for the gate: it opens
+	b.pause(2, true) // any frame opens the gate
 	b.end()
-	b.order(2, 1, 2)
+	b.wantSent(2, 1, 2)
 	if want := []units.Bytes{1000, 2000, 2000, 1000}; !reflect.DeepEqual(seen, want) {
 		t.Errorf("the meter saw %v, want %v", seen, want)
 	}
 }
 
-// A class that is metered and forced open still asks its meter: a handler
-// overrides pauses, not credits.
+// A metered class that is forced open still asks its meter: a handler overrides pauses, not
+// credits.
 func TestForcedClassAsksItsMeter(t *testing.T) {
 	var seen []units.Bytes
-	b := newBenchWith(t, func(_ int, pfc flowctl.Scheme) flowctl.Scheme { return waits{pfc, &seen} })
+	b := newBenchWith(t, func(_ int, pfc flowctl.Scheme) flowctl.Scheme { return meterScheme{pfc, &seen} })
 	b.data(0, 2, 1)
 	b.h.s.SetGate(b.now, 2, class, deadlock.Open, -1)
 	b.data(0, 3, 2)
 	b.wait(3)
-	b.order(2)
+	b.wantSent(2)
 	b.pause(2, true)
 	b.pause(3, true)
 	b.end()
-	b.order(2, 1)
+	b.wantSent(2, 1)
 }

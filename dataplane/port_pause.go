@@ -6,51 +6,51 @@ import (
 	"github.com/xoff-net/xoff/base/units"
 )
 
-// pauseState is what a port knows of pauses, both those that it asks of its upstream
-// and those that its downstream asks of it. Masks are of classes.
+// pauseState is the pause state of a port: the pauses that it requests from its upstream, and
+// the pauses that its downstream requests from it. Masks are sets of classes.
 //
-// Upstream, of each ingress class:
+// Upstream, per ingress class:
 //
 //	           threshold crossed              PFC frame leaves
 //	   ON  ───────────────────────▶  OFF   ──────────────────────▶  paused
-//	receiver:                    receiver:                        asked, sent
-//	not Paused()                 Paused(), Request
-//	   ▲                                                             │ threshold
-//	   │   PFC frame leaves                    receiver:             ▼ undercut
+//	receiver:                    receiver:                        requested,
+//	not Paused()                 Paused(), Request                sent
+//	   ▲                                                             │ below
+//	   │   PFC frame leaves                    receiver:             ▼ threshold
 //	   └────────────────────  resuming  ◀──────────────────────  not Paused(),
-//	                          not asked; sent                     Request
-//	                          while a handler holds
-//	                          the RESUME (heldResumes)
+//	                          not requested;                      Request
+//	                          sent while a handler
+//	                          withholds the RESUME
 //
-// Downstream, of each egress class: the gate says whether it may send; a deadlock
-// handler overrides that in either direction. port.blocked is the outcome.
+// Downstream, per egress class: the gate decides whether the class may send. A deadlock
+// handler can override it both ways. port.blocked is the result:
 //
 //	blocked = gated &^ open | shut
 type pauseState struct {
-	asked       packet.ClassMask   // what the receiver last asked the upstream to hold
-	sent        packet.ClassMask   // what the upstream was last told
-	heldResumes packet.ClassMask   // classes whose RESUME a handler keeps back
-	toRenew     packet.ClassMask   // of those, whose pause is due again
-	reported    packet.ClassMask   // classes that were OFF when the probe was last told
-	sentDepth   [mmu.Classes]uint8 // of the last PAUSE that was sent
+	requested packet.ClassMask   // classes that the receiver wants paused
+	sent      packet.ClassMask   // classes that the upstream was last told to pause
+	withheld  packet.ClassMask   // classes whose RESUME a handler withholds
+	toRenew   packet.ClassMask   // withheld classes whose pause must be repeated
+	reported  packet.ClassMask   // classes that were OFF when the probe was last told
+	sentDepth [mmu.Classes]uint8 // depth of the last PAUSE sent
 
 	gated     packet.ClassMask         // classes that the gate blocks
-	open      packet.ClassMask         // classes that the handler opens
+	open      packet.ClassMask         // classes that the handler forces open
 	shut      packet.ClassMask         // classes that the handler shuts
-	recvDepth [mmu.Classes]uint8       // of the last PAUSE that was received
-	budget    [mmu.Classes]units.Bytes // of open classes: what may still be forced
-	since     [mmu.Classes]units.Time  // start of the current block; of a metered class also its last departure
+	recvDepth [mmu.Classes]uint8       // depth of the last PAUSE received
+	budget    [mmu.Classes]units.Bytes // bytes of the peer's buffer that an open class may still fill despite a pause; negative: unlimited
+	since     [mmu.Classes]units.Time  // start of the current block; for metered classes also the last departure
 }
 
-// turned follows a change of which ingress classes are ON.
-func (p *port) turned() {
+// updateFastOut follows a change of the ingress classes that are ON.
+func (p *port) updateFastOut() {
 	if p.pausing != nil {
 		p.fastOut = p.fastOutOn &^ p.pausing.Paused()
 	}
 }
 
-// reblock recomputes what a port may not send after its gate or a deadlock
-// handler changed its mind.
+// reblock recomputes the blocked classes of a port after its gate or a deadlock handler
+// changed them.
 func (n *node) reblock(now units.Time, p *port) {
 	from := p.blocked
 	to := p.pauses.gated&^p.pauses.open | p.pauses.shut
@@ -73,17 +73,18 @@ func (n *node) reblock(now units.Time, p *port) {
 		n.sink.Blocked(now, int(p.index), from, to)
 	}
 	if from&^to != 0 {
-		n.look(p)
+		n.revisit(p)
 	}
 }
 
-// pfcLeaves does the accounting of a PFC frame and applies a handler's hold.
-func (n *node) pfcLeaves(now units.Time, p *port, f *packet.Packet, ext packet.Ext) (packet.Ext, bool) {
+// filterPFC counts a PFC frame that is about to leave, and removes RESUMEs that a handler
+// withholds. It returns false if nothing is left to send.
+func (n *node) filterPFC(now units.Time, p *port, f *packet.Packet, ext packet.Ext) (packet.Ext, bool) {
 	enable, pause, quanta := f.PFC()
-	n.ask(now, p, p.pauses.asked&^enable|pause)
-	if held := enable &^ pause & p.pauses.heldResumes; held != 0 {
-		enable &^= held
-		n.keepPaused(now, p, held)
+	n.setRequested(now, p, p.pauses.requested&^enable|pause)
+	if withheld := enable &^ pause & p.pauses.withheld; withheld != 0 {
+		enable &^= withheld
+		n.renewLater(now, p, withheld)
 		if enable == 0 {
 			return ext, false
 		}
@@ -96,8 +97,9 @@ func (n *node) pfcLeaves(now units.Time, p *port, f *packet.Packet, ext packet.E
 	return ext, true
 }
 
-// keepPaused makes a pause last whose RESUME is held: the receiver does not repeat it any more.
-func (n *node) keepPaused(now units.Time, p *port, classes packet.ClassMask) {
+// renewLater schedules the repetition of pauses whose RESUME is withheld; the receiver no
+// longer repeats them.
+func (n *node) renewLater(now units.Time, p *port, classes packet.ClassMask) {
 	if p.spec.PFC.Indefinite || classes == 0 {
 		return
 	}
@@ -105,34 +107,35 @@ func (n *node) keepPaused(now units.Time, p *port, classes packet.ClassMask) {
 	n.wakes.sooner(n.renewal, now+max(1, packet.Quanta(p.spec.PFC.Quanta, p.spec.Rate)/2))
 }
 
-// renew repeats held pauses, half of the shortest pause after the last time.
+// renew repeats pauses whose RESUME is withheld, every half pause time.
 func (n *node) renew(now units.Time) {
 	for i := range n.ports {
 		p := &n.ports[i]
-		if held := p.pauses.unresumed() & p.pauses.heldResumes; held != 0 {
-			n.keepPaused(now, p, held)
-			p.speaking |= speakReceiver
-			n.look(p)
+		if withheld := p.pauses.unresumed() & p.pauses.withheld; withheld != 0 {
+			n.renewLater(now, p, withheld)
+			p.ctlPending |= ctlReceiver
+			n.revisit(p)
 		}
 	}
 }
 
-// unresumed returns the classes that are paused upstream though the receiver is ON again.
-func (s *pauseState) unresumed() packet.ClassMask { return s.sent &^ s.asked }
+// unresumed returns the classes that are paused upstream although the receiver is ON again.
+func (s *pauseState) unresumed() packet.ClassMask { return s.sent &^ s.requested }
 
-// resumeFrame builds the RESUME of classes whose hold has ended, and repeats pauses that go on.
+// resumeFrame builds the RESUME of classes that are no longer withheld, and repeats the pause
+// of the others.
 func (n *node) resumeFrame(now units.Time, p *port, f *packet.Packet, ext packet.Ext) (packet.Ext, bool) {
-	free := p.pauses.unresumed() &^ p.pauses.heldResumes
-	again := p.pauses.unresumed() & p.pauses.heldResumes & p.pauses.toRenew
+	resumed := p.pauses.unresumed() &^ p.pauses.withheld
+	renewed := p.pauses.unresumed() & p.pauses.withheld & p.pauses.toRenew
 	p.pauses.toRenew = 0
-	if free|again == 0 {
+	if resumed|renewed == 0 {
 		return ext, false
 	}
-	f.SetPFC(free|again, again, p.spec.PFC.Quanta)
+	f.SetPFC(resumed|renewed, renewed, p.spec.PFC.Quanta)
 	if p.spec.PFC.Size != 0 {
 		f.Size = p.spec.PFC.Size
 	}
-	n.countPFC(now, p, f, free|again, again)
+	n.countPFC(now, p, f, resumed|renewed, renewed)
 	if n.handler != nil {
 		ext = n.handler.OnPFC(now, int(p.index), f, ext)
 	}
@@ -146,7 +149,7 @@ func (n *node) countPFC(now units.Time, p *port, f *packet.Packet, enable, pause
 	}
 	for c := range fresh.All() {
 		p.stats.Pauses[c]++
-		n.deepen(now, p, c)
+		n.setDepth(now, p, c)
 	}
 	for c := range pause.All() {
 		f.SetPauseDepth(c, int(p.pauses.sentDepth[c]))
@@ -163,13 +166,13 @@ func (n *node) countPFC(now units.Time, p *port, f *packet.Packet, enable, pause
 	p.pauses.sent = p.pauses.sent&^enable | pause
 }
 
-// ask records what an ingress asks its upstream to hold.
-func (n *node) ask(now units.Time, p *port, mask packet.ClassMask) {
-	if mask == p.pauses.asked {
+// setRequested records the classes that an ingress wants paused.
+func (n *node) setRequested(now units.Time, p *port, mask packet.ClassMask) {
+	if mask == p.pauses.requested {
 		return
 	}
-	from := p.pauses.asked
-	p.pauses.asked = mask
+	from := p.pauses.requested
+	p.pauses.requested = mask
 	if n.sink != nil {
 		n.sink.Paused(now, int(p.index), from, mask)
 	}
@@ -190,7 +193,7 @@ func (n *node) reportOff(now units.Time, p *port) {
 	}
 }
 
-// received remembers how deep the pauses are that a peer holds here.
+// received records the depths of pauses that arrive from the peer.
 func (s *pauseState) received(f *packet.Packet) {
 	_, pause, _ := f.PFC()
 	for c := range pause.All() {
@@ -198,28 +201,28 @@ func (s *pauseState) received(f *packet.Packet) {
 	}
 }
 
-// Depths counts pauses by their depth; see deepen.
+// Depths counts pauses by depth; see setDepth.
 type Depths [packet.MaxPauseDepth + 1]uint64
 
-// Depths returns how deep the pauses were that the node sent.
+// Depths returns the depths of the pauses that the node sent.
 func (n *node) Depths() *Depths { return &n.depths }
 
-// pauseCause is a received pause that led to one that was sent: its depth, 0 for none,
-// and the egress queue that it holds.
+// pauseCause is a received pause that led to a sent one: its depth (0: none) and the egress
+// queue that it blocks.
 type pauseCause struct {
 	depth int
 	port  uint16
 	class uint8
 }
 
-// deepen computes the depth of a PAUSE that is about to be sent: one more than
-// that of the deepest pause that holds an egress queue in which frames of the
-// pausing ingress queue wait, or one when there is none. It stays the depth of
-// this pause, refreshes included, until a RESUME ends it.
-func (n *node) deepen(now units.Time, p *port, class uint8) {
+// setDepth computes the depth of a PAUSE that is about to be sent. It is one more than the
+// depth of the deepest pause that blocks an egress queue with frames of the pausing ingress
+// queue, or one if there is none. The depth stays the same, refreshes included, until a RESUME
+// ends the pause.
+func (n *node) setDepth(now units.Time, p *port, class uint8) {
 	var by pauseCause
-	if n.beyond != nil {
-		by = n.beyond(p, class)
+	if n.causeOf != nil {
+		by = n.causeOf(p, class)
 	}
 	depth := min(1+by.depth, packet.MaxPauseDepth)
 	p.pauses.sentDepth[class] = uint8(depth)

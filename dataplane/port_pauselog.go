@@ -6,37 +6,37 @@ import (
 	"github.com/xoff-net/xoff/base/units"
 )
 
-// PauseLog keeps every pause that a node sends, and because of which pause it did.
-// Nodes without one pay a nil check per PFC frame.
+// PauseLog records every pause that a node sends and the pause that caused it. A node without
+// a log pays one nil check per PFC frame.
 type PauseLog struct {
 	Pauses   []PauseRecord      // in order of Sent
-	current  []int32            // by ingress port and class: 1 + index of the pause that holds there
-	pausedAt []units.Time       // by egress port and class: arrival of the frame that began the pause there
-	paused   []packet.ClassMask // by egress port: classes that the peer holds
+	current  []int32            // by ingress port and class: 1 + index of the current pause; 0: none
+	pausedAt []units.Time       // by egress port and class: arrival of the frame that started the pause
+	paused   []packet.ClassMask // by egress port: classes that the peer has paused
 }
 
 // PauseRecord is one pause of one class, from the PAUSE to the RESUME.
 type PauseRecord struct {
 	Sent  units.Time // first bit of the PAUSE
-	Ended units.Time // first bit of the RESUME, or the link changed; Never
+	Ended units.Time // first bit of the RESUME, or change of the link; Never: still paused
 	Port  uint16
 	Class uint8
 	Depth uint8
-	// Caused: frames of the paused queue wait for an egress queue, (ByPort,
-	// ByClass), that its own peer has paused by a frame that came at Since.
+	// Caused: frames of the paused queue wait for the egress queue (ByPort, ByClass), which
+	// its own peer has paused with a frame that arrived at Since.
 	Caused  bool
 	ByClass uint8
 	ByPort  uint16
 	Since   units.Time
 }
 
-// NewPauseLog returns the empty log of a node.
+// NewPauseLog returns an empty log for a node.
 func NewPauseLog(ports int) *PauseLog {
 	n := ports * mmu.Classes
 	return &PauseLog{current: make([]int32, n), pausedAt: make([]units.Time, n), paused: make([]packet.ClassMask, ports)}
 }
 
-// received notes the pauses that a PFC frame from the peer begins and ends.
+// received records the pauses that a PFC frame from the peer starts and ends.
 func (l *PauseLog) received(now units.Time, p *port, f *packet.Packet) {
 	enable, pause, quanta := f.PFC()
 	if quanta == 0 {
@@ -68,11 +68,11 @@ func (l *PauseLog) resumed(now units.Time, p *port, mask packet.ClassMask) {
 	}
 }
 
-// reset follows a change of the link: both ends forget their pauses.
+// reset follows a change of the link, which ends the pauses in both directions.
 func (l *PauseLog) reset(now units.Time, p *port) {
 	l.resumed(now, p, packet.AllClasses)
 	l.paused[p.index] = 0
 }
 
-// PauseLog returns the log of a node; nil when it has none.
+// PauseLog returns the log of the node, or nil.
 func (n *node) PauseLog() *PauseLog { return n.log }

@@ -6,12 +6,12 @@ import (
 	"github.com/xoff-net/xoff/internal/devtool/mutant"
 )
 
-// Mistakes in taking frames back that the tests of it must find.
+// The tests of expulsion must find these mistakes.
 func TestDeepMistakesInPushOutAreCaught(t *testing.T) {
 	for _, m := range []struct{ name, function, right, wrong string }{
 		{"the policy is not told", "Switch.expel", "s.observer.Dequeued(now, s.view, a)\n", ""},
-		{"the books are not", "Switch.expel", "s.ledger.Expel(a)\n", ""},
-		{"it counts as one that was refused", "Switch.expel", "f, probe.Expelled)", "f, probe.Overflow)"},
+		{"the ledger is not told", "Switch.expel", "s.ledger.Expel(a)\n", ""},
+		{"counted as an overflow", "Switch.expel", "f, probe.Expelled)", "f, probe.Overflow)"},
 	} {
 		t.Run(m.name, func(t *testing.T) { mutant.MustCatch(t, m.function, m.right, m.wrong, "-run=^TestExpel", ".") })
 	}

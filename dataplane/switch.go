@@ -18,26 +18,25 @@ import (
 	"github.com/xoff-net/xoff/scheme/sched"
 )
 
-// SwitchSpec describes a switch. The functions build its parts; they are called
-// once per switch, or once per port with its number.
+// SwitchSpec describes a switch. Its functions build the components; they are called once per
+// switch, or once per port with the port's index.
 type SwitchSpec struct {
 	Name   string
 	Node   uint16
-	Buffer mmu.Spec // Ports and Shared are filled in by NewSwitch
+	Buffer mmu.Spec // NewSwitch fills in Ports and Shared
 	Ports  []link.Port
-	// Spare is what ports of the chip that are not connected take from the
-	// buffer for their headroom.
+	// Spare is the part of the buffer reserved as headroom of unconnected ports of the chip.
 	Spare units.Bytes
-	// SparePool is what of that belongs to the pool of headroom (flowctl.Properties.Pools).
+	// SparePool is the part of Spare in the headroom pool (flowctl.Properties.Pools).
 	SparePool units.Bytes
 	Policy    func(buffer.Env) (buffer.Policy, error)
-	Flow      []flowctl.Scheme // of each port
+	Flow      []flowctl.Scheme // by port
 	Scheduler func(port int) (sched.Scheduler, error)
 	Marker    func(port int) (mark.Marker, error)
-	// ClassMarkers are those of single classes of a port; nil: there are none.
+	// ClassMarkers returns the markers of classes that have their own; nil: none.
 	ClassMarkers func(port int) (map[uint8]mark.Marker, error)
-	ECN          []packet.ClassMask // classes that are marked, by port
-	AtEnqueue    bool               // mark when a frame joins its queue, not when it leaves
+	ECN          []packet.ClassMask // classes with ECN marking, by port
+	AtEnqueue    bool               // mark frames when they enter their queue, not when they leave
 	Router       func(route.Env) (route.Router, error)
 	Routes       *route.Table
 	RouteSeed    uint64
@@ -45,30 +44,33 @@ type SwitchSpec struct {
 	Seed         uint64
 	Sink         probe.Sink
 	Checks       *Checks
-	Peaks        bool // keep the highest count of every queue
-	Pairs        bool // count bytes per ingress, egress and class
+	Peaks        bool // record the highest occupancy of every queue
+	Pairs        bool // count bytes per ingress port, egress port and class
 	Log          *PauseLog
-	// AskAlways: policy and receivers are asked about every frame that is stored, whatever
-	// shortcuts they allow. That is slow and changes no result: conformance compares.
-	AskAlways bool
-	// Telemetry is what is written into packets that ask for records; nil: nothing.
+	// NoShortcuts asks the policy and the receivers about every stored frame, even if they
+	// allow shortcuts. This is slow and must not change results; package conformance checks it.
+	NoShortcuts bool
+	// Telemetry is the format of records written into packets that request them; nil: none.
 	Telemetry *telemetry.Spec
 }
 
 // Switch is an output-queued switch with one shared packet memory.
 type Switch struct {
+	// Fields that every frame needs: one cache line, then the memory.
+	router route.Router
+	fast   fastPath
+	plain  bool // see switch_plain.go
+	atEnq  bool
+	kinds  [mmu.Classes]mmu.Kind
+	memory memory
+	stamps *stamps // nil: no flow wants telemetry
+	rand   *rand.PCG
+
 	node
 	id         uint16
-	kinds      [mmu.Classes]mmu.Kind
-	router     route.Router
 	routes     *route.Table
-	atEnq      bool
 	timed      buffer.Waker
-	pushes     *pushOut // nil: what is stored stays until it is sent
-	fast       fastPath
-	rand       *rand.PCG
-	memory     memory
-	stamps     *stamps     // nil when no flow wants telemetry
+	pushOut    *pushOut    // nil: stored frames are never expelled
 	arrival    mmu.Arrival // scratch: arguments of interface calls must not escape
 	leaving    mmu.Arrival
 	forHandler handlerSwitch
@@ -76,9 +78,9 @@ type Switch struct {
 
 // NewSwitch builds a switch.
 func NewSwitch(spec *SwitchSpec, drv Driver) (*Switch, error) {
-	words := probe.WireOf(spec.Sink)
-	if words != nil {
-		drv = &tap{drv, words}
+	wireSink := probe.WireOf(spec.Sink)
+	if wireSink != nil {
+		drv = &tap{drv, wireSink}
 	}
 	n := len(spec.Ports)
 	s := &Switch{
@@ -87,8 +89,8 @@ func NewSwitch(spec *SwitchSpec, drv Driver) (*Switch, error) {
 		memory: memory{packets: make([]packet.Packet, 1, 64), next: make([]uint32, 1, 64)},
 	}
 	s.node = node{drv: drv, ports: make([]port, n), wakes: newWakes(2*n + 4), fixed: 2*n + 4, renewal: 2*n + 3, sink: spec.Sink,
-		checks: spec.Checks, watched: spec.Sink != nil || spec.Checks != nil, serve: s.serveData, beyond: s.deepestPause,
-		log: spec.Log, words: words, resumedAt: make([]units.Time, n*mmu.Classes)}
+		checks: spec.Checks, watched: spec.Sink != nil || spec.Checks != nil, serve: s.serveData, causeOf: s.deepestPause,
+		log: spec.Log, wireSink: wireSink, resumedAt: make([]units.Time, n*mmu.Classes)}
 
 	layout := spec.Buffer
 	layout.Ports = n
@@ -127,13 +129,13 @@ func NewSwitch(spec *SwitchSpec, drv Driver) (*Switch, error) {
 	s.pauseObserver, _ = policy.(buffer.PauseObserver)
 	s.timed, _ = policy.(buffer.Waker)
 	if x, ok := policy.(buffer.Expeller); ok {
-		s.pushes = &pushOut{x, s}
-		s.observer = s.pushes
+		s.pushOut = &pushOut{x, s}
+		s.observer = s.pushOut
 	}
 	lossless, control := mmu.ClassesOf(s.kinds, mmu.Lossless), mmu.ClassesOf(s.kinds, mmu.Control)
 	for i := range spec.Ports {
 		s.initPort(i, spec.Ports[i], spec.Flow[i])
-		s.fast.learn(&s.ports[i], policy, lossless, control, spec.AskAlways)
+		s.fast.addPort(&s.ports[i], policy, lossless, control, spec.NoShortcuts)
 		if s.observer != nil {
 			s.ports[i].counted = packet.AllClasses
 		}
@@ -150,17 +152,21 @@ func NewSwitch(spec *SwitchSpec, drv Driver) (*Switch, error) {
 			return nil, err
 		}
 		s.forHandler.hook, _ = s.handler.(deadlock.Hook)
+		if s.handler != nil {
+			s.handled = make([]handledQueue, len(s.ports)*mmu.Classes)
+		}
 		if _, ok := s.handler.(deadlock.Pairs); ok {
 			s.ledger.KeepPairs()
 		}
 	}
 	s.keepCauses()
+	s.plain = s.isPlain(spec)
 	s.attach(probedSwitch{probedNode{&s.node}, s})
 	return s, nil
 }
 
-// profilesOf returns what the flow controls of the ports say of their lossless queues, and
-// writes their minimums into the layout of the buffer.
+// profilesOf returns the profiles of the lossless queues of all ports, from their flow control,
+// and writes their private segments into the buffer layout.
 func profilesOf(spec *SwitchSpec, layout *mmu.Spec) []buffer.Profile {
 	profiles := make([]buffer.Profile, len(spec.Ports))
 	for i := range profiles {
@@ -176,10 +182,10 @@ func profilesOf(spec *SwitchSpec, layout *mmu.Spec) []buffer.Profile {
 	return profiles
 }
 
-// environment builds the schedulers and returns what a policy may know.
+// environment builds the schedulers and returns the environment of the policy.
 func (s *Switch) environment(spec *SwitchSpec) (buffer.Env, error) {
 	env := buffer.Env{View: s.view, Report: func(now units.Time, event string, port, class int, number int64) {
-		s.reported(now, probe.Policy, event, port, class, number)
+		s.report(now, probe.Policy, event, port, class, number)
 	}}
 	for i := range spec.Ports {
 		var err error
@@ -192,7 +198,7 @@ func (s *Switch) environment(spec *SwitchSpec) (buffer.Env, error) {
 	return env, nil
 }
 
-// initMarkers gives a port its marker, and one to each class that has its own.
+// initMarkers sets the marker of a port and the markers of its classes.
 func (s *Switch) initMarkers(i int, spec *SwitchSpec) error {
 	m, err := spec.Marker(i)
 	if err != nil {
@@ -218,9 +224,8 @@ func (s *Switch) initMarkers(i int, spec *SwitchSpec) error {
 	return nil
 }
 
-// SharedSize returns what is left for the shared segment of a switch's buffer:
-// everything but private segments and headroom. It is negative when they do not
-// fit.
+// SharedSize returns the size of the shared segment: the buffer without private segments and
+// headroom. It is negative if these do not fit.
 func SharedSize(spec *SwitchSpec) units.Bytes {
 	left := spec.Buffer.Size - spec.Spare - spec.Buffer.Pool
 	for i := range spec.Ports {
@@ -229,7 +234,7 @@ func SharedSize(spec *SwitchSpec) units.Bytes {
 	return left
 }
 
-// PrivateSize returns what is private to the ingress queues of a port.
+// PrivateSize returns the total private segment of the ingress queues of a port.
 func PrivateSize(flow flowctl.Scheme, kinds [mmu.Classes]mmu.Kind, private units.Bytes) units.Bytes {
 	own, sum := flow.Properties().Profile.Minimum, units.Bytes(0)
 	for _, k := range kinds {
@@ -247,7 +252,7 @@ func (s *Switch) policyWake() int  { return 2 * len(s.ports) }
 func (s *Switch) handlerWake() int { return 2*len(s.ports) + 1 }
 func (s *Switch) expelWake() int   { return 2*len(s.ports) + 2 }
 
-// Start begins the run.
+// Start starts the switch at the beginning of a run.
 func (s *Switch) Start(now units.Time) {
 	s.wakes.dirty = true
 	s.endEvent(now)
@@ -259,7 +264,7 @@ func (s *Switch) SetRoutes(t *route.Table) {
 	s.router.Replace(t)
 }
 
-// Finish checks the books one last time.
+// Finish checks the counters at the end of a run.
 func (s *Switch) Finish(now units.Time) {
 	if s.checks != nil {
 		s.checks.balance(now, s.ledger)

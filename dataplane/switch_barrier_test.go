@@ -17,7 +17,7 @@ func barrier(seq uint32) packet.Packet {
 	return packet.Packet{Seq: seq, Dst: packet.NoNode, Size: 64, Meta: packet.MakeMeta(packet.Barrier, class)}
 }
 
-// drops sums what a port counts as lost.
+// drops returns the number of frames dropped at a port.
 func (b *bench) drops(port int) (n uint32) {
 	for _, d := range b.sw.PortStats(port, b.now).Drops {
 		for _, reason := range d {
@@ -27,10 +27,10 @@ func (b *bench) drops(port int) (n uint32) {
 	return n
 }
 
-// A barrier at a switch where nothing is armed is taken without a word; one that a handler
-// leads waits in its queue and is charged like data, 64 B.
+// A barrier at a switch where nothing is armed is silently consumed. One that a handler routes
+// waits in its queue and is charged like data, 64 B.
 func TestBarrier(t *testing.T) {
-	b := three(t)
+	b := newPausedBench(t)
 	stray := barrier(7)
 	b.sw.Arrive(b.now, 1, &stray, nil)
 	if n := b.drops(1); n != 0 || b.sw.View().Stored() != 3000 {
@@ -40,17 +40,17 @@ func TestBarrier(t *testing.T) {
 	b.h.arriving = func(_ *packet.Packet, out *int) deadlock.Verdict { *out = 2; return deadlock.Normal }
 	b.sw.Arrive(b.now, 1, &stray, nil)
 	if q := b.sw.View().Ingress(1, class); q.Shared != 64 {
-		t.Errorf("ingress 1 holds %+v, want 64 B shared", q)
+		t.Errorf("ingress 1 stores %+v, want 64 B shared", q)
 	}
 	b.pause(2, false)
 	b.end()
-	b.order(2, 1, 2, 3, 7)
+	b.wantSent(2, 1, 2, 3, 7)
 }
 
-// What is consumed is neither lost nor sent: on arrival, at the head of a queue, and when
-// the handler clears a queue of its own barriers.
+// A consumed frame is neither dropped nor sent: on arrival, at the head of a queue, and when the
+// handler removes its own barriers from a queue.
 func TestConsume(t *testing.T) {
-	b := three(t)
+	b := newPausedBench(t)
 	b.h.s.ArmIngress(1, 1<<class)
 	b.h.arriving = func(*packet.Packet, *int) deadlock.Verdict { return deadlock.Consume }
 	b.data(1, 2, 11)
@@ -59,10 +59,10 @@ func TestConsume(t *testing.T) {
 		t.Fatal("no room")
 	}
 	if n := b.h.s.DropWhere(b.now, 2, class, func(p *packet.Packet) bool { return p.Seq == 101 }); n != 1 {
-		t.Errorf("%d barriers taken out, want 1", n)
+		t.Errorf("%d barriers removed, want 1", n)
 	}
 	b.h.s.ArmEgress(2, 1<<class)
-	b.h.leaving = func(p *packet.Packet) deadlock.Verdict {
+	b.h.departing = func(p *packet.Packet) deadlock.Verdict {
 		if p.Kind() == packet.Barrier {
 			return deadlock.Consume
 		}
@@ -70,28 +70,28 @@ func TestConsume(t *testing.T) {
 	}
 	b.pause(2, false)
 	b.end()
-	b.order(2, 1, 2, 3)
+	b.wantSent(2, 1, 2, 3)
 	if n := b.drops(0) + b.drops(1); n != 0 {
-		t.Errorf("%d frames are counted as lost", n)
+		t.Errorf("%d frames counted as dropped", n)
 	}
 }
 
-// A pause that is told goes out again with its header; what is not told does not.
+// Repeat sends an active PAUSE again with its header; without one it sends nothing.
 func TestRepeat(t *testing.T) {
-	b := three(t)
+	b := newPausedBench(t)
 	b.h.s.Repeat(b.now, 0, 1<<class)
 	for seq := uint32(4); seq <= 9; seq++ {
 		b.data(0, 2, seq)
 	}
-	said := sentControl{packet.PFC, 1 << class, 1 << class, 1}
-	if want := []sentControl{said}; !reflect.DeepEqual(b.told[0], want) {
-		t.Fatalf("port 0 said %+v, want one PAUSE", b.told[0])
+	pause := sentControl{packet.PFC, 1 << class, 1 << class, 1}
+	if want := []sentControl{pause}; !reflect.DeepEqual(b.control[0], want) {
+		t.Fatalf("port 0 sent %+v, want one PAUSE", b.control[0])
 	}
 	b.h.s.Repeat(b.now, 0, 1<<class)
-	b.data(1, 3, 20) // any event lets it out
+	b.data(1, 3, 20) // any event sends it
 	b.wait(1)
-	if want := []sentControl{said, said}; !reflect.DeepEqual(b.told[0], want) {
-		t.Errorf("port 0 said %+v, want the PAUSE twice", b.told[0])
+	if want := []sentControl{pause, pause}; !reflect.DeepEqual(b.control[0], want) {
+		t.Errorf("port 0 sent %+v, want the PAUSE twice", b.control[0])
 	}
 	// Two frames with one word each.
 	if s := b.sw.PortStats(0, b.now); s.Pauses[class] != 1 || s.Refreshes != 1 || s.HeaderBytes != 16 {
@@ -119,23 +119,23 @@ func TestLevelAndChoices(t *testing.T) {
 		t.Errorf("choices %v, want 1 and 3", got)
 	}
 	if got := choices(packet.NoNode); len(got) != 0 {
-		t.Errorf("choices %v for nowhere", got)
+		t.Errorf("choices %v for no destination", got)
 	}
 	b.sw.SetRoutes(route.NewTable(5))
 	if got := choices(4); len(got) != 0 {
-		t.Errorf("choices %v after all routes went", got)
+		t.Errorf("choices %v after all routes were removed", got)
 	}
 	b.pause(2, false)
 	b.end()
 }
 
-// Nine frames: 8000 B shared and 1000 B headroom, and one more of 1000 B in a reserve
-// that the shared segment lent. Settled: 9000 B shared, the headroom stays. If only 400 B of
-// that are its own part, 600 B are to go, but 10,800 B of the other 11,000 B shared are to
-// stay free: 200 B go. After three departures 6200 B + 800 B are below 8000 B: nothing is
-// left in the headroom, and the queue turns ON.
+// Nine frames take 8000 B shared and 1000 B headroom; one more frame takes 1000 B of a reserve
+// borrowed from the shared segment. Settled, 9000 B are shared and the headroom stays. With a
+// part of only 400 B, 600 B of headroom should move to shared, but 10,800 of the 11,000 free B must
+// stay free: 200 B move. After three departures 6200 B + 800 B are below 8000 B: the headroom is
+// empty and the queue turns ON.
 func TestSettle(t *testing.T) {
-	b := three(t)
+	b := newPausedBench(t)
 	for seq := uint32(4); seq <= 9; seq++ {
 		b.data(0, 2, seq)
 	}
@@ -150,7 +150,7 @@ func TestSettle(t *testing.T) {
 	}
 	b.h.s.Settle(b.now, 0, class, 400, 10_800)
 	if q := v.Ingress(0, class); q != (mmu.Ingress{Shared: 9200, Headroom: 800}) || v.SharedFree() != 10_800 {
-		t.Errorf("part of the headroom handed on: %+v, %d B free, want 9200 B and 800 B, 10,800 B free", q, v.SharedFree())
+		t.Errorf("part of the headroom moved: %+v, %d B free, want 9200 B and 800 B, 10,800 B free", q, v.SharedFree())
 	}
 	b.h.s.SetOrder(0, class, mmu.SharedFirst)
 	b.h.s.DropWhere(b.now, 2, class, func(p *packet.Packet) bool { return p.Seq > 1 && p.Seq < 5 })
@@ -158,7 +158,7 @@ func TestSettle(t *testing.T) {
 		t.Fatalf("%+v, paused %08b", q, b.h.s.PausedClasses(0))
 	}
 	b.h.s.Settle(b.now, 0, class, 4000, 0)
-	b.data(1, 3, 20) // any event lets the RESUME out
+	b.data(1, 3, 20) // any event sends the RESUME
 	b.wait(1)
 	if q := v.Ingress(0, class); q.Shared != 7000 || q.Headroom != 0 || b.h.s.PausedClasses(0) != 0 {
 		t.Errorf("settled again: %+v, paused %08b; want 7000 B shared, ON", q, b.h.s.PausedClasses(0))
@@ -166,6 +166,6 @@ func TestSettle(t *testing.T) {
 	b.pause(2, false)
 	b.end()
 	if n := b.sw.PortStats(0, b.now).Drops[class][probe.Handler]; n != 3 {
-		t.Errorf("%d frames given up, want 3", n)
+		t.Errorf("%d frames dropped, want 3", n)
 	}
 }

@@ -9,11 +9,11 @@ import (
 	"github.com/xoff-net/xoff/scheme/buffer"
 )
 
-// This file takes frames back that are stored, for policies that ask for it
-// (buffer.Expeller). It costs nothing where there is none.
+// This file expels stored frames for policies that request it (buffer.Expeller). Switches with
+// other policies pay nothing.
 
-// pushOut is the observer of a switch with such a policy: whenever what is stored
-// changes, it plans the next frame to be taken back.
+// pushOut is the observer of a switch whose policy expels frames. It plans the next expulsion
+// whenever the stored frames change.
 type pushOut struct {
 	policy buffer.Expeller
 	s      *Switch
@@ -31,8 +31,8 @@ func (x *pushOut) Dequeued(now units.Time, v mmu.View, a *mmu.Arrival) {
 	x.plan(now)
 }
 
-// plan arms the timer. Within an event queues are half changed, so what could be done now
-// is done next; a time that is armed for it already stays, however many events there are.
+// plan arms the timer. Queues are inconsistent during an event, so an expulsion that is due now
+// happens 1 ps later; if one is already armed, it is not postponed.
 func (x *pushOut) plan(now units.Time) {
 	w, id := &x.s.wakes, x.s.expelWake()
 	at := x.policy.ExpelAt(now, x.s.view)
@@ -42,7 +42,7 @@ func (x *pushOut) plan(now units.Time) {
 	w.set(id, at)
 }
 
-// expelDue takes back what may be taken back now.
+// expelDue expels all frames that are due.
 func (x *pushOut) expelDue(now units.Time) {
 	for {
 		port, class, ok := x.policy.Expel(now, x.s.view)
@@ -52,17 +52,17 @@ func (x *pushOut) expelDue(now units.Time) {
 		x.s.expel(now, &x.s.ports[port], class&7)
 	}
 	if at := x.policy.ExpelAt(now, x.s.view); at <= now {
-		panic(fmt.Sprintf("dataplane: a frame is to be taken back from %s on, and at %s none is named", at, now))
+		panic(fmt.Sprintf("dataplane: a frame was due to be expelled at %s, but the policy names none at %s", at, now))
 	}
 	x.plan(now)
 }
 
-// expel gives up the packet at the head of an egress queue.
+// expel drops the packet at the head of an egress queue.
 func (s *Switch) expel(now units.Time, p *port, class uint8) {
 	q := &p.queues[class]
 	slot := q.head
 	if slot == 0 {
-		panic(fmt.Sprintf("dataplane: a frame of class %d is to be taken back at port %d, where none waits", class, p.index))
+		panic(fmt.Sprintf("dataplane: the policy expels a frame of class %d at port %d, but the queue is empty", class, p.index))
 	}
 	f := &s.memory.packets[slot]
 	if q.head = s.memory.next[slot]; q.head == 0 {

@@ -8,39 +8,37 @@ import (
 	"github.com/xoff-net/xoff/scheme/flowctl"
 )
 
-// fastPath is the owner of the shortcuts of a switch: nearly every frame finds its queue
-// far below its threshold, and then neither policy nor receiver need be asked.
-// flowctl.Shortcuts says what may be left out, and when; this decides it for each frame,
-// by a few counters that the books have at hand:
+// fastPath decides which frames skip the policy and the receiver. Nearly every frame finds its
+// queue far below its threshold, and then neither needs to be asked. flowctl.Shortcuts says
+// which calls may be skipped, and when. The decision uses a few counters of the ledger:
 //
-//	admits    port.fastIn: the frame keeps its ingress queue within the policy's
-//	          share of what is free. Control classes have no threshold; a queue within
-//	          the share leaves them room.
-//	releases  port.fastOut: the frame left a queue that is ON and is margin below that
-//	          share, and its port is within levels of it.
+//	admits    port.fastIn: with the frame, the ingress queue stays within the policy's
+//	          share of the free bytes. Control classes have no threshold; a queue within
+//	          the share leaves room for them.
+//	releases  port.fastOut: the frame left a queue that is ON and at least margin below
+//	          that share, and its port stores at most levels times the share.
 //
-// Both are asked for data and ACKs alike, before anyone finds out which it is: that
-// branch would be mispredicted. Everything else takes the slow path, which gives the
-// same results (sim.TestShortcutsChangeNothing; the suites of conformance for schemes
-// from anywhere).
+// Both treat data and ACKs the same way, because a branch on the kind would be mispredicted.
+// All other frames take the slow path, which gives the same results. This is tested by
+// sim.TestShortcutsChangeNothing and, for any scheme, by package conformance.
 type fastPath struct {
-	share  mmu.Share   // of the policy
-	margin units.Bytes // of all receivers the largest
-	levels int64       // of those that ask for it the smallest; 0: nobody does
+	share  mmu.Share   // share of the policy
+	margin units.Bytes // largest margin of all receivers
+	levels int64       // smallest levels of all receivers that set it; 0: none does
 }
 
-// learn finds out which frames of a port can be on the fast path. With always there are
-// none, though frames that pass an idle port are still not counted.
-func (f *fastPath) learn(p *port, policy buffer.Policy, lossless, control packet.ClassMask, always bool) {
+// addPort finds out which frames of a port can take the fast path: none if always is set.
+// Frames that pass through an idle port are not counted in either case.
+func (f *fastPath) addPort(p *port, policy buffer.Policy, lossless, control packet.ClassMask, always bool) {
 	var allowed flowctl.Shortcuts
-	if q, ok := p.recv.(flowctl.Quick); ok {
+	if q, ok := p.recv.(flowctl.Shortcutter); ok {
 		allowed = q.Shortcuts()
 	}
 	if !allowed.Passing {
 		p.counted = lossless
 	}
 	if _, limits := policy.(buffer.EgressLimiting); limits || always {
-		return // every frame is asked about
+		return // every frame must be checked
 	}
 	p.arriver = allowed.Arrived
 	shares, ok := policy.(buffer.Proportional)
@@ -61,18 +59,17 @@ func (f *fastPath) learn(p *port, policy buffer.Policy, lossless, control packet
 			f.levels = l
 		}
 	}
-	p.turned()
+	p.updateFastOut()
 }
 
-// admits reports whether the shared segment takes a frame of a class of port.fastIn.
+// admits reports whether the shared segment takes a frame of a class in port.fastIn.
 func (f *fastPath) admits(l *mmu.Ledger, in int, class uint8, b units.Bytes) bool {
 	queue, _, free := l.Room(in, class)
 	return queue+b <= f.share.Of(free)
 }
 
-// releases reports whether nobody need hear that a frame left, of a class of
-// port.fastOut. That all ports together are within the levels of one is asked first:
-// it is cheaper.
+// releases reports whether the receiver need not be told that a frame of a class in
+// port.fastOut left. The usage of all ports is compared first, because that is cheaper.
 func (f *fastPath) releases(l *mmu.Ledger, in int, class uint8) bool {
 	queue, used, free := l.Room(in, class)
 	t := f.share.Of(free)

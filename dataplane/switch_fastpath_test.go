@@ -11,14 +11,13 @@ import (
 	"github.com/xoff-net/xoff/scheme/flowctl"
 )
 
-// steady is a receiver that says when it need not hear of a frame that left, and counts
-// of how many it heard.
+// steady is a receiver that allows release shortcuts and counts the releases it is told about.
 type steady struct {
 	flowctl.Receiver
-	margin units.Bytes
-	levels int64
-	paused packet.ClassMask
-	told   int
+	margin   units.Bytes
+	levels   int64
+	paused   packet.ClassMask
+	notified int
 }
 
 func (r *steady) Paused() packet.ClassMask { return r.paused }
@@ -27,11 +26,11 @@ func (r *steady) Shortcuts() flowctl.Shortcuts {
 }
 
 func (r *steady) Released(now units.Time, a *mmu.Arrival) {
-	r.told++
+	r.notified++
 	r.Receiver.Released(now, a)
 }
 
-// steadyScheme gives a port such a receiver.
+// steadyScheme gives a port a steady receiver.
 type steadyScheme struct {
 	flowctl.Scheme
 	r *steady
@@ -42,19 +41,19 @@ func (s steadyScheme) Receiver(p flowctl.Port) flowctl.Receiver {
 	return s.r
 }
 
-// 14 ACKs for host 1 and 3 data frames for host 2 come by port 0 at once; the first of
-// each leaves at once, the second 80 ns later. Then 12 ACKs and 1 data frame are left,
-// 13,000 B of 20,000, so that with alpha 1 T is 7000 B.
+// 14 ACKs for host 1 and 3 data frames for host 2 arrive on port 0 at once. The first of each
+// leaves at once, the second 80 ns later. Then 12 ACKs and 1 data frame are left: 13,000 of
+// 20,000 B, so with alpha 1 T is 7000 B.
 func TestSteadyReceiver(t *testing.T) {
-	dt := get(buffer.Policies.Get("dt"))
+	dt := must(buffer.Policies.Get("dt"))
 	one := units.Ratio{Num: 1, Den: 1}
 	for _, c := range []struct {
-		name string
-		r    steady
-		told int
+		name     string
+		r        steady
+		notified int
 	}{
 		{"far below", steady{margin: 2000, levels: 2}, 0},
-		{"just so far below", steady{margin: 6000, levels: 2}, 0}, // 1000 + 6000 = T
+		{"exactly at the margin", steady{margin: 6000, levels: 2}, 0}, // 1000 + 6000 = T
 		{"queue too close", steady{margin: 6001, levels: 2}, 1},
 		{"port above one level", steady{margin: 2000, levels: 1}, 2}, // 13,000 > 7000, also when the first one leaves
 		{"class is OFF", steady{margin: 2000, levels: 2, paused: 1 << class}, 2},
@@ -78,8 +77,8 @@ func TestSteadyReceiver(t *testing.T) {
 			for i := range uint32(3) {
 				b.data(0, 2, i)
 			}
-			if b.run(80 * units.Nanosecond); c.r.told != c.told {
-				t.Errorf("heard of %d frames, want %d", c.r.told, c.told)
+			if b.run(80 * units.Nanosecond); c.r.notified != c.notified {
+				t.Errorf("notified of %d frames, want %d", c.r.notified, c.notified)
 			}
 			c.r.paused = 0
 			b.end()

@@ -7,10 +7,9 @@ import (
 	"github.com/xoff-net/xoff/base/units"
 )
 
-// This file is the life of a packet in a switch: it arrives, is stored or passes,
-// waits for its turn, and leaves.
+// This file follows a packet through a switch: arrival, admission, queueing, departure.
 
-// Arrive takes a frame whose last bit has arrived. The packet is read-only.
+// Arrive handles a frame whose last bit has arrived. The packet is read-only.
 func (s *Switch) Arrive(now units.Time, in int, p *packet.Packet, ext packet.Ext) {
 	if p.Control() {
 		if s.watched {
@@ -26,13 +25,23 @@ func (s *Switch) Arrive(now units.Time, in int, p *packet.Packet, ext packet.Ext
 	s.Forward(now, in, p, ext)
 }
 
-// Forward is Arrive for a frame that is not link-local. Without the flag Extended, ext
-// must be nil.
+// Forward is Arrive for a frame that is not a control frame. ext must be nil unless the packet
+// has the Extended flag.
 func (s *Switch) Forward(now units.Time, in int, p *packet.Packet, ext packet.Ext) {
 	if s.watched {
 		s.observe(now, in, p, ext)
 	}
 	out := s.router.Route(now, in, p)
+	if s.plain && p.Flags&(packet.Extended|packet.Telemetry) == 0 && s.forwardPlain(now, in, out, p) {
+		return
+	}
+	s.forward(now, in, out, p, ext)
+}
+
+// forward is Forward for a frame whose egress is known.
+//
+//go:noinline
+func (s *Switch) forward(now units.Time, in, out int, p *packet.Packet, ext packet.Ext) {
 	ip := &s.ports[in]
 	bit := packet.MaskOf(p.Class())
 	if ip.armedIn&bit != 0 {
@@ -41,16 +50,16 @@ func (s *Switch) Forward(now units.Time, in int, p *packet.Packet, ext packet.Ex
 		return
 	}
 	if out < 0 {
-		s.unrouted(now, in, p)
+		s.dropUnrouted(now, in, p)
 		return
 	}
-	seg, tell := mmu.Shared, false
+	seg, notify := mmu.Shared, false
 	a := &s.arrival
 	cells := s.ledger.Cells(units.Bytes(p.Size))
 	if ip.fastIn&bit == 0 || !s.fast.admits(s.ledger, in, p.Class(), cells) {
 		if ip.arriver == nil || s.kinds[p.Class()&7] != mmu.Lossless || !ip.arriver.Arrived(now, p.Class(), cells) {
 			s.describe(a, in, out, 0, p)
-			if seg, tell = s.admit(now, ip, a); seg == mmu.Drop {
+			if seg, notify = s.admit(now, ip, a); seg == mmu.Drop {
 				s.refuse(now, a, p)
 				s.endEvent(now)
 				return
@@ -58,15 +67,15 @@ func (s *Switch) Forward(now units.Time, in int, p *packet.Packet, ext packet.Ex
 		}
 	}
 	if op := &s.ports[out]; op.idle(now, bit) {
-		// Straight through: what is not held need not be counted, unless someone
-		// counts it.
+		// Straight through: a frame that is not stored need not be counted, unless a component
+		// relies on it.
 		if seg == mmu.Headroom || ip.counted&bit != 0 {
 			s.describe(a, in, out, 0, p)
-			s.chargeSlot(now, ip, a, seg, tell)
+			s.chargeSlot(now, ip, a, seg, notify)
 			s.release(now, a)
 		}
 		if s.watched {
-			s.leaves(now, op, p)
+			s.observeDeparture(now, op, p)
 		}
 		op.count(p)
 		op.busy = now + op.txTime(p.Size)
@@ -76,16 +85,16 @@ func (s *Switch) Forward(now units.Time, in int, p *packet.Packet, ext packet.Ex
 			s.drv.Transmit(out, p, ext, op.busy)
 		}
 		if op.everyEnd != 0 {
-			s.more(op)
+			s.rearmTx(op)
 		}
 	} else {
 		s.describe(a, in, out, 0, p)
-		s.chargeSlot(now, ip, a, seg, tell)
+		s.chargeSlot(now, ip, a, seg, notify)
 		slot := s.memory.put(p, in)
 		if p.Flags&(packet.Extended|packet.Telemetry) != 0 {
 			s.memory.keepExt(slot, ext)
 		}
-		s.join(now, op, slot)
+		s.enqueue(now, op, slot)
 		if s.sink != nil {
 			s.sink.Queued(now, in, out, &s.memory.packets[slot], seg)
 		}
@@ -96,28 +105,27 @@ func (s *Switch) Forward(now units.Time, in int, p *packet.Packet, ext packet.Ex
 	s.endEvent(now)
 }
 
-// unrouted takes a frame whose destination nobody knows. A Barrier that has strayed from
-// its round is no loss.
-func (s *Switch) unrouted(now units.Time, in int, p *packet.Packet) {
+// dropUnrouted drops a frame without a route. A stray Barrier does not count as a drop.
+func (s *Switch) dropUnrouted(now units.Time, in int, p *packet.Packet) {
 	if p.Kind() == packet.Barrier {
-		s.consumed(p)
+		s.countConsumed(p)
 		return
 	}
 	s.drop(now, in, p, probe.NoRoute)
 }
 
-// leaves tells the checks and the probe that a frame leaves.
-func (s *Switch) leaves(now units.Time, p *port, f *packet.Packet) {
+// observeDeparture reports a departing frame to the checks and the probe.
+func (s *Switch) observeDeparture(now units.Time, p *port, f *packet.Packet) {
 	if s.checks != nil {
-		s.checks.leaves(now, p, f)
+		s.checks.sends(now, p, f)
 		s.checks.out += uint64(s.ledger.Cells(units.Bytes(f.Size)))
 	}
 	s.depart(now, p, f)
 }
 
-// observe reports an arrival to the probe and the checks.
+// observe reports an arriving frame to the probe and the checks.
 func (s *Switch) observe(now units.Time, in int, p *packet.Packet, ext packet.Ext) {
-	s.came(now, in, p, ext)
+	s.reportArrival(now, in, p, ext)
 	if s.checks != nil {
 		s.checks.event(now, s.ledger)
 		if !p.Control() {
@@ -126,17 +134,17 @@ func (s *Switch) observe(now units.Time, in int, p *packet.Packet, ext packet.Ex
 	}
 }
 
-// idle reports whether a frame of a class can be sent at once: the wire is free,
-// nothing waits that could be sent, and nobody wants to be asked.
+// idle reports whether a frame of a class can be sent at once: the wire is free, no other frame
+// can be sent, and neither meter nor handler wants to be asked.
 func (p *port) idle(now units.Time, bit packet.ClassMask) bool {
-	// One sum instead of five branches, each of which is mispredicted: the sign
-	// of a difference of times counts when the wire is taken.
+	// One expression instead of five branches, which would be mispredicted. The sign bit of
+	// the difference is set if the wire is busy.
 	taken := uint8(uint64(now-p.busy) >> 63)
 	return taken|p.txPending|p.pending()|uint8((p.nonEmpty|p.blocked|p.metered|p.handledOut)&bit) == 0
 }
 
-// describe fills in what the ledger and the policies see of a frame. Field by
-// field: a composite literal is built aside and copied.
+// describe fills in the description of a frame for the ledger and the policies. It assigns
+// field by field because a composite literal is built elsewhere and copied.
 func (s *Switch) describe(a *mmu.Arrival, in, out int, slot uint32, p *packet.Packet) {
 	a.In, a.Out = in, out
 	a.Bytes = s.ledger.Cells(units.Bytes(p.Size))
@@ -147,16 +155,16 @@ func (s *Switch) describe(a *mmu.Arrival, in, out int, slot uint32, p *packet.Pa
 	a.Unscheduled = p.Flags&packet.Unscheduled != 0
 }
 
-// chargeSlot is charge for a frame that takes the next slot of the memory, or passes and
-// borrows its number for the instant.
-func (s *Switch) chargeSlot(now units.Time, ip *port, a *mmu.Arrival, seg mmu.Segment, tell bool) {
+// chargeSlot is charge for a frame that takes the next memory slot. A frame that passes
+// straight through uses that slot number only during the call.
+func (s *Switch) chargeSlot(now units.Time, ip *port, a *mmu.Arrival, seg mmu.Segment, notify bool) {
 	if s.observer != nil {
 		a.Slot = s.nextSlot()
 	}
-	s.charge(now, ip, a, seg, tell)
+	s.charge(now, ip, a, seg, notify)
 }
 
-// nextSlot returns the slot that the next stored packet will take.
+// nextSlot returns the slot of the next stored packet.
 func (s *Switch) nextSlot() uint32 {
 	if s.memory.free != 0 {
 		return s.memory.free
@@ -164,18 +172,26 @@ func (s *Switch) nextSlot() uint32 {
 	return uint32(len(s.memory.packets))
 }
 
-// join appends a stored packet to its egress queue.
-func (s *Switch) join(now units.Time, op *port, slot uint32) {
+// enqueue appends a stored packet to its egress queue.
+func (s *Switch) enqueue(now units.Time, op *port, slot uint32) {
 	p := &s.memory.packets[slot]
 	class := p.Class()
 	if s.stamps != nil {
-		s.stamps.joins(op, p)
+		s.stamps.countQueued(op, p)
 	}
 	if s.atEnq && op.ecn.Has(class) {
 		s.mark(now, op, p)
 	}
-	// A branch on an empty queue is mispredicted: slot 0 takes the link of a
-	// predecessor that does not exist.
+	s.link(op, class, slot)
+	if s.checks != nil {
+		s.checks.enqueued(op.queueID(class), slot)
+	}
+}
+
+// link appends a slot to the list of its egress queue.
+func (s *Switch) link(op *port, class uint8, slot uint32) {
+	// A branch on an empty queue would be mispredicted. If there is no predecessor, the
+	// link goes into slot 0, which is unused.
 	q := &op.queues[class&7]
 	s.memory.next[q.tail] = slot
 	head := q.head
@@ -184,15 +200,28 @@ func (s *Switch) join(now units.Time, op *port, slot uint32) {
 	}
 	q.head, q.tail = head, slot
 	op.nonEmpty |= 1 << class
-	if s.checks != nil {
-		s.checks.enqueued(op.queueID(class), slot)
-	}
 }
 
-// queueID numbers the egress queues of a switch.
+// unlink removes the first slot from the list of its egress queue, and tells the scheduler.
+func (s *Switch) unlink(p *port, class uint8, slot uint32, size uint16) {
+	q := &p.queues[class&7]
+	next, tail, gone := s.memory.next[slot], q.tail, packet.ClassMask(0)
+	s.memory.prefetch(next)
+	if next == 0 {
+		tail = 0
+	}
+	if next == 0 {
+		gone = 1
+	}
+	q.head, q.tail = next, tail
+	p.nonEmpty &^= gone << class
+	p.sched.Sent(int(class), units.Bytes(size), next == 0)
+}
+
+// queueID returns the index of the egress queue of a class.
 func (p *port) queueID(class uint8) int { return int(p.index)*mmu.Classes + int(class) }
 
-// mark sets the congestion mark by the length of the egress queue.
+// mark sets the ECN mark depending on the length of the egress queue.
 func (s *Switch) mark(now units.Time, op *port, p *packet.Packet) {
 	if q := s.view.Egress(int(op.index), p.Class()); q > op.floor && markable(p) {
 		m := op.marker
@@ -211,13 +240,13 @@ func (s *Switch) mark(now units.Time, op *port, p *packet.Packet) {
 	}
 }
 
-// markable reports whether a frame can be marked. A foreign one that cannot, or was marked
-// before, comes with the mark.
+// markable reports whether a frame can be marked. A foreign frame that cannot be marked, or
+// already is, arrives with the mark set.
 func markable(p *packet.Packet) bool {
 	return p.Kind() == packet.Data || p.Kind() == packet.Foreign && p.Flags&packet.CE == 0
 }
 
-// release takes a departing frame out of the books.
+// release removes a departing frame from the counters.
 func (s *Switch) release(now units.Time, a *mmu.Arrival) {
 	s.ledger.Release(a)
 	ip := &s.ports[a.In]
@@ -231,9 +260,19 @@ func (s *Switch) release(now units.Time, a *mmu.Arrival) {
 	}
 }
 
-// TxDone follows the last bit of a frame on a port that had more to send. It returns
-// whether another one is pending.
+// TxDone sends the next frame of a port when the last bit of the one before has left. It
+// returns whether another TxDone is pending.
 func (s *Switch) TxDone(now units.Time, port int) bool {
+	if p := &s.ports[port]; s.plain && p.ctlPending == 0 && p.metered == 0 {
+		return s.txDonePlain(now, p)
+	}
+	return s.txDone(now, port)
+}
+
+// txDone is TxDone of any port.
+//
+//go:noinline
+func (s *Switch) txDone(now units.Time, port int) bool {
 	if s.checks != nil {
 		s.checks.event(now, s.ledger)
 	}
@@ -246,8 +285,8 @@ func (s *Switch) TxDone(now units.Time, port int) bool {
 
 // serveData sends the next frame of a port whose wire is free.
 func (s *Switch) serveData(now units.Time, p *port) {
-	if p.speaking != 0 && s.speak(now, p) {
-		s.more(p)
+	if p.ctlPending != 0 && s.sendControl(now, p) {
+		s.rearmTx(p)
 		return
 	}
 	eligible := p.nonEmpty &^ p.blocked
@@ -266,35 +305,24 @@ func (s *Switch) serveData(now units.Time, p *port) {
 			}
 		}
 		s.send(now, p, class, slot)
-		s.more(p)
+		s.rearmTx(p)
 		return
 	}
 }
 
-// more asks for TxDone when there is something left to send.
-func (s *Switch) more(p *port) {
+// rearmTx requests TxDone if there is more to send.
+func (s *Switch) rearmTx(p *port) {
 	if p.pending()|p.everyEnd != 0 {
 		p.txPending = 1
 		s.drv.ArmTx(int(p.index), p.busy)
 	}
 }
 
-// send dequeues the packet at the head of a queue and puts it on the wire.
+// send dequeues the packet at the head of a queue and transmits it.
 func (s *Switch) send(now units.Time, p *port, class uint8, slot uint32) {
 	class &= 7
-	q := &p.queues[class]
 	f := &s.memory.packets[slot]
-	next, tail, gone := s.memory.next[slot], q.tail, packet.ClassMask(0)
-	s.memory.expect(next)
-	if next == 0 {
-		tail = 0
-	}
-	if next == 0 {
-		gone = 1
-	}
-	q.head, q.tail = next, tail
-	p.nonEmpty &^= gone << class
-	p.sched.Sent(int(class), units.Bytes(f.Size), next == 0)
+	s.unlink(p, class, slot, f.Size)
 	a := &s.leaving
 	s.describe(a, int(f.Port), int(p.index), slot, f)
 	s.release(now, a)
@@ -305,7 +333,7 @@ func (s *Switch) send(now units.Time, p *port, class uint8, slot uint32) {
 		if s.checks != nil {
 			s.checks.dequeued(now, p.queueID(class), slot)
 		}
-		s.leaves(now, p, f)
+		s.observeDeparture(now, p, f)
 	}
 	if p.metered.Has(class) {
 		p.pauses.since[class] = now
@@ -323,7 +351,7 @@ func (s *Switch) send(now units.Time, p *port, class uint8, slot uint32) {
 	s.memory.recycle(slot)
 }
 
-// Wake runs the components whose time has come.
+// Wake wakes the components whose timers are due.
 func (s *Switch) Wake(now units.Time) {
 	if s.checks != nil {
 		s.checks.event(now, s.ledger)
@@ -336,13 +364,13 @@ func (s *Switch) Wake(now units.Time) {
 		case s.handlerWake():
 			s.handler.Wake(now, 0)
 		case s.expelWake():
-			s.pushes.expelDue(now)
+			s.pushOut.expelDue(now)
 		case s.renewal:
 			s.renew(now)
 		default:
 			s.wakeEnd(now, id)
 		}
 	})
-	s.wakes.dirty = true // the driver's timer has fired: tell it the next one
+	s.wakes.dirty = true // the driver's timer has fired and needs the next time
 	s.endEvent(now)
 }

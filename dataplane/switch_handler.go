@@ -12,25 +12,28 @@ import (
 	"github.com/xoff-net/xoff/scheme/route"
 )
 
-// handlerSwitch is the deadlock.Switch of a switch: what its handler may see and do. It
-// costs nothing on queues that the handler has not armed.
+// handlerSwitch implements deadlock.Switch: what a handler can see and do. It costs nothing on
+// queues that the handler has not armed.
 type handlerSwitch struct {
 	s      *Switch
-	hook   deadlock.Hook // nil: the handler looks at no frames
-	timers []int         // timers 1 and up, among the wakes of the node
-	rand   *rand.PCG     // apart from the switch's, so that a handler changes no marks
-	aside  map[int]fifo  // by queue: frames that the handler keeps apart
+	hook   deadlock.Hook // nil: the handler does not inspect frames
+	timers []int         // indexes in node.wakes of timers 1 and up
+	rand   *rand.PCG     // separate from the switch's, so that a handler does not affect marking
+	aside  map[int]fifo  // by egress queue: frames that the handler set aside
 }
 
-func (h *handlerSwitch) Node() uint16                            { return h.s.id }
-func (h *handlerSwitch) Rand() *rand.PCG                         { return h.rand }
-func (h *handlerSwitch) View() mmu.View                          { return h.s.view }
-func (h *handlerSwitch) Ports() int                              { return len(h.s.ports) }
-func (h *handlerSwitch) Rate(port int) units.Rate                { return h.s.ports[port].spec.Rate }
-func (h *handlerSwitch) Headroom(port int) units.Bytes           { return h.s.ports[port].reserved }
-func (h *handlerSwitch) ToHost(port int) bool                    { return h.s.ports[port].spec.ToHost }
-func (h *handlerSwitch) GatedClasses(port int) packet.ClassMask  { return h.s.ports[port].pauses.gated }
-func (h *handlerSwitch) PausedClasses(port int) packet.ClassMask { return h.s.ports[port].pauses.asked }
+func (h *handlerSwitch) Node() uint16                           { return h.s.id }
+func (h *handlerSwitch) Rand() *rand.PCG                        { return h.rand }
+func (h *handlerSwitch) View() mmu.View                         { return h.s.view }
+func (h *handlerSwitch) Ports() int                             { return len(h.s.ports) }
+func (h *handlerSwitch) Rate(port int) units.Rate               { return h.s.ports[port].spec.Rate }
+func (h *handlerSwitch) MTU(port int) units.Bytes               { return h.s.ports[port].spec.MTU }
+func (h *handlerSwitch) Headroom(port int) units.Bytes          { return h.s.ports[port].reserved }
+func (h *handlerSwitch) ToHost(port int) bool                   { return h.s.ports[port].spec.ToHost }
+func (h *handlerSwitch) GatedClasses(port int) packet.ClassMask { return h.s.ports[port].pauses.gated }
+func (h *handlerSwitch) PausedClasses(port int) packet.ClassMask {
+	return h.s.ports[port].pauses.requested
+}
 
 func (h *handlerSwitch) Level(now units.Time, port int, class uint8) (q, xoff units.Bytes) {
 	return h.s.policy.Level(now, h.s.view, port, class)
@@ -58,11 +61,11 @@ func (h *handlerSwitch) WakeAt(timer int, at units.Time) {
 }
 
 func (h *handlerSwitch) Report(now units.Time, event string, port, class int, number int64) {
-	h.s.reported(now, probe.Deadlock, event, port, class, number)
+	h.s.report(now, probe.Deadlock, event, port, class, number)
 }
 
 func (h *handlerSwitch) WholePort(port int) bool {
-	w, ok := h.s.ports[port].recv.(flowctl.Whole)
+	w, ok := h.s.ports[port].recv.(flowctl.PortPauser)
 	return ok && w.WholePort()
 }
 
@@ -74,8 +77,8 @@ func (h *handlerSwitch) Repeat(now units.Time, port int, mask packet.ClassMask) 
 	}
 }
 
-// Settle has the receiver look at the queue by a departure of nothing. A queue that turned
-// ON while the reserve took what came is OFF if headroom is in use.
+// Settle makes the receiver re-evaluate the queue by releasing zero bytes. A queue that turned
+// ON while arrivals went to the reserve turns OFF if it uses headroom.
 func (h *handlerSwitch) Settle(now units.Time, port int, class uint8, part, keep units.Bytes) {
 	_, xoff := h.Level(now, port, class)
 	h.s.ledger.Settle(port, class, xoff, part, keep)
@@ -117,16 +120,16 @@ func (h *handlerSwitch) SetGate(now units.Time, port int, class uint8, g deadloc
 	}
 	p.handledOut = p.armedOut | p.pauses.open
 	h.s.reblock(now, p)
-	h.s.look(p)
+	h.s.revisit(p)
 }
 
 func (h *handlerSwitch) HoldResume(_ units.Time, port int, mask packet.ClassMask) {
 	p := &h.s.ports[port]
-	ended := p.pauses.heldResumes &^ mask
-	p.pauses.heldResumes = mask
+	ended := p.pauses.withheld &^ mask
+	p.pauses.withheld = mask
 	if ended != 0 {
-		p.speaking |= speakReceiver
-		h.s.look(p)
+		p.ctlPending |= ctlReceiver
+		h.s.revisit(p)
 	}
 }
 
@@ -144,10 +147,10 @@ func (h *handlerSwitch) SetRoute(dst uint16, port int) {
 	}
 }
 
-// overrides is a router of which a deadlock handler has changed some routes.
+// overrides is a router with routes changed by a deadlock handler.
 type overrides struct {
 	route.Router
-	ports map[uint16]int // by destination
+	ports map[uint16]int // output port by destination
 }
 
 // Route implements route.Router.
@@ -167,16 +170,16 @@ func (h *handlerSwitch) SetOrder(port int, class uint8, o mmu.Order) {
 }
 func (h *handlerSwitch) ResizeShared(b units.Bytes) { h.s.ledger.Resize(b) }
 
-// arriving stores a frame of an armed ingress queue as the handler says.
+// arriving handles a frame of an armed ingress queue according to the handler's verdict.
 func (h *handlerSwitch) arriving(now units.Time, in, out int, p *packet.Packet, ext packet.Ext) {
 	f := *p
 	verdict := h.hook.Arriving(now, &f, &out)
 	if verdict == deadlock.Consume {
-		h.s.consumed(&f)
+		h.s.countConsumed(&f)
 		return
 	}
 	if out < 0 {
-		h.s.unrouted(now, in, &f)
+		h.s.dropUnrouted(now, in, &f)
 		return
 	}
 	if verdict == deadlock.DropIt {
@@ -187,17 +190,17 @@ func (h *handlerSwitch) arriving(now units.Time, in, out int, p *packet.Packet, 
 	a := &h.s.arrival
 	h.s.describe(a, in, out, 0, &f)
 	var seg mmu.Segment
-	var tell bool
+	var notify bool
 	if verdict == deadlock.InLoop {
-		seg, tell = h.s.admitReserved(now, ip, a, true)
+		seg, notify = h.s.admitReserved(now, ip, a, true)
 	} else {
-		seg, tell = h.s.admit(now, ip, a)
+		seg, notify = h.s.admit(now, ip, a)
 	}
 	if seg == mmu.Drop {
 		h.s.refuse(now, a, &f)
 		return
 	}
-	h.s.chargeSlot(now, ip, a, seg, tell)
+	h.s.chargeSlot(now, ip, a, seg, notify)
 	slot := h.s.memory.store(&f, ext, in)
 	op := &h.s.ports[out]
 	if verdict == deadlock.Aside {
@@ -206,25 +209,25 @@ func (h *handlerSwitch) arriving(now units.Time, in, out int, p *packet.Packet, 
 			h.aside = make(map[int]fifo)
 		}
 		q := h.aside[at]
-		h.link(&q, slot)
+		h.appendTo(&q, slot)
 		h.aside[at] = q
 		return
 	}
-	h.s.join(now, op, slot)
+	h.s.enqueue(now, op, slot)
 	if h.s.sink != nil {
 		h.s.sink.Queued(now, in, out, &h.s.memory.packets[slot], seg)
 	}
-	h.s.look(op)
+	h.s.revisit(op)
 }
 
-// consumed takes a frame that was for the handler out of the count.
-func (s *Switch) consumed(f *packet.Packet) {
+// countConsumed balances the checks for a frame that the handler consumed.
+func (s *Switch) countConsumed(f *packet.Packet) {
 	if s.checks != nil {
 		s.checks.out += uint64(s.ledger.Cells(units.Bytes(f.Size)))
 	}
 }
 
-func (h *handlerSwitch) link(q *fifo, slot uint32) {
+func (h *handlerSwitch) appendTo(q *fifo, slot uint32) {
 	if q.tail == 0 {
 		q.head = slot
 	} else {
@@ -232,17 +235,17 @@ func (h *handlerSwitch) link(q *fifo, slot uint32) {
 	}
 	q.tail = slot
 	if h.s.checks != nil {
-		h.s.checks.forget(slot)
+		h.s.checks.exempt(slot)
 	}
 }
 
-// departing asks the handler about the head of an armed egress queue and
-// reports whether it may leave now. What is forced must be covered by the budget.
+// departing asks the handler about the head of an armed egress queue and reports whether it may
+// leave now. A frame sent despite a pause must fit into the budget.
 func (h *handlerSwitch) departing(now units.Time, p *port, slot uint32) bool {
 	f := &h.s.memory.packets[slot]
 	bit := packet.MaskOf(f.Class())
-	if b := p.pauses.budget[f.Class()]; p.pauses.open&p.pauses.gated&bit != 0 && b >= 0 && b < units.Bytes(f.Size) {
-		h.exhausted(now, p, bit) // nothing passes the head of a queue: the rest serves nobody
+	if b := p.pauses.budget[f.Class()]; p.pauses.open&p.pauses.gated&bit != 0 && b >= 0 && b < p.spec.StoreOfPeer().Cost(units.Bytes(f.Size)) {
+		h.exhausted(now, p, bit) // no frame passes the head of a queue, so the rest is unusable
 		return false
 	}
 	if p.armedOut&bit == 0 {
@@ -250,15 +253,15 @@ func (h *handlerSwitch) departing(now units.Time, p *port, slot uint32) bool {
 	}
 	switch h.hook.Departing(now, int(p.index), f) {
 	case deadlock.Consume:
-		h.take(int(p.index), f.Class(), func(q *packet.Packet) bool { return q == f }, func(slot uint32) {
-			h.s.consumed(f)
-			h.forgo(now, int(p.index), slot)
+		h.remove(int(p.index), f.Class(), func(q *packet.Packet) bool { return q == f }, func(slot uint32) {
+			h.s.countConsumed(f)
+			h.discard(now, int(p.index), slot)
 		})
-		h.s.look(p)
+		h.s.revisit(p)
 		return false
 	case deadlock.DropIt:
 		h.DropWhere(now, int(p.index), f.Class(), func(q *packet.Packet) bool { return q == f })
-		h.s.look(p)
+		h.s.revisit(p)
 		return false
 	case deadlock.HoldOff:
 		return false
@@ -267,25 +270,28 @@ func (h *handlerSwitch) departing(now units.Time, p *port, slot uint32) bool {
 	}
 }
 
-// departed follows the departure of a frame on a port with a handler at work.
+// departed follows the departure of a frame on a port that the handler armed or opened.
 func (h *handlerSwitch) departed(now units.Time, p *port, f *packet.Packet) {
 	class := f.Class()
 	bit := packet.MaskOf(class)
 	if p.pauses.open&p.pauses.gated&bit != 0 {
 		p.stats.Forced++
 		if p.pauses.budget[class] >= 0 {
-			if p.pauses.budget[class] -= units.Bytes(f.Size); p.pauses.budget[class] <= 0 {
+			if p.pauses.budget[class] -= p.spec.StoreOfPeer().Cost(units.Bytes(f.Size)); p.pauses.budget[class] <= 0 {
 				h.exhausted(now, p, bit)
 			}
 		}
+	}
+	if f.Kind() != packet.Barrier {
+		h.s.handled[int(p.index)*mmu.Classes+int(class)].moved = now
 	}
 	if p.armedOut&bit != 0 {
 		h.hook.Departed(now, int(p.index), f)
 	}
 }
 
-// exhausted closes a class whose budget is exhausted: it is held by its peer again, and the search for
-// deadlock has to see that.
+// exhausted closes a class whose budget is exhausted. Its peer blocks it again, and the
+// deadlock search must see that.
 func (h *handlerSwitch) exhausted(now units.Time, p *port, bit packet.ClassMask) {
 	p.pauses.open &^= bit
 	p.handledOut = p.armedOut | p.pauses.open
@@ -295,11 +301,11 @@ func (h *handlerSwitch) exhausted(now units.Time, p *port, bit packet.ClassMask)
 func (h *handlerSwitch) InsertHead(now units.Time, in, out int, p *packet.Packet) bool {
 	var a mmu.Arrival
 	h.s.describe(&a, in, out, 0, p)
-	seg, tell := h.s.admitReserved(now, &h.s.ports[in], &a, false)
+	seg, notify := h.s.admitReserved(now, &h.s.ports[in], &a, false)
 	if seg == mmu.Drop {
 		return false
 	}
-	h.s.chargeSlot(now, &h.s.ports[in], &a, seg, tell)
+	h.s.chargeSlot(now, &h.s.ports[in], &a, seg, notify)
 	if h.s.checks != nil {
 		h.s.checks.in += uint64(a.Bytes)
 	}
@@ -313,9 +319,9 @@ func (h *handlerSwitch) InsertHead(now units.Time, in, out int, p *packet.Packet
 	op := &h.s.ports[out]
 	op.nonEmpty |= 1 << p.Class()
 	if h.s.checks != nil {
-		h.s.checks.forget(slot)
+		h.s.checks.exempt(slot)
 	}
-	h.s.look(op)
+	h.s.revisit(op)
 	return true
 }
 
@@ -335,23 +341,23 @@ func (h *handlerSwitch) Splice(_ units.Time, port int, class uint8) {
 	q.tail = side.tail
 	p := &h.s.ports[port]
 	p.nonEmpty |= 1 << class
-	h.s.look(p)
+	h.s.revisit(p)
 }
 
 func (h *handlerSwitch) DropWhere(now units.Time, port int, class uint8, match func(*packet.Packet) bool) int {
-	return h.take(port, class, match, func(slot uint32) {
+	return h.remove(port, class, match, func(slot uint32) {
 		f := &h.s.memory.packets[slot]
 		if f.Kind() == packet.Barrier {
-			h.s.consumed(f) // it was the handler's own
+			h.s.countConsumed(f) // inserted by the handler itself
 		} else {
 			h.s.drop(now, int(f.Port), f, probe.Handler)
 		}
-		h.forgo(now, port, slot)
+		h.discard(now, port, slot)
 	})
 }
 
-// forgo takes a frame that does not leave out of the books and the memory.
-func (h *handlerSwitch) forgo(now units.Time, port int, slot uint32) {
+// discard removes a frame that will not be sent from the counters and the memory.
+func (h *handlerSwitch) discard(now units.Time, port int, slot uint32) {
 	f := &h.s.memory.packets[slot]
 	var a mmu.Arrival
 	h.s.describe(&a, int(f.Port), port, slot, f)
@@ -364,7 +370,7 @@ func (h *handlerSwitch) Requeue(now units.Time, port int, class uint8, to int, m
 		return 0
 	}
 	op := &h.s.ports[to]
-	n := h.take(port, class, match, func(slot uint32) {
+	n := h.remove(port, class, match, func(slot uint32) {
 		f := &h.s.memory.packets[slot]
 		var a mmu.Arrival
 		h.s.describe(&a, int(f.Port), port, slot, f)
@@ -376,15 +382,15 @@ func (h *handlerSwitch) Requeue(now units.Time, port int, class uint8, to int, m
 			a.Out = to
 			h.s.observer.Enqueued(now, h.s.view, &a)
 		}
-		h.s.join(now, op, slot)
+		h.s.enqueue(now, op, slot)
 	})
-	h.s.look(op)
+	h.s.revisit(op)
 	return n
 }
 
-// take removes the matching packets from a queue, in order, and gives each to
-// use.
-func (h *handlerSwitch) take(port int, class uint8, match func(*packet.Packet) bool, use func(slot uint32)) int {
+// remove takes the matching packets out of a queue, in order, and passes each to use. It
+// returns their number.
+func (h *handlerSwitch) remove(port int, class uint8, match func(*packet.Packet) bool, use func(slot uint32)) int {
 	q := &h.s.ports[port].queues[class]
 	n := 0
 	var last uint32

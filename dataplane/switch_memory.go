@@ -10,16 +10,16 @@ type fifo struct {
 	head, tail uint32
 }
 
-// memory holds the packets of a switch. Slot 0 means "none".
+// memory stores the packets of a switch. Slot 0 means none.
 type memory struct {
 	packets []packet.Packet
-	next    []uint32     // by slot: the next packet of its queue, or the next unused slot; apart, because packets are seldom in the cache
-	ext     []packet.Ext // by slot; shorter than packets when unused
-	slabs   []packet.Ext // room for extensions, slabSlots slots each
+	next    []uint32 // by slot: next packet of its queue, or next free slot; separate because packets are rarely cached
 	free    uint32
+	ext     []packet.Ext // by slot; grows only when extensions are stored
+	slabs   []packet.Ext // storage of extensions, slabSlots slots each
 }
 
-// store puts a packet and its extension.
+// store stores a packet with its extension and returns the slot.
 func (m *memory) store(p *packet.Packet, ext packet.Ext, in int) uint32 {
 	slot := m.put(p, in)
 	if p.Flags&(packet.Extended|packet.Telemetry) != 0 {
@@ -28,7 +28,7 @@ func (m *memory) store(p *packet.Packet, ext packet.Ext, in int) uint32 {
 	return slot
 }
 
-// put stores a packet that came in by a port, without its extension.
+// put stores a packet that arrived on port in, without its extension.
 func (m *memory) put(p *packet.Packet, in int) uint32 {
 	slot := m.free
 	if slot == 0 {
@@ -41,9 +41,8 @@ func (m *memory) put(p *packet.Packet, in int) uint32 {
 	return slot
 }
 
-// grow makes room for one more packet, which is the next to be free. What seldom runs
-// is kept out of the functions that every frame runs through, here and elsewhere: they
-// are to stay in the instruction cache.
+// grow adds a slot. Rarely used code is kept out of the functions that handle every frame, here
+// and elsewhere, so that those stay in the instruction cache.
 //
 //go:noinline
 func (m *memory) grow() uint32 {
@@ -51,7 +50,7 @@ func (m *memory) grow() uint32 {
 	return uint32(len(m.packets) - 1)
 }
 
-// slabSlots is a power of two.
+// slabSlots must be a power of two.
 const slabSlots = 256
 
 // keepExt stores the extension of a packet that may have one.
@@ -76,8 +75,8 @@ func (m *memory) extOf(p *packet.Packet, slot uint32) packet.Ext {
 	return m.ext[slot]
 }
 
-// expect fetches a packet that is now the first of its queue, for when its turn comes.
-func (m *memory) expect(slot uint32) {
+// prefetch loads a packet that has become the head of its queue into the cache.
+func (m *memory) prefetch(slot uint32) {
 	prefetch.Both(&m.packets[slot], &m.next[slot])
 	if slot < uint32(len(m.ext)) {
 		prefetch.Both(&m.ext[slot], &m.slabs[slot/slabSlots][slot%slabSlots*packet.ExtWords])

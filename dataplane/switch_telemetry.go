@@ -7,17 +7,16 @@ import (
 	"github.com/xoff-net/xoff/scheme/route"
 )
 
-// stamps is the part of a switch that writes telemetry: a record for each data
-// packet that asks, when it leaves its queue. port.tally is the counter that the
-// records show; frames that ports speak (PFC) count when they leave.
+// stamps writes telemetry: a record for each data packet that requests one, when it leaves its
+// queue. The records show port.tally. PFC and other control frames are counted when they leave.
 type stamps struct {
-	queued  bool            // the counter is of what joined a queue, not of what was sent
+	queued  bool            // tally counts queued bytes, not sent bytes
 	hops    []telemetry.Hop // by port
-	passing packet.Packet   // scratch, as is the next
+	passing packet.Packet   // scratch, as is ext
 	ext     [telemetry.MaxWords]uint64
 }
 
-// tagMask is what records have room for.
+// tagMask keeps the tag bits that fit into a record.
 const tagMask = 1<<telemetry.TagBits - 1
 
 func newStamps(spec *SwitchSpec) *stamps {
@@ -32,21 +31,21 @@ func newStamps(spec *SwitchSpec) *stamps {
 	return t
 }
 
-// joins counts a frame that is stored or passes.
-func (t *stamps) joins(op *port, p *packet.Packet) {
+// countQueued counts a frame that is stored or passes straight through.
+func (t *stamps) countQueued(op *port, p *packet.Packet) {
 	if t.queued {
 		op.tally += units.Bytes(p.Size)
 	}
 }
 
-// leaves counts a frame that is sent, after its record was written.
-func (t *stamps) leaves(op *port, p *packet.Packet) {
+// countSent counts a sent frame, after its record was written.
+func (t *stamps) countSent(op *port, p *packet.Packet) {
 	if !t.queued {
 		op.tally += units.Bytes(p.Size)
 	}
 }
 
-// stampStored writes the record of a packet of the memory that leaves.
+// stampStored writes the record of a stored packet that leaves.
 //
 //go:noinline
 func (s *Switch) stampStored(now units.Time, op *port, f *packet.Packet, slot uint32) {
@@ -54,26 +53,26 @@ func (s *Switch) stampStored(now units.Time, op *port, f *packet.Packet, slot ui
 		f.Flags |= packet.Extended
 		s.memory.ext[slot] = s.stamp(now, op, s.memory.ext[slot])
 	}
-	s.stamps.leaves(op, f)
+	s.stamps.countSent(op, f)
 }
 
-// passStamped does the same for a packet that is not stored, and sends it. What
-// arrived is read-only: the packet is copied.
+// passStamped writes the record of a packet that passes straight through, and sends it. The
+// packet is copied because arriving frames are read-only.
 //
 //go:noinline
 func (s *Switch) passStamped(now units.Time, op *port, p *packet.Packet, ext packet.Ext) {
 	t := s.stamps
-	t.joins(op, p)
+	t.countQueued(op, p)
 	if p.Flags&packet.Telemetry != 0 {
 		t.passing = *p
 		t.passing.Flags |= packet.Extended
-		// Word by word: there are few, and memmove's branch on how many is mispredicted.
+		// Word by word: there are few, and the length branch in memmove would be mispredicted.
 		for i, w := range ext {
 			t.ext[i%telemetry.MaxWords] = w
 		}
 		p, ext = &t.passing, s.stamp(now, op, t.ext[:len(ext)])
 	}
-	t.leaves(op, p)
+	t.countSent(op, p)
 	s.drv.Transmit(int(op.index), p, ext, op.busy)
 }
 

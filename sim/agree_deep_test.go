@@ -16,6 +16,8 @@ func TestDeepShortcutsChangeNothing(t *testing.T) { testShortcuts(t, deep.Cases(
 
 func TestDeepEnginesAgreeOnExpelled(t *testing.T) { testExpels(t, deep.Cases(300), 2000) }
 
+func TestDeepNewerSchemes(t *testing.T) { testNewer(t, deep.Cases(300), 3000) }
+
 func TestDeepLiveAgrees(t *testing.T) { testLive(t, deep.Cases(60)) }
 
 func TestDeepTightPFC(t *testing.T) { testTight(t, deep.Cases(1000)) }

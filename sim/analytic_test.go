@@ -16,11 +16,12 @@ import (
 	"github.com/xoff-net/xoff/workload"
 )
 
-// The tests of this file compare runs with arithmetic. At 100 Gbps a byte lasts
-// 80 ps: a full frame of 1048 B 83,840 ps, an ACK or PFC frame of 64 B 5,120 ps.
+// The tests in this file compare runs with times worked out by hand. At 100 Gbps a byte
+// takes 80 ps: a full frame of 1048 B 83,840 ps, an ACK or PFC frame of 64 B 5,120 ps.
 const fullTx = 83_840 * units.Picosecond
 
-// star is a fabric of one switch without anything that blurs arithmetic.
+// star returns a scenario with one switch and none of the features that complicate the
+// arithmetic.
 func star(hosts int, delay units.Time) *scenario.Config {
 	c := scenario.Default()
 	c.Topology = scenario.Fabric("one-switch", &topo.OneSwitchParams{Hosts: hosts, HostLink: topo.Cable{Rate: 100 * units.Gbps, Delay: delay}})
@@ -33,7 +34,7 @@ func star(hosts int, delay units.Time) *scenario.Config {
 	return c
 }
 
-// flows adds single flows to a scenario.
+// flows adds a workload of single flows to a scenario.
 func flows(c *scenario.Config, list ...workload.FlowSpec) *scenario.Config {
 	c.Workload = append(c.Workload, scenario.Workload{Name: "single", Generator: "flows", Class: scenario.ClassChoice{Fixed: "rdma"}, Params: &workload.List{Flows: list}})
 	return c
@@ -77,7 +78,7 @@ func TestUncontendedFCT(t *testing.T) {
 		// 2 x (83,840 + 1 us); the ACK 2 x (5,120 + 1 us).
 		{"2 links, one packet", star(2, us), "host1", 1000, 2_167_680, 4_177_920},
 		// Frames of 1048, 1048 and 548 B (43,840 ps). The last is at the switch at
-		// 211,520 + 1 us, but the one before it holds the wire until 3 x 83,840 +
+		// 211,520 + 1 us, but the one before it occupies the wire until 3 x 83,840 +
 		// 1 us = 1,251,520; + 43,840 + 1 us.
 		{"2 links, short last packet", star(2, us), "host1", 2500, 2_295_360, 4_305_600},
 		// One byte: a frame of 49 B, 3,920 ps. 2 x 3,920 + 2 us; ACK 2,010,240.
@@ -96,13 +97,13 @@ func TestUncontendedFCT(t *testing.T) {
 		// 1 us. ACK 2 x 20,480 + 2 x 5,120 + 4 us.
 		{"4 links, two rates", leafSpine(at(25*units.Gbps, us), at(g100, us)), "host2", 2000, 5_173_760, 9_224_960},
 		// (2000 + 3) x 83,840 + 2 x 15 ms + 2 x 20 ns; ACK 4 x 5,120 + the same.
-		{"15 ms and 20 ns in one run", long, "host2", 2_000_000, 30_167_971_520, 60_168_032_000},
+		{"delays of 15 ms and 20 ns", long, "host2", 2_000_000, 30_167_971_520, 60_168_032_000},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			o := simulate(t, flows(c.cfg, workload.FlowSpec{From: "host0", To: c.to, Size: c.size}), "")
 			checkFCT(t, o, c.delivered, c.acked)
 			if o.built.Ideal[0] != c.acked {
-				t.Errorf("ideal FCT %d ps; wanted: %d ps", o.built.Ideal[0], c.acked)
+				t.Errorf("ideal FCT %d ps, want %d ps", o.built.Ideal[0], c.acked)
 			}
 		})
 	}
@@ -111,10 +112,10 @@ func TestUncontendedFCT(t *testing.T) {
 func checkFCT(t *testing.T, o *outcome, delivered, acked units.Time) {
 	t.Helper()
 	if got := o.built.Flows.Recv[0].Delivered; got != delivered {
-		t.Errorf("delivered at %d ps; wanted: %d ps", got, delivered)
+		t.Errorf("delivered at %d ps, want %d ps", got, delivered)
 	}
 	if got := o.built.Flows.Send[0].Acked; got != acked {
-		t.Errorf("acknowledged at %d ps; wanted: %d ps", got, acked)
+		t.Errorf("acknowledged at %d ps, want %d ps", got, acked)
 	}
 }
 
@@ -134,7 +135,7 @@ func TestUncontendedFCTOnOneLink(t *testing.T) {
 			}
 			b.Spec.Switches = nil
 			b.Spec.Cables = []sim.Cable{{B: sim.End{Node: 1}, Rate: 100 * units.Gbps, AtoB: units.Microsecond, BtoA: units.Microsecond}}
-			if _, _, err := e.run(b.Spec); err != nil {
+			if _, err := e.run(b.Spec); err != nil {
 				t.Fatal(err)
 			}
 			checkFCT(t, &outcome{built: b}, c.delivered, c.acked)
@@ -144,13 +145,13 @@ func TestUncontendedFCTOnOneLink(t *testing.T) {
 
 // The worst case of PFC: host1 sends back to back to a host that is stuck. Frame
 // 10 does not fit under the threshold of 10 frames and arrives at T = 11 x 83,840
-// + D. In the same picosecond, by a lower port, a frame to host1 arrives and takes
+// + D. In the same picosecond, on a lower port, a frame to host1 arrives and takes
 // the wire, so that the PAUSE leaves at T + 83,840 and takes effect at
 //
 //	12 x 83,840 + 2 D + 5,120 + processing.
 //
-// D is such that this is n x 83,840 + 160 ps: host1 has just begun one more frame.
-// Headroom takes frames 10 .. n: n - 9 of them, 2 bytes less than PHI*.
+// D is chosen so that this is n x 83,840 + 160 ps: host1 has just begun one more frame.
+// Headroom stores frames 10 to n: n - 9 frames, 2 bytes less than PHI*.
 func TestHeadroomWorstCase(t *testing.T) {
 	for _, c := range []struct {
 		name       string
@@ -171,7 +172,7 @@ func TestHeadroomWorstCase(t *testing.T) {
 				cfg.Switch.Policy = scenario.Choice{Name: "static", Params: staticLimit(10 * 1048)}
 				cfg.Switch.FlowControl = scenario.Choice{Name: "pfc", Params: &flowctl.SIHParams{Headroom: h}}
 				cfg.Switch.PFC.Processing = c.processing
-				cfg.Hosts.Ack.Every = 16 // the ACK of the reverse flow must not get in the way
+				cfg.Hosts.Ack.Every = 16 // the ACK of the reverse flow must not interfere
 				cfg.Faults = []scenario.Fault{{Host: "host2", Stuck: true, For: units.Second}}
 				cfg.Run.Stop = scenario.Stop{When: "time", AtMost: 100 * units.Microsecond}
 				return simulate(t, flows(cfg,
@@ -180,23 +181,23 @@ func TestHeadroomWorstCase(t *testing.T) {
 				), mayLose)
 			}
 			exact := run(link.Headroom{Rule: link.RuleExact}, "")
-			if exact.totals.PeakHead != c.peak {
-				t.Errorf("headroom took %d B; wanted: %d B", exact.totals.PeakHead, c.peak)
+			if exact.totals.PeakHeadroom != c.peak {
+				t.Errorf("headroom stored %d B, want %d B", exact.totals.PeakHeadroom, c.peak)
 			}
 			number := run(link.Headroom{Rule: link.RuleBytes, Bytes: c.phi}, "")
 			if number.totals != exact.totals {
-				t.Errorf("exact is not %d B", c.phi)
+				t.Errorf("exact headroom is not %d B", c.phi)
 			}
 			short := run(link.Headroom{Rule: link.RuleBytes, Bytes: c.phi - 1048}, "one MTU short")
 			if n := short.totals.Drops[probe.Lossless]; n != 1 {
-				t.Errorf("%d frames dropped at PHI* - 1 MTU; wanted: 1", n)
+				t.Errorf("%d frames dropped with PHI* - 1 MTU, want 1", n)
 			}
 		})
 	}
 }
 
-// A pause of 1000 quanta (512 bit times each, 5.12 us) whose refreshes are all
-// lost ends by itself. The stuck host pauses at 1 ps; the PAUSE takes effect at
+// A pause of 1000 quanta (512 bit times each, 5.12 us) expires if all refreshes are lost.
+// The stuck host pauses at 1 ps; the PAUSE takes effect at
 // 1 + 5,120 + 1 us and expires 5,120,000 ps later, when the first frame leaves.
 func TestPauseExpires(t *testing.T) {
 	cfg := star(2, units.Microsecond)
@@ -220,7 +221,7 @@ func TestPauseExpires(t *testing.T) {
 	}
 	for i, e := range got {
 		if e.at != want[i].at || e.what != want[i].what || e.from != want[i].from || e.to != want[i].to {
-			t.Errorf("event %d: %v; wanted: %v", i, e, want[i])
+			t.Errorf("event %d: %v, want %v", i, e, want[i])
 		}
 	}
 	if len(got) != 3 {
@@ -230,9 +231,9 @@ func TestPauseExpires(t *testing.T) {
 
 // One frame of ten is lost between host0 and the switch (20 ns away). Frame k is
 // on the wire from k x 83,840 to (k+1) x 83,840 + 20,000, so a link that is down
-// from 207,680 to 217,680 meets frame 2 alone. Frame 3 reaches host1 at 5 x 83,840
-// + 40,000 = 459,200; the NACK is back at 459,200 + 2 x 25,120 = 509,440, while
-// frame 6 is being sent (503,040 .. 586,880). Then 2 follows.
+// from 207,680 to 217,680 hits only frame 2. Frame 3 reaches host1 at 5 x 83,840
+// + 40,000 = 459,200; the NACK arrives at 459,200 + 2 x 25,120 = 509,440, while
+// frame 6 is being sent (503,040 .. 586,880). Then frame 2 follows.
 func TestGoBackN(t *testing.T) {
 	cfg := star(2, 20*units.Nanosecond)
 	cfg.Routing.Name = "static"
@@ -243,13 +244,13 @@ func TestGoBackN(t *testing.T) {
 		if p := (packet.Packet{Meta: e.meta}); e.what == departed && p.Kind() == packet.Data {
 			sent = append(sent, e.seq)
 			if want := units.Time(len(sent)-1) * fullTx; e.at != want {
-				t.Errorf("packet %d sent at %d ps; wanted: %d ps", len(sent)-1, e.at, want)
+				t.Errorf("packet %d sent at %d ps, want %d ps", len(sent)-1, e.at, want)
 			}
 		}
 	}
 	want := []uint32{0, 1, 2, 3, 4, 5, 6, 2, 3, 4, 5, 6, 7, 8, 9}
 	if !slices.Equal(sent, want) {
-		t.Errorf("sent %v; wanted: %v", sent, want)
+		t.Errorf("sent %v, want %v", sent, want)
 	}
 	r := o.built.Flows.Recv[0]
 	if r.Next != 10 || r.Early != 4 || r.Twice != 0 || o.totals.Nacks != 1 || o.totals.Resent != 5 || o.totals.Lost != 1 {

@@ -9,47 +9,48 @@ import (
 	"github.com/xoff-net/xoff/base/units"
 )
 
-// arrivals finds the order in which the frames of a window arrive at a node.
-// They are all on the wires when the window begins, so their keys are collected
-// in one pass over the wires, whose loads do not wait for each other, and sorted
-// once. The memory belongs to a worker and stays in the cache from node to node.
+// arrivals sorts the frames that arrive at a node during a window. All of them are
+// in flight when the window begins, so one pass over the wires collects their keys,
+// and one sort orders them. A worker owns the memory and reuses it for every node,
+// so it stays in the cache.
 type arrivals struct {
 	keys   []uint64
 	sorted []uint64
-	frames []*packet.Packet // in boxes, by place
-	blocks []*block         // of these boxes
-	all    []*worker        // whose boxes they are
-	first  uint32           // the first window in which they may have been sent
-	width  int              // bits of a key without its place
+	frames []*packet.Packet // frames in boxes, by reference
+	blocks []*block         // blocks of these boxes
+	far    []number         // insertion order: numbers of frames on wires
+	all    []*worker        // workers that filled the boxes
+	first  uint32           // earliest window in which the frames can have been sent
+	width  int              // bits of a key without its reference
 	counts [1 << maxBucketBits]uint32
 }
 
-// maxBucketBits bounds the number of spans of time into which a window is
-// divided for sorting; as many as there are arrivals is best.
+// maxBucketBits limits the number of buckets that a window is divided into for
+// sorting. About one bucket per arrival is fastest.
 const maxBucketBits = 10
 
-// fewKeys is the number of keys up to which buckets do not pay.
+// fewKeys is the number of keys up to which insertion sort alone is faster.
 const fewKeys = 24
 
-// The keys that are sorted are those of events (see key) with the time since the start
-// of the window instead of the time, and the place of the frame: nearPlace plus that in
-// arrivals.frames, or 0 if it is the next one on its wire.
+// A sorted key is an event key (see key) with the time relative to the start of the
+// window, followed by a reference to the frame: nearRef plus its index in
+// arrivals.frames, or less if it is the next frame on its wire: 0, or with insertion order
+// the index of its number in arrivals.far.
 const (
-	placeBits = 27
-	nearPlace = 1 << (placeBits - 1)
+	refBits = 27
+	nearRef = 1 << (refBits - 1)
 
-	// Times of a window, and one after it, fit the rest.
-	_ = uint64(1<<(64-placeBits-keyTimeShift) - 1 - CheckPeriod)
+	// The remaining bits hold any time in a window, and one after it.
+	_ = uint64(1<<(64-refBits-keyTimeShift) - 1 - CheckPeriod)
 )
 
-// newArrivals prepares for windows of a length.
+// newArrivals returns arrivals for windows of the given length.
 func newArrivals(window units.Time) arrivals {
 	return arrivals{width: max(maxBucketBits, bits.Len64(uint64(window)<<keyTimeShift-1))}
 }
 
-// sort returns the keys in order, and none after them. Frames of one wire are in
-// order already, so few keys leave their neighbourhood once they are in their
-// buckets.
+// sort returns the sorted keys, followed by none. Frames of one wire are already in
+// order, so the insertion sort moves few keys once they are in their buckets.
 func (a *arrivals) sort() []uint64 {
 	keys := a.keys
 	n := len(keys)
@@ -60,24 +61,18 @@ func (a *arrivals) sort() []uint64 {
 	if n <= fewKeys {
 		copy(out, keys)
 	} else {
-		a.distribute(keys, out)
+		b := min(bits.Len(uint(n)), maxBucketBits)
+		distribute(keys, out, a.counts[:1<<b], uint(refBits+a.width-b))
 	}
-	for i := 1; i < n; i++ {
-		k, j := out[i], i
-		for ; j > 0 && out[j-1] > k; j-- {
-			out[j] = out[j-1]
-		}
-		out[j] = k
-	}
+	insertionSort(out[:n])
 	out[n] = none
 	return out
 }
 
-// distribute is a counting sort by the leading bits of the time.
-func (a *arrivals) distribute(keys, out []uint64) {
-	n := min(bits.Len(uint(len(keys))), maxBucketBits)
-	counts := a.counts[:1<<n]
-	shift, mask := uint(placeBits+a.width-n)&63, uint64(len(counts)-1)
+// distribute is a counting sort by the bits of a key from shift on, one count for each value.
+func distribute(keys, out []uint64, counts []uint32, shift uint) {
+	shift &= 63
+	mask := uint64(len(counts) - 1)
 	clear(counts)
 	for _, k := range keys {
 		counts[k>>shift&mask]++
@@ -94,8 +89,19 @@ func (a *arrivals) distribute(keys, out []uint64) {
 	}
 }
 
-// gather collects the frames that arrive at a node from the start of a window to
-// its end, and returns their keys in order, with none after them.
+// insertionSort sorts keys that are nearly sorted.
+func insertionSort(keys []uint64) {
+	for i := 1; i < len(keys); i++ {
+		k, j := keys[i], i
+		for ; j > 0 && keys[j-1] > k; j-- {
+			keys[j] = keys[j-1]
+		}
+		keys[j] = k
+	}
+}
+
+// gather collects the frames that arrive at a node between from and end. It returns
+// their sorted keys, followed by none.
 //
 //go:noinline
 func (a *arrivals) gather(n *fastNode, from, end units.Time) []uint64 {
@@ -114,14 +120,14 @@ func (a *arrivals) gather(n *fastNode, from, end units.Time) []uint64 {
 			left -= blockFrames
 			i, j := len(keys), len(all)
 			keys, all = keys[:i+len(frames)], all[:j+len(frames)]
-			note(frames, keys[i:], all[j:], nearPlace|uint64(j), from, control)
+			note(frames, keys[i:], all[j:], nearRef|uint64(j), from, control)
 		}
 		blocks = append(blocks, b.blocks...)
-		all = all[:len(blocks)*blockFrames] // those of a block that is not full are not used
+		all = all[:len(blocks)*blockFrames] // skip the unused frames of a partly filled block
 	}
 	a.frames, a.blocks, a.first = all, blocks, uint32(index)-nearWindows
-	if end < n.worker.near.windowEnd() { // the run ends before the window does
-		limit := uint64(end-from) << (keyTimeShift + placeBits)
+	if end < n.worker.near.windowEnd() { // the run ends within this window
+		limit := uint64(end-from) << (keyTimeShift + refBits)
 		keys = slices.DeleteFunc(keys, func(k uint64) bool { return k >= limit })
 	}
 	a.keys = keys
@@ -132,63 +138,91 @@ func (a *arrivals) gather(n *fastNode, from, end units.Time) []uint64 {
 	} else {
 		keys = a.sort()
 	}
-	if len(a.all) > 1 {
+	switch {
+	case n.ordered != nil:
+		a.orderTies(keys)
+	case len(a.all) > 1:
 		a.sortTies(keys)
 	}
 	return keys
 }
 
-// note writes down frames of a box, the first of which has a place. It is a function of
-// its own, here and elsewhere, so that the loop has all registers to itself.
+// note appends the keys of frames in a block; ref is the reference of the first one.
+// It is not inlined, so that the loop gets all registers.
 //
 //go:noinline
-func note(frames []packet.Packet, keys []uint64, all []*packet.Packet, place uint64, from units.Time, control uint64) {
+func note(frames []packet.Packet, keys []uint64, all []*packet.Packet, ref uint64, from units.Time, control uint64) {
 	keys, all = keys[:len(frames)], all[:len(frames)]
 	for i := range frames {
 		p := &frames[i]
-		keys[i] = arrivalKey(p, from, control, int(p.Port)) | place
+		keys[i] = arrivalKey(p, from, control, int(p.Port)) | ref
 		all[i] = p
-		place++
+		ref++
 	}
 }
 
-// sortTies puts frames that arrive by one wire at the same time, as they may where a tick
-// cuts times, into the order in which they were sent: in a window by one worker, in the
-// next by another.
+// sortTies orders frames that arrive on one wire at the same time by the window in
+// which they were sent. Such ties occur when times are rounded to a tick and different
+// workers ran the sender in successive windows.
 func (a *arrivals) sortTies(keys []uint64) {
 	for i := 1; i < len(keys)-1; i++ {
-		for j := i; j > 0 && keys[j]>>placeBits == keys[j-1]>>placeBits && keys[j-1]&nearPlace != 0 && a.sent(keys[j]) < a.sent(keys[j-1]); j-- {
+		for j := i; j > 0 && keys[j]>>refBits == keys[j-1]>>refBits && keys[j-1]&nearRef != 0 && a.sent(keys[j]) < a.sent(keys[j-1]); j-- {
 			keys[j], keys[j-1] = keys[j-1], keys[j]
 		}
 	}
 }
 
-// sent says which of the frames in boxes were sent earlier.
-func (a *arrivals) sent(k uint64) uint32 {
-	return (a.frames[k%nearPlace].Link/sentWindow - a.first) % (1 << 32 / sentWindow)
+// orderTies puts simultaneous arrivals into insertion order.
+func (a *arrivals) orderTies(keys []uint64) {
+	for i := 1; i < len(keys)-1; i++ {
+		k, j := keys[i], i
+		if (k^keys[j-1])>>(refBits+keyTimeShift) != 0 {
+			continue
+		}
+		n := a.number(k)
+		for ; j > 0 && (k^keys[j-1])>>(refBits+keyTimeShift) == 0 && n.before(*a.number(keys[j-1])); j-- {
+			keys[j] = keys[j-1]
+		}
+		keys[j] = k
+	}
 }
 
-// arrivalKey is the key of an arrival, without its place. In the order of insertion
-// (control is classArrival then) frames that arrive by one wire at the same time, as they
-// may where a tick cuts times, stay in their order.
+// number returns the number of an arrival.
+func (a *arrivals) number(k uint64) *number {
+	ref := k % (2 * nearRef)
+	if ref < nearRef {
+		return &a.far[ref]
+	}
+	ref -= nearRef
+	return &a.blocks[ref/blockFrames].numbers[ref%blockFrames]
+}
+
+// sent returns the window, relative to a.first, in which a frame in a box was sent.
+func (a *arrivals) sent(k uint64) uint32 {
+	return (a.frames[k%nearRef].Link/sentWindow - a.first) % (1 << 32 / sentWindow)
+}
+
+// arrivalKey returns the key of an arrival, without its reference. With insertion
+// order, control is classArrival: frames that arrive on one wire at the same time then
+// keep their order.
 func arrivalKey(p *packet.Packet, from units.Time, control uint64, port int) uint64 {
 	class := uint64(classArrival)
 	if p.Control() {
 		class = control
 	}
-	return key(p.At-from, class, port) << placeBits
+	return key(p.At-from, class, port) << refBits
 }
 
-// ext returns the extension of the frame at a place, if it has one.
-func (a *arrivals) ext(place uint64, p *packet.Packet) packet.Ext {
-	return a.blocks[place/blockFrames].kept(p)
+// ext returns the extension of frame number i, or nil.
+func (a *arrivals) ext(i uint64, p *packet.Packet) packet.Ext {
+	return a.blocks[i/blockFrames].kept(p)
 }
 
-// gatherFar returns the keys of frames that come by their wires. Senders leave a mark
-// (announce) on wires with news, so quiet wires cost nothing.
+// gatherFar returns the keys of frames that arrive on wires rather than in boxes.
+// Senders flag wires with new frames (announce), so idle wires cost nothing.
 func (a *arrivals) gatherFar(n *fastNode, from, end units.Time, control uint64) []uint64 {
 	keys := a.keys[:0]
-	n.later = none
+	n.later, a.far = none, a.far[:0]
 	for w := range n.news {
 		m := n.waiting[w]
 		if len(a.all) == 1 {
@@ -215,7 +249,12 @@ func (a *arrivals) gatherFar(n *fastNode, from, end units.Time, control uint64) 
 					n.later = min(n.later, key(p.At, 0, 0))
 					break
 				}
-				keys = append(keys, arrivalKey(p, from, control, port))
+				k := arrivalKey(p, from, control, port)
+				if n.ordered != nil {
+					k |= uint64(len(a.far))
+					a.far = append(a.far, c.rest.numbers[i])
+				}
+				keys = append(keys, k)
 			}
 		}
 		n.waiting[w] = left

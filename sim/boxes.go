@@ -5,80 +5,82 @@ import (
 	"github.com/xoff-net/xoff/base/units"
 )
 
-// Frames that arrive within the next few windows do not go by their wire (see wire)
-// but into boxes: one per worker that sends, window and receiving node. Whoever sends
-// only appends, frames of all ports lie side by side, and the receiver has what
-// arrives in its window in one piece. A box is written in windows before its own and
-// read in its own, so nobody needs a lock.
+// Frames that arrive within the next few windows bypass their wire (see fastWire) and go
+// into boxes. There is one box per sending worker, window and receiving node. A sender
+// only appends; the frames of all ports are contiguous, so the receiver finds everything
+// that arrives in its window in one place. A box is written before its window and read
+// during it, so no lock is needed.
 
-// nearWindows is the number of windows that have boxes, the current one among them: a
-// power of two. Frames that arrive later take their wire.
+// nearWindows is the number of windows that have boxes, including the current one. It is
+// a power of two. Frames that arrive later use their wire.
 const nearWindows = 8
 
-// box holds the frames that arrive at a node in a window: one cache line.
+// box stores the frames that arrive at a node in a window. It fills one cache line.
 type box struct {
 	last   *block
-	n      uint32 // frames
-	ext    bool   // some have extensions
+	n      uint32 // number of frames
+	ext    bool   // some frames have extensions
 	blocks []*block
 	_      [24]byte
 }
 
-// block is a piece of a box. The one that was given back last is the first to be used
-// again, while it is in the cache.
+// block is a chunk of a box. The block freed last is reused first, while it is in the
+// cache.
 type block struct {
-	ext    packet.Ext // extensions of its frames, one after the other
-	_      [40]byte   // to a whole cache line
-	frames [blockFrames]packet.Packet
+	ext     packet.Ext           // concatenated extensions of its frames
+	numbers *[blockFrames]number // insertion order: numbers of the arrivals of its frames
+	_       [32]byte             // pads to a cache line
+	frames  [blockFrames]packet.Packet
 }
 
-// blockFrames is a power of two: many, because where a block ends is a mispredicted branch.
+// blockFrames is the number of frames in a block: a power of two, and large because every
+// block boundary is a mispredicted branch.
 const blockFrames = 16
 
-// blockSlab is how many blocks are allocated at a time: more than 32 KiB, which begin
-// at a cache line.
+// blockSlab is the number of blocks per allocation. Allocations above 32 KiB start at a
+// cache line.
 const blockSlab = 64
 
-// near is a worker's way to the boxes that it fills.
+// near is the set of boxes that a worker fills.
 type near struct {
-	start  units.Time // of the current window
-	far    units.Time // what arrives from then on goes by wire
-	index  uint64     // number of the current window
-	sent   uint32     // the same, as it stands in frames
-	magic  uint64     // turns division by the length of a window into multiplication
+	start  units.Time // start of the current window
+	far    units.Time // frames that arrive at or after this time use their wire
+	index  uint64     // index of the current window
+	sent   uint32     // index, as stored in Packet.Link
+	magic  uint64     // replaces division by length with multiplication
 	boxes  []box      // by node and window
-	length units.Time // of a window
+	length units.Time // length of a window
 	blocks stock[*block]
 }
 
-// magicBits make near.of exact: a time since start is less than nearWindows windows,
-// which is less than 2^27, and a window less than 2^24.
+// magicBits is large enough to make near.of exact: a window is shorter than 2^24 ps, and
+// a time since start is less than nearWindows windows, so less than 2^27 ps.
 const magicBits = 51
 
 func newNear(nodes int, window units.Time) near {
 	return near{length: window, magic: 1<<magicBits/uint64(window) + 1, boxes: make([]box, nodes*nearWindows)}
 }
 
-// begin prepares for a window.
+// begin moves to the window with the given index.
 func (n *near) begin(index uint64) {
 	n.index, n.start, n.sent = index, units.Time(index)*n.length, uint32(index)*sentWindow
 	n.far = n.start + nearWindows*n.length
 }
 
-// windowEnd is when the current window ends, unless the run does.
+// windowEnd returns the end of the current window; the run may end earlier.
 func (n *near) windowEnd() units.Time { return n.start + n.length }
 
-// of returns the number of the window of a time that is not far.
+// of returns the index of the window that contains at, which must be before n.far.
 func (n *near) of(at units.Time) uint64 {
 	return n.index + uint64(at-n.start)*n.magic>>magicBits
 }
 
-// box returns that of a node in a window.
+// box returns the box of a node for a window.
 func (n *near) box(node uint32, index uint64) *box {
 	return &n.boxes[uint64(node*nearWindows)|index%nearWindows]
 }
 
-// open gives a box that is full, or new, another block.
+// open adds a block to a box that is new or whose last block is full.
 //
 //go:noinline
 func (w *worker) open(b *box, index uint64, node uint32) {
@@ -95,7 +97,7 @@ func (w *worker) open(b *box, index uint64, node uint32) {
 	b.last, b.blocks = k, append(b.blocks, k)
 }
 
-// empty gives back what a node has read.
+// empty frees the blocks of a box that a node has read.
 func (w *worker) empty(b *box) {
 	for _, k := range b.blocks {
 		if b.ext {
@@ -106,15 +108,16 @@ func (w *worker) empty(b *box) {
 	b.n, b.ext, b.blocks = 0, false, b.blocks[:0]
 }
 
-// Packet.Link of a frame in a box: the window in which it was sent, as far as it fits,
-// and the place of its extension in the block: the first word and the number of words,
-// which fits eight bits.
+// Packet.Link of a frame in a box combines the low bits of the window in which it was
+// sent, the offset of its extension in the block, and the length of the extension in
+// words, which fits eight bits.
 const (
 	sentWindow = 1 << 20
-	extPlace   = 1 << 8
+	extOffset  = 1 << 8
 )
 
-// keepExt puts the extension of the last frame behind others and returns its place.
+// keepExt stores the extension of the last frame and returns its offset and length, for
+// Packet.Link.
 //
 //go:noinline
 func (b *box) keepExt(ext packet.Ext) uint32 {
@@ -122,46 +125,47 @@ func (b *box) keepExt(ext packet.Ext) uint32 {
 	k := b.last
 	at := uint32(len(k.ext))
 	k.ext = append(k.ext, ext...)
-	return at*extPlace | uint32(len(ext))
+	return at*extOffset | uint32(len(ext))
 }
 
-// kept returns the extension of a frame, if it has one.
+// kept returns the extension of a frame, or nil.
 func (k *block) kept(p *packet.Packet) packet.Ext {
 	if p.Flags&packet.Extended == 0 {
 		return nil
 	}
-	at := p.Link % sentWindow / extPlace
-	end := at + p.Link%extPlace
+	at := p.Link % sentWindow / extOffset
+	end := at + p.Link%extOffset
 	return k.ext[at:end:end]
 }
 
-// stock holds what is unused. What was given back last is taken first, while it is
-// still in the cache: frames in flight take of it what is in flight, not what ever was.
+// stock is a free list. The item freed last is reused first, while it is in the cache, so
+// the memory in use follows the frames in flight rather than their peak.
 type stock[T any] struct{ free []T }
 
-// take returns one; more makes some when there are none.
-func (p *stock[T]) take(more func([]T) []T) T {
-	if len(p.free) == 0 {
-		p.free = more(p.free)
+// take removes and returns an item; more adds items to an empty list.
+func (s *stock[T]) take(more func([]T) []T) T {
+	if len(s.free) == 0 {
+		s.free = more(s.free)
 	}
-	last := len(p.free) - 1
-	x := p.free[last]
-	p.free = p.free[:last]
+	last := len(s.free) - 1
+	x := s.free[last]
+	s.free = s.free[:last]
 	return x
 }
 
-func (p *stock[T]) put(x T) { p.free = append(p.free, x) }
+func (s *stock[T]) put(x T) { s.free = append(s.free, x) }
 
-// level moves some from pools of workers that read more than they write to the others.
-// It runs between windows.
-func level[T any](pools []*stock[T], least int) {
-	few, many := pools[0], pools[0]
-	for _, p := range pools[1:] {
-		if len(p.free) < len(few.free) {
-			few = p
+// level moves items from the fullest list to the emptiest if they differ by more than
+// twice least: workers that read more than they write collect free items. It runs between
+// windows.
+func level[T any](lists []*stock[T], least int) {
+	few, many := lists[0], lists[0]
+	for _, l := range lists[1:] {
+		if len(l.free) < len(few.free) {
+			few = l
 		}
-		if len(p.free) > len(many.free) {
-			many = p
+		if len(l.free) > len(many.free) {
+			many = l
 		}
 	}
 	if n := (len(many.free) - len(few.free)) / 2; n > least {

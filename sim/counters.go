@@ -6,33 +6,33 @@ import (
 	"github.com/xoff-net/xoff/dataplane"
 )
 
-// Counters is what a run left behind at every port and in every buffer.
+// Counters holds the counters of every port and buffer of a run.
 type Counters struct {
 	Ports []PortResult // hosts first
-	Pools []PoolResult // of the switches
-	// Deadlocks that were found, in order of time: the last one, if its End is
-	// Never, stands at the end of the run. Those before it are known only if the run
-	// was watched.
+	Pools []PoolResult // one per switch
+	// Deadlocks lists the deadlocks found, by time. If the End of the last one
+	// is Never, it persists at the end of the run. Earlier ones are known only if the
+	// run was watched (Spec.WatchDeadlocks).
 	Deadlocks []Deadlock
-	Pauses    []Pause // with Spec.LogPauses
+	Pauses    []Pause // only with Spec.LogPauses
 }
 
-// PortResult is a port after the run.
+// PortResult holds the counters of a port.
 type PortResult struct {
 	Node, Port, Peer int // Peer is -1 without a cable
 	Host             bool
 	Stats            dataplane.PortStats
 	View             mmu.View
-	Headroom         units.Bytes // set aside for it
+	Headroom         units.Bytes // reserved for the port, or the size of its headroom pool
 	Rate             units.Rate
 }
 
-// PoolResult is the buffer of a switch after the run.
+// PoolResult describes the buffer of a switch.
 type PoolResult struct {
 	Node     int
 	View     mmu.View
-	Private  units.Bytes // of all queues
-	Headroom units.Bytes // of all ports, cabled or not
+	Private  units.Bytes // sum over all queues
+	Headroom units.Bytes // sum over all ports, cabled or not, and the headroom pool
 }
 
 // Final returns the counters of all nodes up to now.
@@ -41,10 +41,12 @@ func (f *Fast) Final() Counters { return final(f.spec, f.nics, f.switches, f.dea
 // Final returns the counters of all nodes up to now.
 func (o *Oracle) Final() Counters { return final(o.spec, o.nics, o.switches, o.deadlocks, o.now) }
 
-// Counters returns the ports and pools of Final, also while the run goes: it changes nothing.
+// Counters returns the ports and pools of Final. It has no side effects, so it may be
+// called during the run, between windows.
 func (f *Fast) Counters() Counters { return counters(f.spec, f.nics, f.switches, f.now) }
 
-// Counters returns the ports and pools of Final, also while the run goes: it changes nothing.
+// Counters returns the ports and pools of Final. It has no side effects, so it may be
+// called during the run, between events.
 func (o *Oracle) Counters() Counters { return counters(o.spec, o.nics, o.switches, o.now) }
 
 func final(spec *Spec, nics []*dataplane.NIC, switches []*dataplane.Switch, d *deadlocks, now units.Time) Counters {
@@ -95,14 +97,15 @@ func counters(spec *Spec, nics []*dataplane.NIC, switches []*dataplane.Switch, n
 	return all
 }
 
-// pool finds the sizes of a buffer's segments: what is neither shared nor private
-// was set aside as headroom.
+// pool returns the sizes of a switch's buffer segments. Everything that is neither shared
+// nor private is headroom.
 func pool(node int, spec *dataplane.SwitchSpec, s *dataplane.Switch) PoolResult {
-	r := PoolResult{Node: node, View: s.View()}
+	r := PoolResult{Node: node, View: s.View(), Headroom: spec.Spare + spec.Buffer.Pool}
 	for p := range s.Ports() {
-		r.Headroom += s.Headroom(p)
+		if !spec.Ports[p].Pooled {
+			r.Headroom += s.Headroom(p)
+		}
 		r.Private += dataplane.PrivateSize(spec.Flow[p], spec.Buffer.Kinds, spec.Buffer.Private)
 	}
-	r.Headroom += spec.Spare + spec.Buffer.Pool
 	return r
 }

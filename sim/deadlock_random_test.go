@@ -14,29 +14,29 @@ import (
 	"github.com/xoff-net/xoff/sim"
 )
 
-// drawLoop draws a ring in which flows go round: some deadlock, some nearly do.
+// drawLoop draws a ring with flows around it: some deadlock, some nearly do.
 func drawLoop(index int) string {
 	d := rand.New(rand.NewPCG(77, uint64(index)))
-	of := func(list ...string) string { return list[d.IntN(len(list))] }
+	oneOf := func(list ...string) string { return list[d.IntN(len(list))] }
 	n, each := 3+d.IntN(3), 1+d.IntN(4)
 	var b strings.Builder
 	line := func(format string, args ...any) { fmt.Fprintf(&b, format+"\n", args...) }
 	line("name: loop%d\nseed: %d", index, index)
-	line("topology: {name: ring, switches: %d, hosts_per_switch: %d, host_link: {rate: 100Gbps, delay: %s}, fabric_link: {rate: 100Gbps, delay: %s}}", n, each, of("200ns", "1us"), of("100ns", "1us", "3us"))
+	line("topology: {name: ring, switches: %d, hosts_per_switch: %d, host_link: {rate: 100Gbps, delay: %s}, fabric_link: {rate: 100Gbps, delay: %s}}", n, each, oneOf("200ns", "1us"), oneOf("100ns", "1us", "3us"))
 	line("classes: {control: {ids: [0], kind: control}, rdma: {ids: [3, 5], kind: lossless}}")
 	line("switch:")
-	line("  buffer: {size: 4MiB, private_per_queue: %s, cell: %s}", of("0B", "3KB"), of("1B", "208B"))
+	line("  buffer: {size: 4MiB, private_per_queue: %s, cell: %s}", oneOf("0B", "3KB"), oneOf("1B", "208B"))
 	if d.IntN(3) == 0 {
-		line("  policy: {name: static, limit: %s}", of("3KB", "20KB", "100KB"))
+		line("  policy: {name: static, limit: %s}", oneOf("3KB", "20KB", "100KB"))
 	} else {
-		line("  policy: {name: dt, alpha: %s}", of("1/128", "1/32", "1/8", "1"))
+		line("  policy: {name: dt, alpha: %s}", oneOf("1/128", "1/32", "1/8", "1"))
 	}
 	if d.IntN(3) == 0 {
 		line("  flow_control: {name: sonic}")
 	} else {
-		line("  flow_control: {name: pfc, delta: %s}", of("0B", "0B", "2KB", "30KB"))
+		line("  flow_control: {name: pfc, delta: %s}", oneOf("0B", "0B", "2KB", "30KB"))
 	}
-	line("  pfc: {hold: %s, processing: %s, coalesce: %s}", of("timed", "indefinite"), of("0s", "100ns"), of("true", "false"))
+	line("  pfc: {hold: %s, processing: %s, coalesce: %s}", oneOf("timed", "indefinite"), oneOf("0s", "100ns"), oneOf("true", "false"))
 	line("  ecn: {name: none}")
 	line("routing:\n  name: static\n  pinned:")
 	var flows []string
@@ -50,10 +50,10 @@ func drawLoop(index int) string {
 		}
 		dst := to*each + d.IntN(each)
 		line("    - {from: host%d, to: host%d, via: [%s]}", src, dst, strings.Join(via, ", "))
-		flows = append(flows, fmt.Sprintf("{from: host%d, to: host%d, size: %dB, start: %dns, class: %s}", src, dst, 1000*(1+d.IntN(400)), d.IntN(20000), of("3", "3", "5")))
+		flows = append(flows, fmt.Sprintf("{from: host%d, to: host%d, size: %dB, start: %dns, class: %s}", src, dst, 1000*(1+d.IntN(400)), d.IntN(20000), oneOf("3", "3", "5")))
 	}
-	// Bursts that stay on their switch fill its buffer, so that thresholds fall, and
-	// leave it.
+	// Bursts between hosts of one switch fill its buffer, so that thresholds fall, and
+	// drain again.
 	if each > 1 && d.IntN(2) == 0 {
 		for sw := range n {
 			for src := 1; src < each; src++ {
@@ -63,7 +63,7 @@ func drawLoop(index int) string {
 	}
 	line("hosts:\n  cc: {name: none}\n  reliability: {timeout: 1s, max_timeout: 1s}")
 	if d.IntN(4) == 0 {
-		line("  receive: {rate: %s, buffer: 400KB, xoff: 10KB}", of("20Gbps", "60Gbps"))
+		line("  receive: {rate: %s, buffer: 400KB, xoff: 10KB}", oneOf("20Gbps", "60Gbps"))
 	}
 	line("workload:")
 	for _, c := range []string{"3", "5"} {
@@ -81,8 +81,8 @@ func drawLoop(index int) string {
 	return b.String()
 }
 
-// checkLoop runs one case: what is called a deadlock never moves again, what is
-// not does; and it makes no difference when or how it is looked for.
+// checkLoop runs one case. Deadlocked queues must never move again and all others must
+// finish, and the result must not depend on when or how the search runs.
 func checkLoop(t *testing.T, index, every int) (found bool) {
 	t.Helper()
 	text := drawLoop(index)
@@ -100,7 +100,7 @@ func checkLoop(t *testing.T, index, every int) (found bool) {
 	list := r.fabric.Deadlocks
 	switch {
 	case done && len(list) > 0:
-		t.Errorf("all flows are done in spite of a deadlock at %s", list[0].Onset)
+		t.Errorf("all flows are done despite a deadlock at %s", list[0].Onset)
 	case !done && r.end-last < units.Millisecond:
 		t.Errorf("frames still moved at %s of %s", last, r.end)
 	case !done && len(list) == 0:
@@ -123,8 +123,8 @@ func checkLoop(t *testing.T, index, every int) (found bool) {
 	return len(list) > 0
 }
 
-// searchOften looks for deadlocks again and again: each time those must be found
-// that had closed by then, with the same dates as at the end, and no others.
+// searchOften searches for deadlocks throughout a run. Each search must find exactly the
+// deadlocks that exist by then, with the same dates as at the end.
 func searchOften(t *testing.T, text string, want []sim.Deadlock, every int) {
 	t.Helper()
 	cfg, err := scenario.Parse("test.yaml", []byte(text), "run.stop={when: time, at_most: 500us}")
@@ -152,15 +152,15 @@ func searchOften(t *testing.T, text string, want []sim.Deadlock, every int) {
 	}
 	o.RunSearching(every, func(now units.Time, list []sim.Deadlock) {
 		if t.Failed() {
-			return // once is enough
+			return // report one failure only
 		}
 		if len(list) > 0 != (onset < now) {
-			t.Errorf("looked for at %d ps: %d deadlocks; the first closes at %d ps", now, len(list), onset)
+			t.Errorf("search at %d ps: %d deadlocks; the first closes at %d ps", now, len(list), onset)
 		}
 		for i := range list {
 			for _, q := range list[i].Queues {
 				if at, ok := stuck[q.End][q.Class]; !ok || at != q.Stuck {
-					t.Errorf("looked for at %d ps: queue %v class %d stuck at %d ps; at the end: %d ps", now, q.End, q.Class, q.Stuck, at)
+					t.Errorf("search at %d ps: queue %v class %d stuck at %d ps, want %d ps as at the end", now, q.End, q.Class, q.Stuck, at)
 				}
 			}
 		}
@@ -168,14 +168,14 @@ func searchOften(t *testing.T, text string, want []sim.Deadlock, every int) {
 }
 
 func TestRandomLoops(t *testing.T) {
-	if testing.Short() { // the race detector's run: one case with a worker, one with two
+	if testing.Short() { // under the race detector: one case with one worker, one with two
 		testLoops(t, deep.All(2), 41)
 		return
 	}
-	testLoops(t, append(deep.All(8), 15), 41) // 15 has a queue none of whose frames leave
+	testLoops(t, append(deep.All(8), 15), 41) // in case 15 no frame leaves one of the queues
 }
 
-// testLoops tries random rings and looks for deadlocks after every so many events.
+// testLoops runs random rings and searches for deadlocks once per `every` events.
 func testLoops(t *testing.T, cases []int, every int) {
 	t.Helper()
 	found := 0
@@ -185,11 +185,11 @@ func testLoops(t *testing.T, cases []int, every int) {
 		}
 	}
 	t.Logf("%d of %d deadlock", found, len(cases))
-	// Rings in which a queue is held before the frames come that close the loop.
+	// Rings in which a queue is blocked before the frames arrive that close the loop.
 	for _, i := range []int{1009, 1221} {
 		checkLoop(t, i, every)
 	}
 	if found < len(cases)/5 || found > len(cases)*4/5 {
-		t.Errorf("%d of %d deadlock: the cases are too much alike", found, len(cases))
+		t.Errorf("%d of %d deadlock, want between a fifth and four fifths", found, len(cases))
 	}
 }

@@ -10,57 +10,60 @@ import (
 	"github.com/xoff-net/xoff/scheme/flowctl"
 )
 
-// deadlockSearch finds the queues that are deadlocked: the greatest set of held egress
-// queues of which none goes on even if everything outside of the set drains. It
-// looks at a fabric that stands still between two events and changes nothing; no
-// scheme knows of it. docs/deadlock.md has the reasoning.
+// deadlockSearch finds the deadlocked queues: the largest set of blocked egress queues
+// that all stay blocked even if everything outside the set drains. It reads the state of
+// the fabric between two events and changes nothing; schemes are unaware of it. See
+// docs/deadlock.md for the reasoning.
 //
-// A queue that is in the set stays there, with all of its frames, until something
-// outside of the model of flow control intervenes (a deadlock handler, a link that
-// changes, a lost pause). So the set of any earlier time can be computed from the
-// one that is found: from the frames of its members that had come by then. That
-// dates a deadlock to the picosecond, however late it is found, and costs a run
-// nothing.
+// A queue that a deadlock handler has armed is left to it, but counts as blocked once it has
+// not moved for longer than the handler's patience.
+//
+// A queue in the set stays there, with all of its frames, until something outside the
+// flow control model intervenes: a deadlock handler, a link change or a lost pause. The
+// set at an earlier time therefore follows from the set found now: it depends only on
+// the frames that members had by then. This dates a deadlock to the picosecond, however
+// late it is found, without any work during the run.
 type deadlockSearch struct {
 	nics     []*dataplane.NIC
 	switches []*dataplane.Switch
 	rests    []*mmu.Rest // by switch
 	peers    [][]End     // by node and port
 	delays   [][]units.Time
-	bases    []int      // by node: number of its first queue
-	queues   []*queue   // those that are held
-	ups      [][]*queue // by switch: the held queues that lead to it
-	outs     [][]*queue // by switch: its own
-	places   []*queue   // by number of the queue; nil for what is not held
+	bases    []int      // by node: index of its first queue
+	queues   []*queue   // blocked queues
+	ups      [][]*queue // by switch: blocked queues that send to it
+	outs     [][]*queue // by switch: its own blocked queues
+	byIndex  []*queue   // by queue index; nil if not blocked
 	left     []units.Bytes
-	held     []dataplane.BlockedQueue
-	now      units.Time // the last moment that is seen
-	later    units.Time // after now: when the next held queue settles
+	scratch  []dataplane.BlockedQueue
+	now      units.Time // last time covered by the scan
+	later    units.Time // when the next blocked queue settles or is overdue, after now
 }
 
-// queue is an egress queue that is held.
+// queue is a blocked egress queue.
 type queue struct {
 	End
 	class   uint8
 	waits   bool
 	since   units.Time
-	settled units.Time // nothing of it is on its way to the peer after that
+	settled units.Time // from then on, none of its frames is in flight to the peer
 	next    units.Bytes
-	frames  []waiting // of a switch, when it is dated
-	loads   []load    // what it holds at the time that is looked at
-	free    bool      // a RESUME for it is on its way
-	in      bool      // in the set
+	frames  []waiting // stored frames, for dating; switches only
+	loads   []load    // bytes stored at the time under test
+	free    bool      // a RESUME for it is in flight
+	in      bool      // member of the set
 	stuck   units.Time
 }
 
-// waiting is a frame of a held queue.
+// waiting is a frame in a blocked queue.
 type waiting struct {
-	in    int
-	came  units.Time
-	bytes units.Bytes
+	in      int
+	arrived units.Time
+	bytes   units.Bytes
+	barrier bool
 }
 
-// load is what a held queue has of one ingress port.
+// load is the number of bytes in a blocked queue that arrived by one ingress port.
 type load struct {
 	in    int
 	bytes units.Bytes
@@ -83,17 +86,17 @@ func newDeadlockSearch(spec *Spec, nics []*dataplane.NIC, switches []*dataplane.
 	for _, s := range switches {
 		x.rests = append(x.rests, s.Rest())
 	}
-	x.places, x.left = make([]*queue, total), make([]units.Bytes, most)
+	x.byIndex, x.left = make([]*queue, total), make([]units.Bytes, most)
 	x.ups, x.outs = make([][]*queue, len(switches)), make([][]*queue, len(switches))
 	return x
 }
 
-// at returns a held egress queue, nil when it is not held.
+// at returns a blocked egress queue, or nil if the queue is not blocked.
 func (x *deadlockSearch) at(e End, class uint8) *queue {
-	return x.places[x.bases[e.Node]+e.Port*mmu.Classes+int(class)]
+	return x.byIndex[x.bases[e.Node]+e.Port*mmu.Classes+int(class)]
 }
 
-// sw returns a node that is a switch; nil for a host.
+// sw returns the switch of a node, or nil for a host.
 func (x *deadlockSearch) sw(node int) *dataplane.Switch {
 	if node < len(x.nics) {
 		return nil
@@ -101,53 +104,56 @@ func (x *deadlockSearch) sw(node int) *dataplane.Switch {
 	return x.switches[node-len(x.nics)]
 }
 
-// scan lists the held queues of all nodes, as they are after every event before
-// now. It reports whether any queue of a switch holds frames: without one there is
-// no deadlock.
+// scan lists the blocked queues of all nodes after every event before now. It reports
+// whether a blocked queue of a switch stores frames; otherwise there is no deadlock.
 func (x *deadlockSearch) scan(now units.Time) bool {
 	x.now, x.later = now-1, units.Never
-	clear(x.places)
+	clear(x.byIndex)
 	x.queues = x.queues[:0]
 	for i := range x.switches {
 		x.ups[i], x.outs[i] = x.ups[i][:0], x.outs[i][:0]
 	}
 	found := false
 	add := func(node int) {
-		for _, h := range x.held {
+		for _, b := range x.scratch {
+			if b.Due > x.now {
+				x.later = min(x.later, b.Due)
+				continue
+			}
 			q := &queue{
-				End: End{node, h.Port}, class: h.Class, waits: h.Waits, since: h.Since, next: h.Next,
-				settled: h.Sent + x.delays[node][h.Port],
+				End: End{node, b.Port}, class: b.Class, waits: b.Waits, since: b.Since, next: b.Next,
+				settled: b.Sent + x.delays[node][b.Port],
 			}
 			if q.settled > x.now {
 				x.later = min(x.later, q.settled)
 			}
 			x.queues = append(x.queues, q)
-			x.places[x.bases[node]+h.Port*mmu.Classes+int(h.Class)] = q
-			if to := x.peers[node][h.Port]; to.Node >= len(x.nics) {
+			x.byIndex[x.bases[node]+b.Port*mmu.Classes+int(b.Class)] = q
+			if to := x.peers[node][b.Port]; to.Node >= len(x.nics) {
 				i := to.Node - len(x.nics)
 				x.ups[i] = append(x.ups[i], q)
-				// A RESUME may be on its way although the peer has changed its mind.
-				sent := x.switches[i].LastResume(to.Port, h.Class)
-				q.free = sent != 0 && sent+x.delays[to.Node][to.Port]+h.Takes > x.now
+				// A RESUME may be in flight although the peer wants a pause again.
+				sent := x.switches[i].LastResume(to.Port, b.Class)
+				q.free = sent != 0 && sent+x.delays[to.Node][to.Port]+b.Processing > x.now
 			}
 			if from := node - len(x.nics); from >= 0 {
 				x.outs[from] = append(x.outs[from], q)
-				found = found || h.Waits
+				found = found || b.Waits
 			}
 		}
 	}
 	for i, n := range x.nics {
-		x.held = n.BlockedQueues(now, x.held[:0])
+		x.scratch = n.BlockedQueues(now, x.scratch[:0])
 		add(i)
 	}
 	for i, s := range x.switches {
-		x.held = s.BlockedQueues(now, x.held[:0])
+		x.scratch = s.BlockedQueues(now, x.scratch[:0])
 		add(len(x.nics) + i)
 	}
 	return found
 }
 
-// search finds the deadlocked queues of now and reports whether there are any.
+// search finds the queues that are deadlocked now and reports whether there are any.
 func (x *deadlockSearch) search(now units.Time) bool {
 	if !x.scan(now) {
 		return false
@@ -162,7 +168,7 @@ func (x *deadlockSearch) search(now units.Time) bool {
 	return len(x.queues) > 0
 }
 
-// loadsNow returns what a queue holds now, by ingress port.
+// loadsNow returns the bytes stored in a queue now, by ingress port.
 func (x *deadlockSearch) loadsNow(s *dataplane.Switch, q *queue) []load {
 	var list []load
 	v := s.View()
@@ -174,7 +180,7 @@ func (x *deadlockSearch) loadsNow(s *dataplane.Switch, q *queue) []load {
 		}
 		return list
 	}
-	s.EachWaiting(q.Port, q.class, func(in int, _ units.Time, b units.Bytes) { list = addLoad(list, in, b) })
+	s.EachWaiting(q.Port, q.class, func(f *packet.Packet, b units.Bytes) { list = addLoad(list, int(f.Port), b) })
 	return list
 }
 
@@ -188,8 +194,8 @@ func addLoad(list []load, in int, b units.Bytes) []load {
 	return append(list, load{in, b})
 }
 
-// reduce puts every queue that was held at t into the set, and takes out those
-// that would go on until none is left that would.
+// reduce puts every queue that was blocked at t into the set. Then it removes queues
+// that would send again, until none is left.
 func (x *deadlockSearch) reduce(t units.Time) {
 	for _, q := range x.queues {
 		q.in = q.since <= t && !q.free
@@ -200,8 +206,8 @@ func (x *deadlockSearch) reduce(t units.Time) {
 			changed = x.reduceAt(i, t) || changed
 		}
 		for _, q := range x.queues {
-			// A host takes what comes, sooner or later: even one that is stuck is the
-			// root of a pause storm, not part of a deadlock.
+			// A host eventually takes every frame. Even a stuck host is the root of a
+			// pause storm, not part of a deadlock.
 			if q.in && x.sw(x.peers[q.Node][q.Port].Node) == nil {
 				q.in, changed = false, true
 			}
@@ -209,7 +215,8 @@ func (x *deadlockSearch) reduce(t units.Time) {
 	}
 }
 
-// reduceAt takes out the queues that a switch would let go on.
+// reduceAt removes the queues that a switch would resume. It reports whether it removed
+// any.
 func (x *deadlockSearch) reduceAt(i int, t units.Time) bool {
 	if !slices.ContainsFunc(x.ups[i], func(q *queue) bool { return q.in }) {
 		return false
@@ -244,14 +251,14 @@ func (x *deadlockSearch) reduceAt(i int, t units.Time) bool {
 	return changed
 }
 
-// silent reports whether no frame comes to an ingress queue any more, because its
-// upstream is in the set, and what was on its way has arrived.
+// silent reports whether an ingress queue receives no more frames: its upstream is in
+// the set, and everything in flight has arrived.
 func (x *deadlockSearch) silent(node, port int, class uint8, t units.Time) bool {
 	up := x.at(x.peers[node][port], class)
 	return up != nil && up.in && up.settled <= t
 }
 
-// keepRest makes the rest of a port what is left of it.
+// keepRest sets the rest of a port to the bytes that stay in its queues.
 func (x *deadlockSearch) keepRest(i, port int, left []units.Bytes, t units.Time) {
 	for class := range uint8(mmu.Classes) {
 		b := left[port*mmu.Classes+int(class)]
@@ -265,8 +272,8 @@ func (x *deadlockSearch) keepRest(i, port int, left []units.Bytes, t units.Time)
 	}
 }
 
-// favour arranges the rest of a port in its favour, and returns the classes from
-// which frames leave, or to which they may come.
+// favour sets the rest of a port to its best case. It returns the classes that frames
+// leave or may still join.
 func (x *deadlockSearch) favour(i, port int, left []units.Bytes, t units.Time) (moves packet.ClassMask) {
 	s := x.switches[i]
 	for class := range uint8(mmu.Classes) {
@@ -283,15 +290,15 @@ func (x *deadlockSearch) favour(i, port int, left []units.Bytes, t units.Time) (
 	return moves & s.LosslessClasses(port)
 }
 
-// date finds out when each queue of the set became part of it.
+// date determines when each queue joined the set.
 func (x *deadlockSearch) date() {
 	var times []units.Time
 	for _, q := range x.queues {
 		times = append(times, q.since, q.settled)
 		if s := x.sw(q.Node); s != nil {
-			s.EachWaiting(q.Port, q.class, func(in int, came units.Time, b units.Bytes) {
-				q.frames = append(q.frames, waiting{in, came, b})
-				times = append(times, came)
+			s.EachWaiting(q.Port, q.class, func(f *packet.Packet, b units.Bytes) {
+				q.frames = append(q.frames, waiting{int(f.Port), f.At, b, f.Kind() == packet.Barrier})
+				times = append(times, f.At)
 			})
 		}
 		if peer := x.peers[q.Node][q.Port]; x.sw(peer.Node) != nil {
@@ -306,8 +313,8 @@ func (x *deadlockSearch) date() {
 	x.dateBetween(slices.Clone(x.queues), times[:last])
 }
 
-// dateBetween dates queues that are in the set at the last of some times, and were
-// not before the first.
+// dateBetween dates queues by binary search. They are in the set at the last of the
+// times and were not before the first.
 func (x *deadlockSearch) dateBetween(queues []*queue, times []units.Time) {
 	if len(queues) == 0 {
 		return
@@ -323,7 +330,7 @@ func (x *deadlockSearch) dateBetween(queues []*queue, times []units.Time) {
 	for _, q := range x.queues {
 		q.loads = q.loads[:0]
 		for _, f := range q.frames {
-			if f.came <= t {
+			if f.arrived <= t {
 				q.loads = addLoad(q.loads, f.in, f.bytes)
 			}
 		}

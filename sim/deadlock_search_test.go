@@ -16,8 +16,8 @@ import (
 	"github.com/xoff-net/xoff/sim"
 )
 
-// loopOfThree is a ring of three switches with a host each; flows go the long way
-// round. A queue that was paused is resumed only when it is empty.
+// loopOfThree is a ring of three switches with one host each. Flows take the long way
+// around. A paused queue is resumed only when it is empty.
 const loopOfThree = `
 name: loop
 topology: {name: ring, switches: 3, hosts_per_switch: 1, host_link: {rate: 100Gbps, delay: 1us}, fabric_link: {rate: 100Gbps, delay: 1us}}
@@ -48,15 +48,15 @@ run:
   stop: {when: all_flows_done, at_most: 200us}
 `
 
-// truthRun is a run of which the deadlocks are known.
+// truthRun is a completed run with its deadlocks.
 type truthRun struct {
 	built  *fabric.Fabric
 	end    units.Time
 	fabric sim.Counters
-	left   []map[[2]int]units.Time // by node, of egress port and class: the last departure
+	left   []map[[2]int]units.Time // by node, then egress port and class: last departure
 }
 
-// departures keeps when the last frame left each queue.
+// departures records when the last frame left each queue.
 type departures struct {
 	probe.Ignore
 	last map[[2]int]units.Time
@@ -68,7 +68,7 @@ func (d *departures) Depart(now units.Time, port int, p *packet.Packet) {
 	}
 }
 
-// truthOptions say how a scenario is run.
+// truthOptions select the engine and its options.
 type truthOptions struct {
 	sim.Options
 	oracle bool
@@ -122,7 +122,7 @@ func truthOfConfig(t testing.TB, cfg *scenario.Config, o truthOptions) *truthRun
 	return r
 }
 
-// text names the queues of a loop.
+// text returns the names of the queues in a loop.
 func (r *truthRun) text(d *sim.Deadlock) string {
 	var hops []string
 	for _, i := range d.Loop {
@@ -132,13 +132,13 @@ func (r *truthRun) text(d *sim.Deadlock) string {
 	return strings.Join(hops, " ")
 }
 
-// still demands that no frame left a queue after it was stuck.
+// still checks that no frame left a queue after it was stuck.
 func (r *truthRun) still(t testing.TB) {
 	t.Helper()
 	for i := range r.fabric.Deadlocks {
 		d := &r.fabric.Deadlocks[i]
 		if d.End != units.Never {
-			t.Errorf("the deadlock of %s ended at %s", d.Onset, d.End)
+			t.Errorf("the deadlock at %s ended at %s", d.Onset, d.End)
 		}
 		for _, q := range d.Queues {
 			if last := r.left[q.Node][[2]int{q.Port, int(q.Class)}]; last > q.Stuck {
@@ -148,11 +148,10 @@ func (r *truthRun) still(t testing.TB) {
 	}
 }
 
-// A frame takes 83.84 ns. Host frames reach their switch at 1083.84 + 83.84 m ns
-// and go straight on, so frames from the ring arrive at 2167.68 + 83.84 k, 77.76 ns
-// after host frame 12 + k. From then on two frames come for one that leaves. In
-// order of arrival, and with the one that leaves at each step (h: of the host, r: of
-// the ring):
+// A frame takes 83.84 ns. Frames from a host reach their switch at 1083.84 + 83.84 m ns
+// and pass straight through. So frames from the ring arrive at 2167.68 + 83.84 k ns,
+// 77.76 ns after host frame 12 + k. From then on two frames arrive for each one that
+// leaves (h: from the host, r: from the ring):
 //
 //	2167.68 r0 waits; 2173.76 h13 waits, r0 leaves
 //	2251.52 r1;       2257.60 h14, h13 leaves
@@ -160,12 +159,13 @@ func (r *truthRun) still(t testing.TB) {
 //	2419.20 r3;       2425.28 h16: the third of the host (h14, h15), 3144 > 3000 B: PAUSE; h14 leaves
 //	2503.04 r4: the third of the ring (r2, r3): PAUSE
 //
-// Its 64 bytes take 5.12 ns, the cable 1 us: at 3508.16 the egress before it stands
-// still, and all three do at the same time. What waits there came by the ring, too,
-// and 3000 B below the threshold of 3000 B is nothing: none of them goes on.
+// The PAUSE of 64 bytes takes 5.12 ns, the cable 1 us: at 3508.16 ns the upstream egress
+// is paused, and all three are at the same time. The frames that wait there came from the
+// ring too. A queue resumes 3000 B below its threshold of 3000 B, when it is empty, so
+// none of them resumes.
 const loopCloses = 3508160
 
-// Every engine dates the loop alike, whether it looks once or all the time.
+// Every engine finds the same onset, whether it searches once or periodically.
 func TestLoopCloses(t *testing.T) {
 	for _, o := range []truthOptions{
 		{}, {oracle: true}, {Options: sim.Options{WindowDivisor: 2}}, {Options: sim.Options{WindowDivisor: 3, Workers: 2}},
@@ -185,17 +185,17 @@ func TestLoopCloses(t *testing.T) {
 			}
 			r.still(t)
 		}
-		// Everything before time 3508160 has happened, that time has not come.
+		// Events before 3508160 ps have happened, events at that time have not.
 		o.set = []string{"run.stop.at_most=3508160ps"}
 		if r := truthOf(t, loopOfThree, o); len(r.fabric.Deadlocks) != 0 {
-			t.Errorf("%+v: a deadlock before it closed: %+v", o, r.fabric.Deadlocks)
+			t.Errorf("%+v: found a deadlock before the loop closed: %+v", o, r.fabric.Deadlocks)
 		}
 	}
 }
 
-// Every queue of the ring is paused by the next one, but what fills that one leaves
-// the ring: flows of one hop, to hosts that are slow, or stuck for good.
-func TestPausedInACircleIsNoDeadlock(t *testing.T) {
+// Every queue of the ring is paused by the next one, but the frames that fill it leave the
+// ring: flows take one hop, to hosts that are slow or stuck.
+func TestPausedLoopThatDrainsIsNoDeadlock(t *testing.T) {
 	straight := []string{
 		`routing.pinned=[]`, "output.deadlocks=true", "run.stop.at_most=2ms",
 		`workload.ring.flows=[{from: host0, to: host1, size: 100KB}, {from: host1, to: host2, size: 100KB}, {from: host2, to: host0, size: 100KB}]`,
@@ -205,14 +205,14 @@ func TestPausedInACircleIsNoDeadlock(t *testing.T) {
 		"stuck": {"faults=[{at: 0s, host: host0, stuck: true, for: 10ms}, {at: 0s, host: host1, stuck: true, for: 10ms}, {at: 0s, host: host2, stuck: true, for: 10ms}]"},
 	} {
 		r := truthOf(t, loopOfThree, truthOptions{set: append(straight, set...)})
-		circle := uint64(0)
+		loop := uint64(0)
 		for _, p := range r.fabric.Ports {
 			if !p.Host && p.Peer >= 3 {
-				circle += min(1, p.Stats.Pauses[3])
+				loop += min(1, p.Stats.Pauses[3])
 			}
 		}
-		if circle != 3 {
-			t.Errorf("%s: %d of 3 ring ports sent a pause", name, circle)
+		if loop != 3 {
+			t.Errorf("%s: %d of 3 ring ports sent a pause", name, loop)
 		}
 		if len(r.fabric.Deadlocks) != 0 {
 			t.Errorf("%s: a deadlock at %s: %s", name, r.fabric.Deadlocks[0].Onset, r.text(&r.fabric.Deadlocks[0]))
@@ -229,8 +229,8 @@ func TestPausedInACircleIsNoDeadlock(t *testing.T) {
 	}
 }
 
-// A second class starts when the first has been stuck for long: it finds the wires
-// idle, so its loop closes just as long after its start.
+// A second class starts long after the first is stuck. It finds the wires idle, so its
+// loop closes equally long after its start.
 func TestTwoLoops(t *testing.T) {
 	const later = 40 * units.Microsecond
 	text := strings.Replace(loopOfThree, "run:\n", `  - name: more
@@ -264,9 +264,8 @@ run:
 	}
 }
 
-// A link that fails and comes back frees the loop: the deadlock ends with the first
-// frame that leaves one of its queues, to the picosecond, and the next one is a new
-// one.
+// A link that fails and comes back frees the loop. The deadlock ends exactly when the first
+// frame leaves one of its queues, and the next deadlock is reported separately.
 func TestDeadlockEnds(t *testing.T) {
 	var first []sim.Deadlock
 	for _, o := range []truthOptions{{}, {oracle: true}, {Options: sim.Options{WindowDivisor: 3, Workers: 2}}} {
@@ -276,7 +275,7 @@ func TestDeadlockEnds(t *testing.T) {
 		if len(list) != 2 || list[0].Onset != loopCloses || list[1].End != units.Never {
 			t.Fatalf("%+v: %+v", o, list)
 		}
-		// The pause is forgotten when the link changes; the egress sends at once.
+		// A link change clears the pause; the egress sends at once.
 		if want := 55 * units.Microsecond; list[0].End != want {
 			t.Errorf("%+v: ended at %s, want %s", o, list[0].End, want)
 		}
@@ -292,13 +291,13 @@ func TestDeadlockEnds(t *testing.T) {
 	}
 }
 
-// The examples that deadlock give the same on every engine, with any window, watched
-// or not.
+// The examples that deadlock give the same result on every engine, with any window,
+// watched or not.
 func TestDeadlocksAgree(t *testing.T) {
 	for _, name := range []string{"deadlock", "roundabout-ring", "dsh-fig16"} {
 		t.Run(name, func(t *testing.T) {
 			if name == "dsh-fig16" && testing.Short() {
-				t.Skip("the race detector sees the same engines in the small examples")
+				t.Skip("the small examples cover the same engines under the race detector")
 			}
 			t.Parallel()
 			var first []sim.Deadlock
@@ -330,8 +329,8 @@ func TestDeadlocksAgree(t *testing.T) {
 	}
 }
 
-// The example of a deadlock pauses and resumes before its loop closes, and at times
-// a RESUME is on its way while its sender wants a pause again.
+// In the deadlock example, queues pause and resume before the loop closes. At times a
+// RESUME is in flight while its sender wants a pause again.
 func TestSearchOften(t *testing.T) {
 	text, err := os.ReadFile("../examples/deadlock.yaml")
 	if err != nil {

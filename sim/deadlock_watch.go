@@ -11,42 +11,42 @@ import (
 	"github.com/xoff-net/xoff/dataplane"
 )
 
-// Deadlock is a set of queues of which each waits for others of the set.
+// Deadlock is a set of queues that wait for each other.
 type Deadlock struct {
 	Onset units.Time // when the first loop closed
-	// End is when a frame of that loop left or was dropped, because a deadlock
-	// handler or a fault intervened; Never while none has.
+	// End is when a deadlock handler or a fault first made a frame of that loop depart or be
+	// dropped. It is Never while the deadlock lasts.
 	End units.Time
-	// Queues are all egress queues of switches that are stuck, in order of node,
-	// port and class: those of loops, and those that wait for them.
+	// Queues lists all stuck egress queues of switches, by node, port and class: members
+	// of loops and queues that wait for them.
 	Queues []StuckQueue
-	// Loop are those that closed first, as indices into Queues: each waits for the
-	// next, the last for the first.
+	// Loop is the loop that closed first, as indices into Queues: each queue waits for
+	// the next, and the last for the first.
 	Loop  []int
-	Hosts int // that have something to send and never will
+	Hosts int // number of hosts with frames that they can never send
 }
 
 // StuckQueue is an egress queue in a deadlock.
 type StuckQueue struct {
 	End
 	Class  uint8
-	Peer   End         // the ingress that holds it
-	Bytes  units.Bytes // that wait
-	Paused units.Time  // since when it is held
-	Stuck  units.Time  // since when it is part of a deadlock
+	Peer   End         // ingress port that paused it
+	Bytes  units.Bytes // stored bytes
+	Paused units.Time  // when it was blocked
+	Stuck  units.Time  // when it became part of a deadlock
 }
 
-// deadlocks looks for deadlocks in a run, from time to time and at its end.
+// deadlocks searches a run for deadlocks: periodically if it is watched, and at the end.
 type deadlocks struct {
 	*deadlockSearch
-	stirs []*stir // by switch; nil when the run is not watched
-	stop  bool    // the first one ends the run
-	found []Deadlock
-	open  bool // the last one lasts
+	activity []*activity // by switch; nil if the run is not watched
+	stop     bool        // end the run at the first deadlock
+	found    []Deadlock
+	open     bool // the last deadlock has not ended
 }
 
-// watched adds what watches a run for deadlocks and pauses, in copies of the
-// descriptions of its nodes.
+// watched returns a spec whose nodes record what deadlock detection and the pause log
+// need. It copies the specs of the nodes that it changes.
 func (s *Spec) watched() (*Spec, *deadlocks) {
 	d := &deadlocks{stop: s.StopAtDeadlock}
 	watch := s.WatchDeadlocks || s.StopAtDeadlock
@@ -68,8 +68,8 @@ func (s *Spec) watched() (*Spec, *deadlocks) {
 			sw.Log = dataplane.NewPauseLog(len(w.Ports))
 		}
 		if watch {
-			at := &stir{first: make([]units.Time, len(w.Ports)*mmu.Classes)}
-			d.stirs = append(d.stirs, at)
+			at := &activity{first: make([]units.Time, len(w.Ports)*mmu.Classes)}
+			d.activity = append(d.activity, at)
 			sw.Pairs, sw.Sink = true, at
 			if w.Sink != nil {
 				sw.Sink = probe.Fan{w.Sink, at}
@@ -80,31 +80,31 @@ func (s *Spec) watched() (*Spec, *deadlocks) {
 	return &c, d
 }
 
-// stir notes when frames move at a switch.
-type stir struct {
+// activity records when frames leave a switch.
+type activity struct {
 	probe.Ignore
-	first   []units.Time // by egress queue: departure of a frame since it was cleared; 0: none
-	dropped units.Time   // likewise: a deadlock handler gave a frame up
+	first   []units.Time // by egress queue: first departure since the last reset; 0: none
+	dropped units.Time   // first drop by a deadlock handler since the last reset; 0: none
 }
 
 // Depart implements probe.Sink.
-func (s *stir) Depart(now units.Time, port int, p *packet.Packet) {
-	if at := &s.first[port*mmu.Classes+int(p.Class())]; *at == 0 && !p.Control() {
+func (s *activity) Depart(now units.Time, port int, p *packet.Packet) {
+	if at := &s.first[port*mmu.Classes+int(p.Class())]; *at == 0 && !p.Control() && p.Kind() != packet.Barrier {
 		*at = now
 	}
 }
 
 // Drop implements probe.Sink.
-func (s *stir) Drop(now units.Time, _ int, _ *packet.Packet, why probe.Reason) {
+func (s *activity) Drop(now units.Time, _ int, _ *packet.Packet, why probe.Reason) {
 	if why == probe.Handler && s.dropped == 0 {
 		s.dropped = now
 	}
 }
 
-// look is called at every check of a watched run. It reports whether the run is to
-// end.
-func (d *deadlocks) look(now units.Time) bool {
-	if d.stirs == nil {
+// check searches for deadlocks if the run is watched. The engine calls it at every
+// CheckPeriod. It reports whether the run must end.
+func (d *deadlocks) check(now units.Time) bool {
+	if d.activity == nil {
 		return false
 	}
 	if d.open && !d.over(now) {
@@ -118,35 +118,35 @@ func (d *deadlocks) look(now units.Time) bool {
 	last := &d.found[len(d.found)-1]
 	for _, i := range last.Loop {
 		q := &last.Queues[i]
-		at := d.stirs[q.Node-len(d.nics)]
+		at := d.activity[q.Node-len(d.nics)]
 		at.first[q.Port*mmu.Classes+int(q.Class)], at.dropped = 0, 0
 	}
 	return d.stop
 }
 
-// next returns the next check after now at which there may be a deadlock although
-// nothing has happened: frames that might have been on their way were not.
+// next returns the time of the next check that may find a deadlock without a new event. By
+// then, frames that may be in flight now have arrived.
 func (d *deadlocks) next() units.Time {
-	if d.stirs == nil || d.open || d.later == units.Never {
+	if d.activity == nil || d.open || d.later == units.Never {
 		return units.Never
 	}
 	return (d.later/CheckPeriod + 1) * CheckPeriod
 }
 
-// over reports whether the last deadlock has ended, and notes when.
+// over reports whether the last deadlock has ended, and records when.
 func (d *deadlocks) over(now units.Time) bool {
 	last := &d.found[len(d.found)-1]
 	end, changed := units.Never, false
 	d.scan(now)
 	for _, i := range last.Loop {
 		q := &last.Queues[i]
-		at := d.stirs[q.Node-len(d.nics)]
+		at := d.activity[q.Node-len(d.nics)]
 		if t := at.first[q.Port*mmu.Classes+int(q.Class)]; t != 0 {
 			end = min(end, t)
 		}
-		// A queue that is no longer held, but has not sent yet, will.
-		held := d.at(q.End, q.Class)
-		if held != nil && held.since != q.Paused || d.sw(q.Node).View().Egress(q.Port, q.Class) < q.Bytes {
+		// A queue that is no longer blocked will send soon; its departure ends the deadlock.
+		blocked := d.at(q.End, q.Class)
+		if blocked != nil && blocked.since > q.Paused || d.sw(q.Node).View().Egress(q.Port, q.Class) < q.Bytes {
 			changed = true
 			if at.dropped != 0 {
 				end = min(end, at.dropped)
@@ -156,7 +156,7 @@ func (d *deadlocks) over(now units.Time) bool {
 	switch {
 	case end != units.Never:
 		last.End = end
-	case changed: // frames went to another port
+	case changed: // frames moved to another port
 		last.End = now
 	default:
 		return false
@@ -165,11 +165,11 @@ func (d *deadlocks) over(now units.Time) bool {
 	return true
 }
 
-// all returns the deadlocks of a run that is at now.
+// all returns the deadlocks found up to now.
 func (d *deadlocks) all(now units.Time) []Deadlock {
 	before := len(d.found)
 	if d.open && !d.over(now) {
-		before-- // more queues may wait for the last one than when it was found
+		before-- // describe it again: more queues may wait for it by now
 	}
 	if !d.search(now) {
 		return d.found
@@ -178,7 +178,7 @@ func (d *deadlocks) all(now units.Time) []Deadlock {
 	return append(slices.Clip(d.found[:before]), d.describe())
 }
 
-// describe makes a Deadlock of a set that is dated.
+// describe returns the result of search and date as a Deadlock.
 func (d *deadlocks) describe() Deadlock {
 	x := Deadlock{Onset: units.Never, End: units.Never}
 	var members []*queue
@@ -200,7 +200,9 @@ func (d *deadlocks) describe() Deadlock {
 	for _, q := range members {
 		s := StuckQueue{End: q.End, Class: q.class, Peer: d.peers[q.Node][q.Port], Paused: q.since, Stuck: q.stuck}
 		for _, f := range q.frames {
-			s.Bytes += f.bytes
+			if !f.barrier { // a handler takes it back without moving the queue
+				s.Bytes += f.bytes
+			}
 		}
 		x.Queues = append(x.Queues, s)
 	}
@@ -208,10 +210,12 @@ func (d *deadlocks) describe() Deadlock {
 	return x
 }
 
-// loop returns a loop among the queues that were stuck at a time.
+// loop returns a loop among the queues that were stuck at the given time, as indices into
+// members.
 func (d *deadlocks) loop(members []*queue, at units.Time) []int {
-	// after returns a queue for which q waits: frames of its pauser are in there.
-	after := func(q *queue) int {
+	// blocker returns the index of a queue that q waits for, or -1: a queue that stores
+	// frames of the ingress that paused q.
+	blocker := func(q *queue) int {
 		pauser := d.peers[q.Node][q.Port]
 		best := -1
 		for i, m := range members {
@@ -219,24 +223,24 @@ func (d *deadlocks) loop(members []*queue, at units.Time) []int {
 				continue
 			}
 			for _, f := range m.frames {
-				// Under a pause of the whole port frames of other classes count, too.
-				if f.in == pauser.Port && f.came <= at && (best < 0 || members[best].class != q.class) {
+				// If the whole port is paused, frames of other classes count too.
+				if f.in == pauser.Port && f.arrived <= at && (best < 0 || members[best].class != q.class) {
 					best = i
 				}
 			}
 		}
 		return best
 	}
-	var way []int
+	var path []int
 	next := slices.IndexFunc(members, func(q *queue) bool { return q.stuck <= at })
 	for next >= 0 {
-		if i := slices.Index(way, next); i >= 0 {
-			loop := way[i:]
+		if i := slices.Index(path, next); i >= 0 {
+			loop := path[i:]
 			first := slices.Index(loop, slices.Min(loop))
 			return slices.Concat(loop[first:], loop[:first])
 		}
-		way = append(way, next)
-		next = after(members[next])
+		path = append(path, next)
+		next = blocker(members[next])
 	}
-	return way
+	return path
 }

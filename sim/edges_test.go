@@ -13,8 +13,8 @@ import (
 	"github.com/xoff-net/xoff/workload"
 )
 
-// A slow host that gets stuck while its queue is in the headroom must not invite
-// more when it recovers: the headroom has no room for another round trip.
+// A slow host that gets stuck while its headroom is in use must not resume its upstream
+// when it recovers: the headroom has no room for another round trip.
 func TestSlowHostRecoversFromStorm(t *testing.T) {
 	cfg := star(2, units.Microsecond)
 	cfg.Hosts.Receive = scenario.Receive{Rate: 20 * units.Gbps, Buffer: units.MB, Xoff: 20 * units.KB}
@@ -27,8 +27,8 @@ func TestSlowHostRecoversFromStorm(t *testing.T) {
 	}
 }
 
-// Lossy frames that a slow host cannot take in time must not use up the room that
-// its lossless class was promised.
+// Lossy frames that a slow host cannot take in time must not use up the buffer reserved
+// for its lossless class.
 func TestLossyFloodAtSlowHost(t *testing.T) {
 	cfg := star(3, units.Microsecond)
 	cfg.Classes["tcp"] = scenario.Class{IDs: []int{5}, Kind: "lossy"}
@@ -44,9 +44,9 @@ func TestLossyFloodAtSlowHost(t *testing.T) {
 	}
 }
 
-// host0 is stuck while host2 sends to it and host3 to its neighbour. The storm
-// spreads over leaf, spine and leaf to the senders, blocks the innocent flow too,
-// and leaves no trace when it ends.
+// host0 is stuck while host2 sends to it and host3 to its neighbour. The pause
+// storm spreads over leaf, spine and leaf to the senders, blocks the unrelated flow too,
+// and ends without lasting effects.
 func TestStormBlocksUpstreamAndEnds(t *testing.T) {
 	for _, hold := range []string{"timed", "indefinite"} {
 		t.Run(hold, func(t *testing.T) {
@@ -60,8 +60,8 @@ func TestStormBlocksUpstreamAndEnds(t *testing.T) {
 				workload.FlowSpec{From: "host2", To: "host0", Size: 1_000_000},
 				workload.FlowSpec{From: "host3", To: "host1", Size: 1_000_000},
 			), "")
-			// Nodes: hosts 0-3, leaves 4 and 5, spine 6. Blocked at 60 us, in the
-			// middle of the storm?
+			// Nodes: hosts 0-3, leaves 4 and 5, spine 6. All must be blocked at 60 us, in
+			// the middle of the storm.
 			for _, n := range []int{2, 4, 5, 6} {
 				mask := uint8(0)
 				for _, e := range o.nodes[n].log {
@@ -74,27 +74,27 @@ func TestStormBlocksUpstreamAndEnds(t *testing.T) {
 				}
 			}
 			if !chained(o) {
-				t.Error("no switch passed the pause on")
+				t.Error("no switch propagated the pause")
 			}
-			// The host pauses its leaf, that the spine, that the other leaf, and that
-			// the senders.
+			// The host pauses its leaf, the leaf the spine, the spine the other leaf, and
+			// the other leaf the senders.
 			if d := &o.totals.Depths; d[1] == 0 || d[2] == 0 || d[3] == 0 || d[4] == 0 || sumOf(d[5:]) != 0 {
 				t.Errorf("pauses by depth: %v, want depths 1 to 4", d[:8])
 			}
 			for i := range 2 {
 				if end := o.built.Flows.Send[i].Acked; end < 105*units.Microsecond || end > units.Millisecond {
-					t.Errorf("flow %d ended at %v; wanted: soon after the storm", i, end)
+					t.Errorf("flow %d ended at %v, want shortly after the storm", i, end)
 				}
 			}
 			if n := o.totals.Drops[probe.Lossless]; n != 0 {
-				t.Errorf("%d frames lost", n)
+				t.Errorf("%d lossless frames dropped", n)
 			}
 		})
 	}
 }
 
-// Links that flap while pauses are on forget them on both sides: everything is
-// delivered in the end, and nobody stays paused.
+// A link that flaps during a pause clears it on both sides: everything is delivered in
+// the end, and no class stays paused.
 func TestFlapsDuringPauses(t *testing.T) {
 	for _, coalesce := range []bool{true, false} {
 		for _, hold := range []string{"timed", "indefinite"} {
@@ -108,9 +108,9 @@ func TestFlapsDuringPauses(t *testing.T) {
 						Name: "burst", Generator: "incast", Params: &workload.Incast{Senders: 4, Size: 500_000}, To: scenario.Selection{"host0"}, Class: scenario.ClassChoice{Fixed: "rdma"},
 					}}
 					cfg.Faults = []scenario.Fault{{Link: link, At: 13 * units.Microsecond, DownFor: 3 * units.Microsecond, Times: 8, Every: 9 * units.Microsecond}}
-					o := simulate(t, cfg, "pauses are forgotten when a link comes up")
+					o := simulate(t, cfg, "pauses are cleared when a link comes up")
 					if o.totals.Pauses == 0 || o.totals.Lost == 0 {
-						t.Error("nothing happened")
+						t.Error("no pauses, or no frames lost")
 					}
 					if o.totals.Finished != 4 {
 						t.Errorf("only %d flows finish", o.totals.Finished)
@@ -121,8 +121,8 @@ func TestFlapsDuringPauses(t *testing.T) {
 	}
 }
 
-// One frame of a hundred is damaged on every link: every flow completes, each
-// packet is delivered once and in order.
+// Every link corrupts one frame in a hundred: every flow completes, and each packet is
+// delivered once and in order.
 func TestCompletesUnderCorruption(t *testing.T) {
 	cfg := star(0, 0)
 	link := topo.Cable{Rate: 100 * units.Gbps, Delay: 500 * units.Nanosecond}
@@ -147,22 +147,22 @@ func TestCompletesUnderCorruption(t *testing.T) {
 		// 20,500 B are 21 packets. Next counts deliveries: it moves by one, and
 		// only for the packet that is next.
 		if r := &o.built.Flows.Recv[i]; r.Next != 21 || r.Delivered == 0 {
-			t.Errorf("flow %d: %d packets delivered; wanted: 21", i, r.Next)
+			t.Errorf("flow %d: %d packets delivered, want 21", i, r.Next)
 		}
 	}
-	// A frame more or less of 1 % of all hops is lost: 4 sigma of the binomial.
+	// 1 % of all hops, within 4 sigma of the binomial distribution.
 	hops := float64(o.totals.Hops + o.totals.Control)
 	if lost := float64(o.totals.Lost); lost < 0.008*hops || lost > 0.012*hops {
-		t.Errorf("%v of %v frames damaged; wanted: 1 %%", lost, hops)
+		t.Errorf("%v of %v frames corrupted, want 1 %%", lost, hops)
 	}
 	if o.totals.Resent == 0 || o.totals.Nacks == 0 || o.totals.Timeouts == 0 {
-		t.Errorf("nothing was recovered: %+v", o.totals)
+		t.Errorf("no loss recovery: %+v", o.totals)
 	}
 }
 
-// Hours of nothing cost nothing: the only flow starts after 2000 s, which are
-// 200 million checks and 2 billion windows. Both engines end at the check after
-// the flow, or as much later as they are told, or at the end of the run.
+// Idle time costs nothing: the only flow starts after 2000 s, which is 200 million checks
+// and 2 billion windows. Both engines end at the check after the flow, Linger later, or at
+// the end of the run.
 func TestIdleTimeIsSkipped(t *testing.T) {
 	us, late := units.Microsecond, 2000*units.Second
 	for _, c := range []struct {
@@ -185,20 +185,20 @@ func TestIdleTimeIsSkipped(t *testing.T) {
 				t.Fatal(err)
 			}
 			b.Spec.Linger = c.linger
-			end, _, err := e.run(b.Spec)
+			r, err := e.run(b.Spec)
 			if err != nil {
 				t.Fatal(err)
 			}
-			if acked := b.Flows.Send[0].Acked; end != c.end || acked != late+4_177_920 {
-				t.Errorf("%s, %s: ends at %v, flow at %v; wanted: %v, %v", c.name, e.name, end, acked, c.end, late+4_177_920)
+			if acked := b.Flows.Send[0].Acked; r.end != c.end || acked != late+4_177_920 {
+				t.Errorf("%s, %s: ends at %v, flow at %v, want %v, %v", c.name, e.name, r.end, acked, c.end, late+4_177_920)
 			}
 		}
 	}
 }
 
-// Two packets fill the window, sixteen make an ACK: the second asks for one. A
-// round is its arrival at 2 x 83,840 + 83,840 + 2 us, and an ACK of 2 x 5,120 +
-// 2 us: 4,261,760 ps for two packets.
+// Two packets fill the window, but the receiver sends an ACK only every sixteen packets:
+// the second packet must request one. It arrives after 2 x 83,840 + 83,840 ps + 2 us, the
+// ACK takes 2 x 5,120 ps + 2 us: 4,261,760 ps for two packets.
 func TestAckAtTheEdgeOfTheWindow(t *testing.T) {
 	cfg := flows(star(2, units.Microsecond), workload.FlowSpec{From: "host0", To: "host1", Size: 6000})
 	cfg.Hosts.Ack.Every = 16

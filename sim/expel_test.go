@@ -11,7 +11,7 @@ import (
 	"github.com/xoff-net/xoff/scheme/buffer"
 )
 
-// underOccamy is a random case whose switches take frames back from lossy queues.
+// underOccamy returns a random case whose switches expel frames from lossy queues.
 func underOccamy(index, packets int) *randomCase {
 	c := drawCase(index, packets)
 	alphas := []units.Ratio{{Num: 1, Den: 4}, {Num: 1, Den: 1}, {Num: 8, Den: 1}}
@@ -32,7 +32,7 @@ func (c *randomCase) mixes() bool {
 	return false
 }
 
-// With frames that are taken back all engines do the same, and all invariants hold.
+// All engines expel the same frames, and all invariants hold.
 func testExpels(t *testing.T, cases []int, packets int) {
 	mixed, some := 0, 0
 	for _, i := range cases {
@@ -61,20 +61,20 @@ func testExpels(t *testing.T, cases []int, packets int) {
 			some++
 		}
 	}
-	t.Logf("%d of %d cases with lossy classes take frames back", some, mixed)
+	t.Logf("%d of %d cases with lossy classes expel frames", some, mixed)
 	if some < mixed/6 {
-		t.Error("the cases are too tame")
+		t.Errorf("%d of %d cases expel frames, want at least a sixth", some, mixed)
 	}
 }
 
 func TestEnginesAgreeOnExpelled(t *testing.T) {
 	if testing.Short() {
-		t.Skip("the race detector sees the same engines in TestEnginesAgree")
+		t.Skip("TestEnginesAgree covers the same engines under the race detector")
 	}
 	testExpels(t, []int{7, 8, 26, 28, 32, 38}, 2000)
 }
 
-// lateSharing fills one buffer with lossy frames and then, by an incast, with lossless ones.
+// lateSharing fills a buffer with lossy frames and then, with an incast, lossless ones.
 const lateSharing = `
 topology: {name: one-switch, hosts: 8, host_link: {rate: 100Gbps, delay: 1us}}
 classes: {control: {ids: [0], kind: control}, rdma: {ids: [1], kind: lossless}, tcp: {ids: [2], kind: lossy}}
@@ -89,11 +89,11 @@ workload:
 run: {arrivals: 100us, stop: {when: all_flows_done, at_most: 1s}}
 `
 
-// However late timers are, what is taken back is lossy, books are exact, and everything is
-// delivered in the end.
+// However late timers are, only lossy frames are expelled, the counters are exact, and
+// everything is delivered in the end.
 func TestLateExpulsion(t *testing.T) {
 	if testing.Short() {
-		t.Skip("one goroutine: nothing for the race detector")
+		t.Skip("single goroutine: no races to detect")
 	}
 	us := units.Microsecond
 	for _, lateness := range []units.Time{0, us / 5, 20 * us} {
@@ -118,7 +118,7 @@ func TestLateExpulsion(t *testing.T) {
 				}
 			}
 			if n := r.count(expelledFrames); n < 10 {
-				t.Errorf("%s late, seed %d: %d frames are taken back, the test says little", lateness, seed, n)
+				t.Errorf("%s late, seed %d: %d frames expelled, want at least 10", lateness, seed, n)
 			}
 		}
 	}

@@ -2,13 +2,13 @@ package sim
 
 import "github.com/xoff-net/xoff/base/units"
 
-// RunSearching runs to the end of the spec and looks for deadlocks after every nth
-// event, as late as it can before the next one and as early.
+// RunSearching runs to spec.Until and searches for deadlocks after every nth event: once
+// right after it and once right before the next.
 func (o *Oracle) RunSearching(nth int, use func(now units.Time, list []Deadlock)) {
 	for _, n := range o.nodes {
 		n.common.Start(0)
 	}
-	look := func(now units.Time) {
+	search := func(now units.Time) {
 		if now > 0 {
 			use(now, o.deadlocks.all(now))
 		}
@@ -18,8 +18,8 @@ func (o *Oracle) RunSearching(nth int, use func(now units.Time, list []Deadlock)
 		last := o.next()
 		o.step()
 		if next := min(o.next(), o.spec.Until); events%nth == 0 && next > last {
-			look(last + 1)
-			look(next)
+			search(last + 1)
+			search(next)
 		}
 	}
 	o.now = o.spec.Until

@@ -9,52 +9,52 @@ import (
 
 	"github.com/xoff-net/xoff/base/units"
 	"github.com/xoff-net/xoff/dataplane"
+	"github.com/xoff-net/xoff/job"
 )
 
-// Options choose how the fast engine runs; none of them changes a result.
+// Options configure the fast engine. None of them changes a result.
 type Options struct {
-	Workers int // goroutines; 0 or 1: none but the caller's
-	// WindowDivisor shortens windows to the lookahead divided by it; 0 or 1: the
-	// full lookahead.
+	Workers int // goroutines; with 0 or 1 only the caller's
+	// WindowDivisor limits windows to the lookahead divided by it; 0 means 1.
 	WindowDivisor int
-	// Progress is called at every CheckPeriod with the simulated time; it may be
-	// nil.
+	// Progress is called at every CheckPeriod with the simulated time. It may be nil.
 	Progress func(now units.Time)
 }
 
-// Fast is the fast engine. With L the shortest time between two nodes, whatever
-// can arrive in a window of that length was sent before it began. So every node
-// runs its whole window alone, from the frames on its wires and its own timers:
-// cache-warm, without a global queue, and in parallel for free.
+// Fast is the fast engine. A window is no longer than the shortest delay between two
+// nodes, so every frame that arrives in a window was sent before it began. Each node can
+// therefore run its whole window alone, from the frames in flight to it and its own
+// timers: without a global queue, and in parallel with other nodes.
 type Fast struct {
 	spec      *Spec
 	opts      Options
-	nodes     []*fastNode // with one worker hosts after their switch, see collect; else switches first, which are the larger pieces of work
+	nodes     []*fastNode // one worker: hosts next to their switch (see collect); else switches first, as they take longest
 	hosts     []*fastNode
 	links     []fastWire
 	nics      []*dataplane.NIC
 	switches  []*dataplane.Switch
 	window    units.Time
 	workers   []*worker
-	chunks    []*stock[chunk]  // of the workers
-	blocks    []*stock[*block] // of the workers
+	chunks    []*stock[chunk]  // by worker
+	blocks    []*stock[*block] // by worker
 	barrier   barrier
 	deadlocks *deadlocks
-	planner   *planner // not nil in runs in the order of insertion
+	planner   *planner // nil unless Spec.InsertionOrder is set
 
 	now    units.Time // start of the current window
 	end    units.Time
-	index  uint64  // of the current window
+	index  uint64  // index of the current window
 	active []int32 // nodes to run in the current window
 	next   atomic.Int64
 	stop   bool
 	begun  bool
-	until  units.Time // the run ends here
-	pause  units.Time // RunUntil ends here
+	until  units.Time // end of the run
+	pause  units.Time // end of RunUntil
 	err    error
 }
 
-// NewFast builds the fast engine for a run.
+// NewFast returns a fast engine for a run. It fails if a cable has no delay, a node has
+// more than MaxPorts ports, or a scheme rejects its parameters.
 func NewFast(spec *Spec, opts Options) (*Fast, error) {
 	look, err := spec.lookahead()
 	if err != nil {
@@ -63,37 +63,37 @@ func NewFast(spec *Spec, opts Options) (*Fast, error) {
 	f := &Fast{spec: spec, opts: opts, until: spec.Until, pause: units.Never,
 		window: windowLength(look / units.Time(max(1, opts.WindowDivisor)))}
 	total := spec.nodeCount()
-	byNumber := make([]*fastNode, total)
-	for i := range byNumber {
+	byNode := make([]*fastNode, total)
+	for i := range byNode {
 		ports := spec.portCount(i)
 		if ports > MaxPorts {
-			return nil, fmt.Errorf("node %d has %d ports; allowed: at most %d", i, ports, MaxPorts)
+			return nil, fmt.Errorf("node %d has %d ports (expected at most %d)", i, ports, MaxPorts)
 		}
-		byNumber[i] = newFastNode(ports)
-		byNumber[i].index = i
+		byNode[i] = newFastNode(ports)
+		byNode[i].index = i
 	}
-	f.connect(byNumber)
+	f.connect(byNode)
 	samples := spec.samplers()
 	for i, c := range spec.changes() {
-		byNumber[i].changes, byNumber[i].samples = c, samples[i]
-		byNumber[i].armChange()
+		byNode[i].changes, byNode[i].samples = c, samples[i]
+		byNode[i].armChange()
 	}
-	driver := func(i int) dataplane.NICDriver { return byNumber[i] }
+	driver := func(i int) dataplane.NICDriver { return byNode[i] }
 	if spec.InsertionOrder {
-		f.planner = newPlanner(byNumber)
-		driver = func(i int) dataplane.NICDriver { return byNumber[i].ordered }
+		f.planner = newPlanner(byNode)
+		driver = func(i int) dataplane.NICDriver { return byNode[i].ordered }
 	}
 	f.nics, f.switches, f.deadlocks, err = spec.nodes(driver)
 	if err != nil {
 		return nil, err
 	}
 	for i, s := range f.switches {
-		n := byNumber[len(spec.Hosts)+i]
+		n := byNode[len(spec.Hosts)+i]
 		n.sw, n.common = s, s
 		f.nodes = append(f.nodes, n)
 	}
 	for i, h := range f.nics {
-		n := byNumber[i]
+		n := byNode[i]
 		n.nic, n.common = h, h
 		f.nodes = append(f.nodes, n)
 		f.hosts = append(f.hosts, n)
@@ -106,11 +106,15 @@ func NewFast(spec *Spec, opts Options) (*Fast, error) {
 	}
 	for _, n := range f.nodes {
 		for i := range n.outputs {
-			n.outputs[i].to = uint32(byNumber[n.outputs[i].to].index)
+			n.outputs[i].to = uint32(byNode[n.outputs[i].to].index)
 		}
 	}
-	for range max(1, min(opts.Workers, len(f.nodes))) { // no more than there are nodes to share
-		f.workers = append(f.workers, newWorker(f))
+	workers := max(1, min(opts.Workers, len(f.nodes))) // at most one worker per node
+	if f.planner != nil {
+		workers = min(workers, maxOrderedWorkers)
+	}
+	for i := range workers {
+		f.workers = append(f.workers, newWorker(f, i))
 	}
 	for _, w := range f.workers {
 		w.all = f.workers
@@ -120,8 +124,7 @@ func NewFast(spec *Spec, opts Options) (*Fast, error) {
 	return f, nil
 }
 
-// windowLength is the longest window not longer than limit that divides
-// CheckPeriod.
+// windowLength returns the longest window that is at most limit and divides CheckPeriod.
 func windowLength(limit units.Time) units.Time {
 	best := units.Time(1)
 	for d := units.Time(1); d*d <= CheckPeriod; d++ {
@@ -137,7 +140,7 @@ func windowLength(limit units.Time) units.Time {
 	return best
 }
 
-// home is the number of a switch, for hosts of theirs.
+// home returns the index of the switch, or of the switch that a host is attached to.
 func (n *fastNode) home() int {
 	if n.sw != nil || len(n.outputs) == 0 {
 		return n.index
@@ -145,7 +148,7 @@ func (n *fastNode) home() int {
 	return int(n.outputs[0].to)
 }
 
-func (f *Fast) connect(byNumber []*fastNode) {
+func (f *Fast) connect(byNode []*fastNode) {
 	f.links = make([]fastWire, 2*len(f.spec.Cables))
 	var first chunks
 	for i := range f.spec.Cables {
@@ -156,11 +159,11 @@ func (f *Fast) connect(byNumber []*fastNode) {
 		}{{c.A, c.B, c.AtoB}, {c.B, c.A, c.BtoA}} {
 			at := 2*i + dir
 			l := &f.links[at]
-			l.to, l.toPort = byNumber[e.to.Node], uint16(e.to.Port)
-			from := byNumber[e.from.Node]
+			l.to, l.toPort = byNode[e.to.Node], uint16(e.to.Port)
+			from := byNode[e.from.Node]
 			from.links[e.from.Port] = l
 			from.outputs[e.from.Port] = output{delay: e.delay, to: uint32(e.to.Node), toPort: uint16(e.to.Port)}
-			in := &byNumber[e.to.Node].inputs[e.to.Port]
+			in := &byNode[e.to.Node].inputs[e.to.Port]
 			l.connect(in, first.take())
 			in.faults = newFaults(c, e.delay, f.spec.Seed, uint64(at))
 			l.to.faulty = l.to.faulty || in.faults != nil
@@ -168,8 +171,8 @@ func (f *Fast) connect(byNumber []*fastNode) {
 	}
 }
 
-// Run runs until the spec says stop or the context is done, and returns the
-// simulated time at which it ended.
+// Run runs until the stop rule of the spec holds or the context is done. It returns the
+// simulated time at which the run ended.
 func (f *Fast) Run(ctx context.Context) (units.Time, error) {
 	f.windows(ctx)
 	for _, s := range f.switches {
@@ -178,8 +181,8 @@ func (f *Fast) Run(ctx context.Context) (units.Time, error) {
 	return f.now, f.err
 }
 
-// RunUntil runs like Run, but no further than the first multiple of CheckPeriod
-// that is not before t. Run goes on from there.
+// RunUntil runs like Run, but at most to the first multiple of CheckPeriod at or after
+// t. A later Run or RunUntil continues from there.
 func (f *Fast) RunUntil(ctx context.Context, t units.Time) (units.Time, error) {
 	f.pause = t
 	f.windows(ctx)
@@ -187,7 +190,7 @@ func (f *Fast) RunUntil(ctx context.Context, t units.Time) (units.Time, error) {
 	return f.now, f.err
 }
 
-// windows runs one window after the other until a check says stop.
+// windows runs windows until a check ends the run.
 func (f *Fast) windows(ctx context.Context) {
 	w := f.workers[0]
 	if !f.begun {
@@ -196,13 +199,7 @@ func (f *Fast) windows(ctx context.Context) {
 			f.active = append(f.active, int32(i))
 			n.worker = w
 			n.common.Start(0)
-			if n.ordered != nil {
-				n.ordered.begun()
-			}
 			n.publish(w)
-		}
-		if f.planner != nil {
-			f.planner.finish(f.nodes, f.active)
 		}
 		f.now, f.end = 0, f.window
 	}
@@ -220,20 +217,44 @@ func (f *Fast) windows(ctx context.Context) {
 	}
 }
 
-// advance ends a window and finds the next one in which there is anything to do.
-// Only one goroutine runs it, between windows.
+// advance ends a window and finds the next one that has events. One goroutine runs it,
+// between windows.
 func (f *Fast) advance(ctx context.Context) {
+	if f.planner != nil {
+		f.planner.finish(f.workers, f.now, f.window)
+	}
+	f.passNotices()
 	f.now = f.end
 	level(f.chunks, 2*slabChunks)
 	level(f.blocks, 2*blockSlab)
-	if f.planner != nil {
-		f.planner.finish(f.nodes, f.active)
-	}
 	f.plan(ctx)
 }
 
-// plan chooses the nodes of the next window that has any, stopping at the times
-// at which the run may end.
+// notice is a notice of a job to another host.
+type notice struct {
+	of *job.Job
+	job.Notice
+}
+
+// passNotices passes the notices of a window to their hosts. All take effect after it.
+func (f *Fast) passNotices() {
+	for _, w := range f.workers {
+		for _, m := range w.notices {
+			n := f.hosts[m.To]
+			n.nic.Noticed(m.of, m.Notice)
+			w.note(n, m.At)
+		}
+		w.notices = w.notices[:0]
+	}
+}
+
+// Notify implements dataplane.Notifier.
+func (n *fastNode) Notify(from *job.Host, m job.Notice) {
+	n.worker.notices = append(n.worker.notices, notice{from.Job(), m})
+}
+
+// plan finds the next window with events and the nodes that are active in it. It stops at
+// every time at which the run may end.
 func (f *Fast) plan(ctx context.Context) {
 	f.active = f.active[:0]
 	for empty := 0; ; empty++ {
@@ -261,11 +282,11 @@ func (f *Fast) plan(ctx context.Context) {
 	}
 }
 
-// skip moves on to the last check before the next event. It is for times when
-// every window of the bitmaps has been found empty: then only the heaps of far
-// wakes know of events. It reports whether there was anything to skip.
+// skip moves to the last check before the next event. It requires that every window in
+// the bitmaps is empty, so that only the heaps of far wakes contain events. It reports
+// whether it skipped any time.
 func (f *Fast) skip() bool {
-	next := min(f.until, f.pause, f.spec.nextAsk(f.now), f.deadlocks.next())
+	next := min(f.until, f.pause, f.spec.nextDoneCheck(f.now), f.deadlocks.next())
 	for _, w := range f.workers {
 		if len(w.far) > 0 {
 			next = min(next, units.Time(w.far[0].window)*f.window)
@@ -293,8 +314,8 @@ func (f *Fast) collect(index uint64) {
 			f.active = append(f.active, int32(i<<6+bits.TrailingZeros64(m)))
 		}
 	}
-	// Every other window goes backwards: what it begins with is still in the cache, where
-	// going around would find nothing that is older. Frames between neighbours are, too.
+	// Every other window runs the nodes in reverse order, so that it starts with nodes and
+	// frames that are still in the cache.
 	if index%2 != 0 && len(f.workers) == 1 {
 		slices.Reverse(f.active)
 	}
@@ -308,31 +329,35 @@ func (f *Fast) stops(ctx context.Context) bool {
 		f.err = err
 		return true
 	}
-	f.until = f.spec.lastUntil(f.now, f.until)
-	if f.deadlocks.look(f.now) {
+	f.until = f.spec.endTime(f.now, f.until)
+	if f.deadlocks.check(f.now) {
 		f.until = f.now
 	}
 	return f.now >= f.until || f.now >= f.pause
 }
 
-// slots is the number of windows ahead for which nodes to wake are kept in
-// bitmaps; what is further away waits in a heap.
+// slots is the number of windows ahead whose active nodes are kept in bitmaps. Later
+// wakes are kept in a heap.
 const slots = 128
 
-// worker is one goroutine of the engine. What it learns about which nodes have
-// something to do is its own; plan merges it between windows.
+// worker is one goroutine of the engine. It keeps its own bitmaps of nodes to wake; plan
+// merges them between windows.
 type worker struct {
 	f     *Fast
 	slots [slots][]uint64 // by window: bitmap of nodes
 	far   wakeHeap
+	// notices that the nodes of this worker sent in the current window.
+	notices []notice
 	arrivals
 	chunks
-	near near
+	near    near
+	journal journal // insertion order: causes of the current window
 }
 
-func newWorker(f *Fast) *worker {
+func newWorker(f *Fast, index int) *worker {
 	w := &worker{f: f, arrivals: newArrivals(f.window), near: newNear(len(f.nodes), f.window)}
 	w.near.begin(0)
+	w.journal.worker = uint64(index) << causeWorkerShift
 	words := (len(f.nodes) + 63) / 64
 	for i := range w.slots {
 		w.slots[i] = make([]uint64, words)
@@ -340,7 +365,7 @@ func newWorker(f *Fast) *worker {
 	return w
 }
 
-// run runs a node's window and notes what comes of it.
+// run runs the current window of a node and publishes the frames that it sent.
 func (w *worker) run(n *fastNode) {
 	n.worker = w
 	if n.ordered != nil {
@@ -356,7 +381,7 @@ func (w *worker) run(n *fastNode) {
 	n.publish(w)
 }
 
-// note remembers that a node has an event at a time.
+// note schedules a node for the window that contains at.
 func (w *worker) note(n *fastNode, at units.Time) { w.noteWindow(n, w.windowOf(at)) }
 
 func (w *worker) noteWindow(n *fastNode, index uint64) {
@@ -367,8 +392,9 @@ func (w *worker) noteWindow(n *fastNode, index uint64) {
 	w.far.push(farWake{index, n.index})
 }
 
-// windowOf returns the window of a time that is not before the current one. Most
-// are within the next few: that is quicker than a division.
+// windowOf returns the index of the window that contains at, which must not be before the
+// current window. Most times are only a few windows ahead; a loop finds those faster than
+// a division.
 func (w *worker) windowOf(at units.Time) uint64 {
 	f := w.f
 	end := f.now + f.window
@@ -381,8 +407,8 @@ func (w *worker) windowOf(at units.Time) uint64 {
 	return uint64(at / f.window)
 }
 
-// noteSelf is note for a node that was just run: a distant wake that is still
-// pending need not be noted again, it will look anew when it comes up.
+// noteSelf is note for a node that has just run. It adds no far wake if an earlier one is
+// pending: the node checks its next event again then.
 func (w *worker) noteSelf(n *fastNode, at units.Time) {
 	index := w.windowOf(at)
 	if index-w.f.index >= slots {
@@ -394,7 +420,7 @@ func (w *worker) noteSelf(n *fastNode, at units.Time) {
 	w.noteWindow(n, index)
 }
 
-// due moves the far wakes of a window into its bitmap.
+// due moves the far wakes of a window to its bitmap.
 func (w *worker) due(index uint64) {
 	for len(w.far) > 0 && w.far[0].window <= index {
 		node := w.far.pop().node
@@ -402,14 +428,14 @@ func (w *worker) due(index uint64) {
 	}
 }
 
-// farWake is a node that has something to do in a distant window. Both do not fit one
-// word: windows can be as short as a picosecond.
+// farWake is a node with an event in a distant window. The two fields do not fit one
+// word, because windows can be as short as a picosecond.
 type farWake struct {
 	window uint64
 	node   int
 }
 
-// wakeHeap is a binary heap by window.
+// wakeHeap is a binary heap ordered by window.
 type wakeHeap []farWake
 
 func (h *wakeHeap) push(k farWake) {

@@ -9,34 +9,34 @@ import (
 	"github.com/xoff-net/xoff/dataplane"
 )
 
-// Events of a node happen in the order of a key: time, then class, then port.
-// No key depends on when or by whom an event was created, so results do not
-// depend on workers or windows.
+// The events of a node are ordered by key: time, then class, then port. A key does not
+// depend on when or by whom an event was created, so results do not depend on workers or
+// windows.
 const (
 	keyPortBits  = 10
 	keyClassBits = 3
 	keyTimeShift = keyPortBits + keyClassBits
 
-	// MaxPorts is the largest number of ports of a node.
+	// MaxPorts is the maximum number of ports of a node.
 	MaxPorts = 1 << keyPortBits
 )
 
-// Classes of events at the same time.
+// Classes of events, in the order in which simultaneous events happen.
 const (
-	classChange  = iota // a probe samples, then a link fails or recovers, routes change
-	classControl        // a control frame has arrived
-	classArrival        // any other frame has arrived
+	classChange  = iota // samples of probes, then changes of links and routes
+	classControl        // arrivals of control frames
+	classArrival        // arrivals of other frames
 	classWake           // timers of components
 	classPace           // send times of flows
 	classStart          // starts of flows
-	classTxDone         // the wire is free again
+	classTxDone         // ends of transmissions
 )
 
 func key(t units.Time, class uint64, port int) uint64 {
 	return uint64(t)<<keyTimeShift | class<<keyPortBits | uint64(port)
 }
 
-// timer returns the key of a timer, or none.
+// timer returns the key of a timer, or none if t is beyond units.MaxTime.
 func timer(t units.Time, class uint64) uint64 {
 	if t > units.MaxTime {
 		return none
@@ -44,33 +44,33 @@ func timer(t units.Time, class uint64) uint64 {
 	return key(t, class, 0)
 }
 
-// fastNode is a node of the fast engine: a data plane, the frames on the wires
-// that lead to it, and its timers.
+// fastNode is a node of the fast engine: a data plane, the frames in flight to it, and
+// its timers.
 type fastNode struct {
-	// What a window needs of a host is in four cache lines.
+	// A window of a host uses only the first four cache lines.
 	txDone      tree   // by port
-	timer       uint64 // the smallest of timers
-	later       uint64 // smallest key of the known frames that arrive after the window
-	frames      uint64 // that arrived, of any kind
+	timer       uint64 // smallest of timers
+	later       uint64 // smallest key of known frames that arrive after the window
+	frames      uint64 // number of frames that arrived, of any kind
 	timers      [4]uint64
-	worker      *worker // that runs the node
+	worker      *worker // worker that runs the node
 	sw          *dataplane.Switch
 	nic         *dataplane.NIC
-	faulty      bool // a wire that leads here may lose frames
+	faulty      bool // an incoming wire may lose frames
 	inputs      []input
 	outputs     []output
-	touched     []uint64 // bitmap of links with frames not yet published
+	touched     []uint64 // bitmap of links with unpublished frames
 	waiting     []uint64 // bitmap of inputs with known frames that arrive later
 	news        []uint64 // bitmap of inputs with frames published by their senders
 	common      dataPlane
 	links       []*fastWire
 	ext         packet.Ext // scratch
 	changes     []change
-	samples     *sampler     // nil when there are none
-	ordered     *orderedNode // not nil in runs in the order of insertion
-	index       int          // in the engine's order
-	pendingWake uint64       // window of a far wake that is on its way
-	control     Controls     // that arrived
+	samples     *sampler     // nil if the node is not sampled
+	ordered     *orderedNode // nil unless Spec.InsertionOrder is set
+	index       int          // index in Fast.nodes
+	pendingWake uint64       // window of the pending far wake
+	control     Controls     // control frames that arrived
 }
 
 // Slots of fastNode.timers.
@@ -91,7 +91,7 @@ func newFastNode(ports int) *fastNode {
 	return n
 }
 
-// output is where a port leads to.
+// output is the peer of a port and the delay to it.
 type output struct {
 	delay  units.Time
 	to     uint32 // node
@@ -122,7 +122,7 @@ func (n *fastNode) Transmit(port int, p *packet.Packet, ext packet.Ext, done uni
 	}
 }
 
-// transmitFar is Transmit for a frame that arrives further ahead than boxes reach.
+// transmitFar is Transmit for a frame that arrives after the last window with boxes.
 //
 //go:noinline
 func (n *fastNode) transmitFar(port int, p *packet.Packet, ext packet.Ext, at units.Time) {
@@ -165,31 +165,31 @@ func (n *fastNode) armChange() {
 	n.setTimer(timerChange, k)
 }
 
-// run handles every event of the node from the start of a window to its end.
-// Whatever arrives before the end is in boxes or on wires already.
+// run handles every event of the node between from and end. Every frame that arrives
+// before end is already in a box or on a wire.
 func (n *fastNode) run(s *arrivals, from, end units.Time) {
 	limit, base := uint64(end)<<keyTimeShift, uint64(from)<<keyTimeShift
 	keys, i, sw := s.gather(n, from, end), 0, n.sw
 	at := keys[0]
-	a := base + at>>placeBits
+	a := base + at>>refBits
 	for {
 		x := n.txDone.top()
 		switch k := min(a, x, n.timer); {
 		case k >= limit:
 			return
 		case k == a:
-			port, place := int(a&(MaxPorts-1)), at%(2*nearPlace)
+			port, ref := int(a&(MaxPorts-1)), at%(2*nearRef)
 			i++
 			at = keys[i]
-			a = base + at>>placeBits
-			if place == 0 {
+			a = base + at>>refBits
+			if ref == 0 {
 				n.arriveFar(port)
 				continue
 			}
-			p := s.frames[place-nearPlace]
+			p := s.frames[ref-nearRef]
 			switch {
 			case p.Control() || p.Flags&packet.Extended != 0 || n.faulty:
-				n.arriveSpecial(port, p, s.ext(place-nearPlace, p))
+				n.arriveSpecial(port, p, s.ext(ref-nearRef, p))
 			case sw != nil:
 				sw.Forward(p.At, port, p, nil)
 			default:
@@ -202,7 +202,7 @@ func (n *fastNode) run(s *arrivals, from, end units.Time) {
 			} else {
 				pending = n.nic.TxDone(now, port)
 			}
-			if !pending { // else it has its new time already
+			if !pending { // otherwise the data plane has armed it again
 				n.txDone.set(port, none)
 			}
 		default:
@@ -211,7 +211,7 @@ func (n *fastNode) run(s *arrivals, from, end units.Time) {
 	}
 }
 
-// announce marks a wire as having news.
+// announce flags an input wire that has new frames.
 func (n *fastNode) announce(port uint16, alone bool) {
 	if at, bit := &n.news[port>>6], uint64(1)<<(port&63); alone {
 		*at |= bit
@@ -220,19 +220,19 @@ func (n *fastNode) announce(port uint16, alone bool) {
 	}
 }
 
-// arriveFar takes a frame that came by its wire.
+// arriveFar handles a frame that arrives on a wire rather than in a box.
 func (n *fastNode) arriveFar(port int) {
 	in := &n.inputs[port]
 	p := in.pop(&n.worker.chunks)
 	n.arriveSpecial(port, p, in.ext(p))
 }
 
-// arriveSpecial takes a control frame, one with an extension, or one that its
-// wire may have damaged.
+// arriveSpecial handles a control frame, a frame with an extension, or a frame that its
+// wire may have corrupted.
 func (n *fastNode) arriveSpecial(port int, p *packet.Packet, ext packet.Ext) {
 	if p.Control() {
 		n.control.count(p)
-		if ext != nil { // who gets it may append to it
+		if ext != nil { // the receiver may append to it
 			n.ext = append(n.ext[:0], ext...)
 			ext = n.ext
 		}
@@ -248,7 +248,7 @@ func (n *fastNode) arriveSpecial(port int, p *packet.Packet, ext packet.Ext) {
 	}
 }
 
-// fire handles the timer that is due.
+// fire runs the timer that is due.
 func (n *fastNode) fire(now units.Time) {
 	switch n.timer {
 	case n.timers[timerChange]:
@@ -266,7 +266,7 @@ func (n *fastNode) fire(now units.Time) {
 	}
 }
 
-// alter takes the samples that are due now, or carries out the next timed change.
+// alter takes the samples that are due now, or applies the next timed change.
 func (n *fastNode) alter(now units.Time) {
 	if n.samples != nil && n.samples.next == now {
 		n.samples.take(now, n.common.Probe())
@@ -281,7 +281,7 @@ func (n *fastNode) alter(now units.Time) {
 	n.common.LinkChanged(now, c.port, c.up)
 }
 
-// next returns the time of the node's next event, as far as it knows.
+// next returns the time of the node's next known event.
 func (n *fastNode) next() units.Time {
 	if k := min(n.later, n.txDone.top(), n.timer); k != none {
 		return units.Time(k >> keyTimeShift)
@@ -289,8 +289,8 @@ func (n *fastNode) next() units.Time {
 	return units.Never
 }
 
-// publish makes what the node sent visible, and notes which nodes have something
-// to do when.
+// publish makes the frames that the node sent visible to their receivers, and schedules
+// the receivers and the node itself.
 func (n *fastNode) publish(w *worker) {
 	alone := len(w.all) == 1
 	for i := range n.touched {

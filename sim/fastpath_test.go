@@ -1,24 +1,24 @@
 package sim_test
 
 import (
+	"reflect"
 	"testing"
 
-	"github.com/xoff-net/xoff/base/units"
 	"github.com/xoff-net/xoff/internal/devtool/deep"
 	"github.com/xoff-net/xoff/sim"
 )
 
-// asksAlways is an engine whose switches ask policies and receivers about every frame.
+// asksAlways returns an engine whose switches call policies and receivers for every frame.
 func asksAlways(e engine) engine {
-	return engine{e.name + ", all are asked", func(s *sim.Spec) (units.Time, sim.Totals, error) {
+	return engine{e.name + ", without shortcuts", func(s *sim.Spec) (ran, error) {
 		for _, w := range s.Switches {
-			w.AskAlways = true
+			w.NoShortcuts = true
 		}
 		return e.run(s)
 	}}
 }
 
-// What policies and receivers are not asked would not have changed anything.
+// Shortcuts that skip calls of policies and receivers change no result.
 func testShortcuts(t *testing.T, cases []int, packets int) {
 	pauses := 0
 	for _, i := range cases {
@@ -46,7 +46,35 @@ func testShortcuts(t *testing.T, cases []int, packets int) {
 
 func TestShortcutsChangeNothing(t *testing.T) {
 	if testing.Short() {
-		t.Skip("one goroutine: nothing for the race detector")
+		t.Skip("single goroutine: no races to detect")
 	}
 	testShortcuts(t, deep.All(10), 2000)
 }
+
+// The path of plain switches, which have no probes, changes no result and no counter.
+func testPlain(t *testing.T, cases []int, packets int) {
+	pauses, marks := uint64(0), uint64(0)
+	for _, i := range cases {
+		c := drawCase(i, packets)
+		want, err := c.runUnwatched(asksAlways(fastEngines[0]))
+		if err != nil {
+			t.Fatal(err)
+		}
+		got, err := c.runUnwatched(fastEngines[0])
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := want.differs(got); err != nil {
+			t.Errorf("case %d: %v\n%v", i, err, c)
+		}
+		if !reflect.DeepEqual(want.final, got.final) {
+			t.Errorf("case %d: counters %+v, but %+v\n%v", i, want.final, got.final, c)
+		}
+		pauses, marks = pauses+want.totals.Pauses, marks+want.totals.Marks
+	}
+	if pauses == 0 || marks == 0 {
+		t.Errorf("%d pauses and %d marks, want some of both", pauses, marks)
+	}
+}
+
+func TestPlainSwitchesChangeNothing(t *testing.T) { testPlain(t, deep.All(12), 1000) }

@@ -12,27 +12,27 @@ type FaultKind uint8
 
 // Kinds of faults.
 const (
-	FaultDown    FaultKind = iota // a link carries nothing
-	FaultCorrupt                  // a link damages frames
-	FaultStuck                    // a host takes nothing
+	FaultDown    FaultKind = iota // a link is down
+	FaultCorrupt                  // a link corrupts frames
+	FaultStuck                    // a host takes no frames
 	numFaults
 )
 
 var faultNames = [numFaults]string{"down", "corrupt", "stuck"}
 
-// FaultNames lists the names of all kinds, by number.
+// FaultNames returns the names of all kinds, indexed by FaultKind.
 func FaultNames() []string { return faultNames[:] }
 
-// Fault is something that a run suffers from.
+// Fault is one fault of a run.
 type Fault struct {
 	units.Interval
 	What  FaultKind
 	Node  int     // the host, or one end of the link
-	Cable int     // the link; -1: none
-	Rate  float64 // FaultCorrupt: share of the frames
+	Cable int     // the link; -1 for a host
+	Rate  float64 // FaultCorrupt: share of frames that are corrupted
 }
 
-// Faults lists those of a run by the time at which they begin.
+// Faults returns the faults of a run, sorted by start time.
 func (s *Spec) Faults() []Fault {
 	var list []Fault
 	for i := range s.Cables {

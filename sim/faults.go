@@ -8,8 +8,8 @@ import (
 	"github.com/xoff-net/xoff/base/units"
 )
 
-// faults is the bad side of one direction of a cable. Its receiver owns it:
-// frames are judged in the order of their arrival.
+// faults decides which frames are lost on one direction of a cable. The receiving node
+// owns it and calls it in the order of arrival.
 type faults struct {
 	cable *Cable
 	delay units.Time
@@ -17,7 +17,7 @@ type faults struct {
 	lost  uint64
 }
 
-// newFaults returns nil for a cable that never fails.
+// newFaults returns the faults of a direction, or nil if the cable has none.
 func newFaults(c *Cable, delay units.Time, seed, direction uint64) *faults {
 	if len(c.Down) == 0 && len(c.Corrupt) == 0 {
 		return nil
@@ -25,8 +25,8 @@ func newFaults(c *Cable, delay units.Time, seed, direction uint64) *faults {
 	return &faults{cable: c, delay: delay, rand: rand.NewPCG(seed, direction)}
 }
 
-// damages reports whether a frame does not survive: the link was down at some
-// time between its first bit and its last, or it was corrupted.
+// damages reports whether a frame is lost: the link was down between its first and last
+// bit, or the frame was corrupted.
 func (f *faults) damages(p *packet.Packet) bool {
 	first := p.At - f.delay - f.cable.Rate.TxTime(units.Bytes(p.Size)+f.cable.Overhead)
 	bad := false
@@ -37,7 +37,7 @@ func (f *faults) damages(p *packet.Packet) bool {
 	}
 	for _, c := range f.cable.Corrupt {
 		if c.From <= p.At && p.At < c.To {
-			// One draw per frame and fault, whatever came out before.
+			// Exactly one draw per frame and fault.
 			if hit := float64(f.rand.Uint64()>>11) < float64(c.Rate*(1<<53)); hit {
 				bad = true
 			}
@@ -49,8 +49,8 @@ func (f *faults) damages(p *packet.Packet) bool {
 	return bad
 }
 
-// sortChanges orders the timed events of a node: by time, then routes before
-// links, then by port.
+// sortChanges sorts the timed changes of a node: by time, then routes before links, then
+// by port.
 func sortChanges(list []change) {
 	sort.SliceStable(list, func(i, j int) bool {
 		a, b := &list[i], &list[j]

@@ -13,12 +13,13 @@ import (
 	"github.com/xoff-net/xoff/scheme/buffer"
 	"github.com/xoff-net/xoff/scheme/cc"
 	"github.com/xoff-net/xoff/scheme/flowctl"
+	"github.com/xoff-net/xoff/scheme/route"
 	"github.com/xoff-net/xoff/topo"
 	"github.com/xoff-net/xoff/workload"
 )
 
-// loneFlow draws a fabric with one flow and nothing that could hold it up but the
-// model itself: buffers never fill, nothing is marked, no timeout is due.
+// loneFlow draws a scenario with one flow and nothing that delays it: buffers never fill,
+// no frame is marked, and no timeout expires.
 func loneFlow(index int) *scenario.Config {
 	d := &drawer{Rand: rand.New(rand.NewPCG(7, uint64(index))), cfg: scenario.Default()}
 	cfg := d.cfg
@@ -42,7 +43,7 @@ func loneFlow(index int) *scenario.Config {
 		if to == "host5" && t.Spines > 1 && d.chance(0.3) {
 			cfg.Routing.Pinned = []scenario.Pin{{From: "host0", To: to, Via: []string{"leaf0", fmt.Sprintf("spine%d", t.Spines-1), "leaf1", "spine0", "leaf2"}}}
 		}
-		if d.chance(0.3) { // the ways differ
+		if d.chance(0.3) { // paths differ in rate and delay
 			odd := cable()
 			cfg.Topology.Overrides = []scenario.LinkOverride{{Match: "leaf*-spine0", Rate: odd.Rate, Delay: odd.Delay}}
 		}
@@ -57,7 +58,7 @@ func loneFlow(index int) *scenario.Config {
 	}
 	if d.chance(0.2) {
 		cfg.Compat.Tick = pick(d, units.Nanosecond, 100*units.Picosecond)
-		cfg.Switch.FlowControl.Params = &flowctl.SIHParams{Headroom: link.Headroom{Rule: link.RuleBytes}} // nothing pauses
+		cfg.Switch.FlowControl.Params = &flowctl.SIHParams{Headroom: link.Headroom{Rule: link.RuleBytes}} // nothing is paused
 	}
 	h.CC = scenario.Choice{Name: "none"}
 	if d.chance(0.5) {
@@ -92,10 +93,9 @@ func loneFlow(index int) *scenario.Config {
 	return cfg
 }
 
-// The ideal FCT of a flow is what the engine needs for it alone, to the
-// picosecond. Sprayed packets may overtake each other, which costs a real flow
-// retransmissions, and ACKs take turns with data at a switch, which spreads
-// neither evenly: there the ideal is a lower bound.
+// The ideal FCT of a flow equals its simulated FCT in an empty network, to the picosecond.
+// With spraying it is a lower bound: packets may overtake each other, which causes
+// retransmissions, and switches spray ACKs and data together, so neither evenly.
 func TestIdealIsTheFCTAlone(t *testing.T) { testIdeal(t, deep.All(60)) }
 
 func testIdeal(t *testing.T, cases []int) {
@@ -107,14 +107,15 @@ func testIdeal(t *testing.T, cases []int) {
 		if err != nil {
 			t.Fatalf("case %d: %v", i, err)
 		}
-		_, totals, err := fastEngines[0].run(b.Spec)
+		r, err := fastEngines[0].run(b.Spec)
 		if err != nil {
 			t.Fatal(err)
 		}
+		totals := &r.totals
 		got, ideal, spray := b.Flows.Send[0].Acked, b.Ideal[0], cfg.Routing.Name == "spray"
 		switch {
 		case got == 0 && !spray || totals.Pauses > 0 || totals.Timeouts > 0:
-			t.Errorf("case %d: done at %v with %d pauses and %d timeouts: not alone\n%v", i, got, totals.Pauses, totals.Timeouts, &randomCase{cfg: cfg})
+			t.Errorf("case %d: done at %v with %d pauses and %d timeouts: the flow was delayed\n%v", i, got, totals.Pauses, totals.Timeouts, &randomCase{cfg: cfg})
 		case got == ideal && !spray:
 			exact++
 		case got == ideal:
@@ -125,8 +126,43 @@ func testIdeal(t *testing.T, cases []int) {
 			t.Errorf("case %d: FCT %d ps, ideal %d ps\n%v", i, got, ideal, &randomCase{cfg: cfg})
 		}
 	}
-	t.Logf("%d exact, %d exact though sprayed, %d sprayed and above the ideal", exact, sprayed, bound)
+	t.Logf("%d exact, %d sprayed and exact, %d sprayed and above the ideal", exact, sprayed, bound)
 	if exact < len(cases)*2/3 || sprayed < 2*bound {
-		t.Errorf("%d exact, %d sprayed ones exact, %d not: the test has lost its grip", exact, sprayed, bound)
+		t.Errorf("%d exact, %d sprayed and exact, %d sprayed and above the ideal: too few exact cases", exact, sprayed, bound)
+	}
+}
+
+// Flowlets may take any path, and several at a time: their ideal is a lower bound over
+// paths of different rates and delays.
+func TestIdealOfFlowletsIsABound(t *testing.T) {
+	unequal, above := 0, 0
+	for i := range 120 {
+		cfg := loneFlow(i)
+		params, ok := cfg.Topology.Params.(*topo.LeafSpineParams)
+		if !ok || params.Spines < 2 {
+			continue
+		}
+		cfg.Routing = scenario.Routing{Choice: scenario.Choice{
+			Name: []string{"flowlet", "adaptive"}[i%2], Params: &route.FlowletParams{Gap: units.Microsecond, Entries: 16},
+		}}
+		if i%3 > 0 {
+			unequal++
+			cfg.Topology.Overrides = []scenario.LinkOverride{{Match: fmt.Sprintf("leaf*-spine%d", i%params.Spines), Rate: 10 * params.FabricLink.Rate, Delay: params.FabricLink.Delay / 10}}
+		}
+		b, err := fabric.New(cfg, fabric.Options{Invariants: true})
+		if err != nil {
+			t.Fatalf("case %d: %v", i, err)
+		}
+		if _, err = fastEngines[0].run(b.Spec); err != nil {
+			t.Fatal(err)
+		}
+		if got := b.Flows.Send[0].Acked; got < b.Ideal[0] {
+			t.Errorf("case %d: FCT %d ps, below the ideal %d ps\n%v", i, got, b.Ideal[0], &randomCase{cfg: cfg})
+		} else if got > b.Ideal[0] {
+			above++
+		}
+	}
+	if unequal < 30 || above == 0 {
+		t.Errorf("%d cases with unequal paths, %d above the bound: the test has lost its grip", unequal, above)
 	}
 }

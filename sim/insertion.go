@@ -1,373 +1,311 @@
 package sim
 
 import (
-	"container/heap"
-	"slices"
-
 	"github.com/xoff-net/xoff/base/packet"
 	"github.com/xoff-net/xoff/base/units"
 )
 
-// insertions numbers the events that a node plans, for runs in which
-// simultaneous events happen in the order in which they were planned. The rules
-// are those of ns-3, and the same for both engines.
-type insertions struct {
-	last      *uint64  // the last number given
-	frameEnds []uint64 // by port: number of the end of the frame that is being sent
+// With Spec.InsertionOrder, simultaneous events happen in the order in which they were
+// scheduled, as in ns-3. The oracle counts them in one global queue. The fast engine has no
+// such queue; it computes the same order from what scheduled an event, its cause.
+
+// number is the position of an event among simultaneous ones: events with an earlier cause
+// come first.
+type number struct {
+	cause units.Time // time of the cause
+	// order is the rank of the cause among the causes of that time, and in the low 32 bits
+	// the index of the event among those that the cause scheduled.
+	order uint64
 }
 
-// plan numbers an event that is planned now: a timer that is set, even to the time
-// it had.
-func (s *insertions) plan() uint64 {
-	*s.last++
-	return *s.last
+func (n number) before(o number) bool {
+	return n.cause < o.cause || n.cause == o.cause && n.order < o.order
 }
 
-// send numbers the arrival of a frame whose transmission begins now. In ns-3 the
-// end of a transmission is an event of its own, planned before the arrival at the
-// other end; here it may become one later, then it has this number.
-func (s *insertions) send(port int) uint64 {
-	s.frameEnds[port] = s.plan()
-	return s.plan()
-}
-
-// startOf numbers the start of a flow. In ns-3 a flow passes through two events
-// without delay when it starts, so it comes after whatever was planned for that
-// time before; flows of the same time start in the order of their numbers,
-// whatever their hosts.
-func startOf(flow uint32) uint64 { return firstStart + uint64(flow) }
-
+// Causes that are no events. Samples precede everything else, then timed changes, then what
+// nodes schedule when they start. A starting flow in ns-3 passes through two events without
+// delay, so it follows everything scheduled earlier for that time. Flows with the same start
+// time start in the order of their indices, on any host.
 const (
-	// firstStart is beyond the number of any other event.
-	firstStart = 1 << 62
-	// thisWindow is beyond the number of any event that was planned before the
-	// current window of the fast engine.
-	thisWindow = 1 << 61
+	causeSample units.Time = iota - 3
+	causeChange
+	causeStart
+	causeFlow = units.Never
 )
 
-// moment is a place in the order of events.
-type moment struct {
-	at     units.Time
-	number uint64 // among those of the same time
-}
-
-var never = moment{at: units.Never}
-
-func (m moment) before(o moment) bool { return m.at < o.at || m.at == o.at && m.number < o.number }
-
-// planner gives the fast engine the order of insertion. A node that runs its
-// window alone cannot know how many events others have planned before its own, and
-// need not: what arrives was sent in an earlier window, so whatever it plans for
-// itself comes after that, in its own order. Such events have the numbers from
-// thisWindow on until the window is over. Then the planner goes through what all
-// nodes have done, in order, and gives every planned event the number that it
-// would have had in one global queue.
-type planner struct {
-	heads heads
-	last  uint64 // number given
-}
-
-// newPlanner makes the nodes of an engine follow the order of insertion. Timed
-// changes are planned before all else, in the order of the nodes.
-func newPlanner(nodes []*fastNode) *planner {
-	p := &planner{}
-	for i, n := range nodes {
-		ports := len(n.inputs)
-		p.last += uint64(len(n.changes))
-		o := &orderedNode{
-			fastNode: n, number: uint64(i), lastChange: p.last, wires: make([]numbers, ports),
-			agenda: newAgenda(ports + ownEvents), given: thisWindow,
-		}
-		o.insertions = insertions{&o.given, make([]uint64, ports)}
-		o.armChange()
-		n.ordered = o
-	}
-	return p
-}
-
-// finish ends a window in which some of the nodes were active.
-func (p *planner) finish(nodes []*fastNode, active []int32) {
-	p.heads = p.heads[:0]
-	for _, i := range active {
-		if o := nodes[i].ordered; o.advance() {
-			p.heads = append(p.heads, o)
-		}
-	}
-	heap.Init(&p.heads)
-	for len(p.heads) > 0 {
-		o := p.heads[0]
-		for children := o.log[o.merged-1].given - thisWindow; uint64(len(o.final)) < children; {
-			p.last++
-			o.final = append(o.final, p.last)
-		}
-		if o.advance() {
-			heap.Fix(&p.heads, 0)
-		} else {
-			heap.Pop(&p.heads)
-		}
-	}
-	for _, i := range active {
-		nodes[i].ordered.numberPlanned()
-	}
-}
-
-// heads is a heap of the nodes whose logs are not yet merged. The next event of a
-// log is known with its final number: whatever planned it is before it in the same
-// log, or in an earlier window.
-type heads []*orderedNode
-
-func (h heads) Len() int           { return len(h) }
-func (h heads) Less(i, j int) bool { return h[i].head.before(h[j].head) }
-func (h heads) Swap(i, j int)      { h[i], h[j] = h[j], h[i] }
-func (h *heads) Push(x any)        { *h = append(*h, x.(*orderedNode)) }
-
-func (h *heads) Pop() any {
-	last := len(*h) - 1
-	o := (*h)[last]
-	*h = (*h)[:last]
-	return o
-}
-
-// orderedNode is a node of the fast engine in the order of insertion. It has
-// events of its own in place of the timers of fastNode.
+// orderedNode is a node of the fast engine in insertion order. It adds numbers to the timers
+// and frames of fastNode.
+//
+// A node that runs its window alone does not know how many events at other nodes are causes
+// at the same time as its own. It need not: events of one node with causes of the same time
+// keep their order whatever other nodes do, and frames that arrive were sent in an earlier
+// window. So ranks count the causes at this node until the window ends. Then the planner
+// corrects the ranks of causes that share their time with causes at other nodes.
 type orderedNode struct {
 	*fastNode
-	insertions
-	agenda     // by port: ends of frames; then ownEvents
-	number     uint64
-	lastChange uint64    // number of the last timed change
-	wires      []numbers // by port: of the frames that arrive
-	ranks      []uint64  // of the arrivals of the window
-
-	// The current window.
-	given uint64 // the last number given
-	log   []logged
-	sent  []sending
-
-	// The planner's part.
-	merged int      // of the log
-	head   moment   // of the log, with its final number
-	final  []uint64 // numbers in place of thisWindow + 1, + 2, ...
+	next       number       // number of the next event that the current event schedules
+	ends       []ownNumber  // by port: end of the current transmission
+	timed      [4]ownNumber // numbers of fastNode.timers
+	lastCause  units.Time   // time of the last cause
+	lastRank   uint32       // rank of the last cause
+	lastChange uint64       // number of timed changes at this and previous nodes
 }
 
-// logged is an event that has planned others.
-type logged struct {
-	moment
-	given uint64 // numbers up to this
+// ownNumber is the number of an event that the node scheduled for itself.
+type ownNumber struct {
+	number
+	parent uint32 // index of the cause in the worker's journal, if it was in this window
 }
 
-// sending is a frame on its way.
-type sending struct {
-	number uint64 // of its arrival
-	port   uint16
-}
-
-// Events of a node's agenda, after those of its ports.
-const (
-	ownWake = iota
-	ownPace
-	ownStart
-	ownChange
-	ownEvents
-)
-
-func (o *orderedNode) own(event int) int { return len(o.inputs) + event }
-
-// Transmit implements dataplane.Driver.
+// Transmit implements dataplane.Driver. In ns-3 the end of the transmission is a separate
+// event, scheduled before the arrival. Here it may become an event later (ArmTx), so its
+// number is reserved now.
 func (o *orderedNode) Transmit(port int, p *packet.Packet, ext packet.Ext, done units.Time) {
 	o.fastNode.Transmit(port, p, ext, done)
-	o.sent = append(o.sent, sending{o.send(port), uint16(port)})
+	o.plan(&o.ends[port])
+	sent := o.numberOfSent(port, done)
+	*sent = o.next
+	o.next.order++
+	o.worker.journal.add(sent)
+}
+
+// numberOfSent returns where the number of the frame that was sent last is stored.
+func (o *orderedNode) numberOfSent(port int, done units.Time) *number {
+	to, near := &o.outputs[port], &o.worker.near
+	if at := done + to.delay; at < near.far {
+		b := near.box(to.to, near.of(at))
+		if b.last.numbers == nil {
+			b.last.numbers = new([blockFrames]number)
+		}
+		return &b.last.numbers[(b.n-1)%blockFrames]
+	}
+	l := o.links[port]
+	if l.last.rest.numbers == nil {
+		l.last.rest.numbers = new([chunkFrames]number)
+	}
+	return &l.last.rest.numbers[(l.tail-1)%chunkFrames]
+}
+
+// plan numbers an event of this node that the current event schedules. A timer gets a new
+// number whenever it is set, even to the same time.
+func (o *orderedNode) plan(n *ownNumber) {
+	n.number = o.next
+	o.next.order++
+	if o.next.cause >= 0 { // ranks of starting nodes are final
+		n.parent = o.worker.journal.add(&n.number)
+	}
 }
 
 // ArmTx implements dataplane.Driver.
-func (o *orderedNode) ArmTx(port int, at units.Time) { o.set(port, moment{at, o.frameEnds[port]}) }
+func (o *orderedNode) ArmTx(port int, at units.Time) { o.setEnd(port, key(at, classTxDone, port)) }
+
+// setEnd is tree.set with the order of insertion among simultaneous ends of transmissions.
+func (o *orderedNode) setEnd(port int, k uint64) {
+	t := &o.txDone
+	if t.single {
+		t.least = k
+		return
+	}
+	g := &t.groups[uint(port)/treePorts]
+	at := uint(treePorts) + uint(port)%treePorts
+	g[at] = k
+	for at > 1 {
+		k = o.firstEnd(k, g[at^1])
+		at >>= 1
+		g[at] = k
+	}
+	if len(t.groups) > 1 {
+		for i := range t.groups {
+			k = o.firstEnd(k, t.groups[i][1])
+		}
+	}
+	t.least = k
+}
+
+// firstEnd returns the key of the transmission that ends first.
+func (o *orderedNode) firstEnd(a, b uint64) uint64 {
+	if (a^b)>>keyTimeShift == 0 && a != none && o.ends[b&(MaxPorts-1)].before(o.ends[a&(MaxPorts-1)].number) {
+		return b
+	}
+	if (a^b)>>keyTimeShift == 0 {
+		return a
+	}
+	return min(a, b)
+}
 
 // ArmWake implements dataplane.Driver.
-func (o *orderedNode) ArmWake(at units.Time) { o.set(o.own(ownWake), moment{at, o.plan()}) }
+func (o *orderedNode) ArmWake(at units.Time) {
+	o.plan(&o.timed[timerWake])
+	o.fastNode.ArmWake(at)
+}
 
 // ArmPace implements dataplane.NICDriver.
-func (o *orderedNode) ArmPace(at units.Time) { o.set(o.own(ownPace), moment{at, o.plan()}) }
+func (o *orderedNode) ArmPace(at units.Time) {
+	o.plan(&o.timed[timerPace])
+	o.fastNode.ArmPace(at)
+}
 
 // ArmStart implements dataplane.NICDriver.
 func (o *orderedNode) ArmStart(at units.Time, flow uint32) {
-	// A number that nobody uses: an event after which another may be due sooner
-	// than its number says is one that the planner must know.
-	o.plan()
-	o.set(o.own(ownStart), moment{at, startOf(flow)})
+	// The number depends on the flow alone. Nevertheless the current event becomes a cause:
+	// the planner must know every event after which another may be due sooner than its
+	// number suggests.
+	o.next.order++
+	o.timed[timerStart].number = number{causeFlow, uint64(flow)}
+	o.fastNode.ArmStart(at, flow)
 }
 
-// armChange plans the next sample or timed change. Samples come before all else.
+// armChange schedules the next sample or timed change.
 func (o *orderedNode) armChange() {
-	next := never
-	if len(o.changes) > 0 {
-		next = moment{o.changes[0].at, o.lastChange + 1 - uint64(len(o.changes))}
-	}
-	if o.samples != nil && o.samples.next <= next.at {
-		next = moment{at: o.samples.next}
-	}
-	o.set(o.own(ownChange), next)
-}
-
-// begun follows the start of the node.
-func (o *orderedNode) begun() {
-	o.done(moment{number: o.number})
-	o.timer = timer(o.first().at, 0)
-}
-
-// done notes an event if it has planned others.
-func (o *orderedNode) done(m moment) {
-	if before := len(o.log); before == 0 && o.given > thisWindow || before > 0 && o.given > o.log[before-1].given {
-		o.log = append(o.log, logged{m, o.given})
+	o.fastNode.armChange()
+	o.timed[timerChange].number = number{cause: causeSample}
+	if o.samples == nil || len(o.changes) > 0 && o.changes[0].at < o.samples.next {
+		o.timed[timerChange].number = number{causeChange, o.lastChange - uint64(len(o.changes))}
 	}
 }
 
-// run is fastNode.run in the order of insertion.
+// run is fastNode.run in insertion order.
 func (o *orderedNode) run(s *arrivals, from, end units.Time) {
-	keys := s.gather(o.fastNode, from, end)
-	ranks := o.sortTies(keys)
-	for i := 0; ; {
-		next, arrival := o.first(), moment{from + units.Time(keys[i]>>(placeBits+keyTimeShift)), ranks[i]}
-		arrives := arrival.before(next)
-		if arrives {
-			next = arrival
+	n, sw := o.fastNode, o.sw
+	keys, i, base := s.gather(n, from, end), 0, uint64(from)<<keyTimeShift
+	for {
+		k := keys[i]
+		arrival, x, timer := (base+k>>refBits)>>keyTimeShift, n.txDone.top(), n.timer>>keyTimeShift
+		ends := x >> keyTimeShift
+		at := units.Time(min(arrival, ends, timer))
+		if at >= end {
+			return
 		}
-		if next.at >= end {
-			break
+		if arrival == ends || min(arrival, ends) == timer {
+			arrival, ends = o.breakTie(s, k, arrival, ends, timer)
 		}
-		if arrives {
-			place, port := keys[i]%(2*nearPlace), int(keys[i]>>placeBits&(MaxPorts-1))
+		o.begin(at)
+		switch uint64(at) {
+		case arrival:
 			i++
-			if place == 0 {
-				o.arriveFar(port)
-			} else {
-				p := s.frames[place-nearPlace]
-				o.arriveSpecial(port, p, s.ext(place-nearPlace, p))
+			o.arrive(s, k)
+			if o.isCause() {
+				o.done(*s.number(k), 0)
 			}
+		case ends:
+			port, pending := int(x&(MaxPorts-1)), false
+			number, parent := o.ends[port].number, o.ends[port].parent
+			if sw != nil {
+				pending = sw.TxDone(at, port)
+			} else {
+				pending = n.nic.TxDone(at, port)
+			}
+			if !pending { // otherwise the data plane has armed it again
+				o.setEnd(port, none)
+			}
+			if o.isCause() {
+				o.done(number, parent)
+			}
+		default:
+			slot := o.firstTimer()
+			number, parent := o.timed[slot].number, o.timed[slot].parent
+			o.fire(at, slot)
+			if o.isCause() {
+				o.done(number, parent)
+			}
+		}
+	}
+}
+
+// arrive handles the arrival of a key.
+func (o *orderedNode) arrive(s *arrivals, k uint64) {
+	n, ref, port := o.fastNode, k%(2*nearRef), int(k>>refBits&(MaxPorts-1))
+	if ref < nearRef {
+		n.arriveFar(port)
+		return
+	}
+	p := s.frames[ref-nearRef]
+	switch {
+	case p.Control() || p.Flags&packet.Extended != 0 || n.faulty:
+		n.arriveSpecial(port, p, s.ext(ref-nearRef, p))
+	case n.sw != nil:
+		n.sw.Forward(p.At, port, p, nil)
+	default:
+		n.nic.Arrive(p.At, port, p, nil)
+	}
+}
+
+// breakTie finds out which of simultaneous events comes first: the next arrival, end of a
+// transmission, or timer. It returns the times of the first two, or never if another one
+// comes first.
+//
+//go:noinline
+func (o *orderedNode) breakTie(s *arrivals, k, arrival, ends, timer uint64) (uint64, uint64) {
+	const never = none
+	at, first := min(arrival, ends, timer), number{units.Never, none}
+	if timer == at {
+		first = o.timed[o.firstTimer()].number
+	}
+	if ends == at {
+		if end := o.ends[o.txDone.top()&(MaxPorts-1)].number; end.before(first) {
+			first = end
 		} else {
-			o.fire(next.at)
-		}
-		o.done(next)
-	}
-	o.timer = timer(o.first().at, 0)
-}
-
-// sortTies puts arrivals that are sorted by time into the order of insertion, and
-// returns their numbers, with none after them.
-func (o *orderedNode) sortTies(keys []uint64) []uint64 {
-	ranks := o.ranks[:0]
-	for i, k := range keys[:len(keys)-1] {
-		r := o.wires[k>>placeBits&(MaxPorts-1)].take()
-		ranks = append(ranks, r)
-		for j := i; j > 0 && keys[j-1]>>(placeBits+keyTimeShift) == k>>(placeBits+keyTimeShift) && ranks[j-1] > r; j-- {
-			keys[j], keys[j-1] = keys[j-1], keys[j]
-			ranks[j], ranks[j-1] = ranks[j-1], ranks[j]
+			ends = never
 		}
 	}
-	o.ranks = append(ranks, none)
-	return o.ranks
+	if arrival == at {
+		if s.number(k).before(first) {
+			ends = never
+		} else {
+			arrival = never
+		}
+	}
+	return arrival, ends
 }
 
-// fire handles the first event of the agenda.
-func (o *orderedNode) fire(now units.Time) {
-	event := o.firstEvent()
-	o.set(event, never)
-	switch event - len(o.inputs) {
-	case ownWake:
-		o.common.Wake(now)
-	case ownPace:
-		o.nic.Pace(now)
-	case ownStart:
-		o.nic.StartFlows(now)
-	case ownChange:
+// firstTimer returns the slot of the next timer.
+func (o *orderedNode) firstTimer() int {
+	slot := timerChange
+	for i := timerWake; i < len(o.timers); i++ {
+		a, b := o.timers[slot]>>keyTimeShift, o.timers[i]>>keyTimeShift
+		if b < a || b == a && o.timed[i].before(o.timed[slot].number) {
+			slot = i
+		}
+	}
+	return slot
+}
+
+// fire runs a timer.
+func (o *orderedNode) fire(now units.Time, slot int) {
+	if slot == timerChange {
 		o.alter(now)
 		o.armChange()
+		return
+	}
+	o.setTimer(slot, none)
+	switch slot {
+	case timerWake:
+		o.common.Wake(now)
+	case timerPace:
+		o.nic.Pace(now)
 	default:
-		o.common.TxDone(now, event)
+		o.nic.StartFlows(now)
 	}
 }
 
-// advance goes on to the next event of the log and reports whether there is one.
-func (o *orderedNode) advance() bool {
-	if o.merged == len(o.log) {
-		return false
+// begin prepares for an event. Its rank follows the rank of the last cause of the same
+// time.
+func (o *orderedNode) begin(at units.Time) {
+	rank := uint32(0)
+	if at == o.lastCause {
+		rank = o.lastRank + 1
 	}
-	o.head = o.log[o.merged].moment
-	o.finalize(&o.head.number)
-	o.merged++
-	return true
+	o.next = number{at, uint64(rank) << 32}
 }
 
-// finalize replaces a number of this window.
-func (o *orderedNode) finalize(number *uint64) {
-	if *number > thisWindow && *number < firstStart {
-		*number = o.final[*number-thisWindow-1]
-	}
-}
+// isCause reports whether the current event has scheduled others.
+func (o *orderedNode) isCause() bool { return uint32(o.next.order) != 0 }
 
-// numberPlanned gives everything that the node has planned its final number. The order
-// among its own events stays what it was.
-func (o *orderedNode) numberPlanned() {
-	for _, s := range o.sent {
-		o.finalize(&s.number)
-		l := o.links[s.port]
-		l.to.ordered.wires[l.toPort].push(s.number)
-	}
-	for i := range o.frameEnds {
-		o.finalize(&o.frameEnds[i])
-	}
-	for i := range o.planned {
-		o.finalize(&o.planned[i].number)
-	}
-	o.log, o.sent, o.final = o.log[:0], o.sent[:0], o.final[:0]
-	o.merged, o.given = 0, thisWindow
-}
-
-// numbers is a queue.
-type numbers struct {
-	list []uint64
-	head int
-}
-
-func (q *numbers) push(n uint64) {
-	if len(q.list) == cap(q.list) && 2*q.head >= len(q.list) {
-		q.list, q.head = slices.Delete(q.list, 0, q.head), 0
-	}
-	q.list = append(q.list, n)
-}
-
-func (q *numbers) take() uint64 {
-	q.head++
-	return q.list[q.head-1]
-}
-
-// agenda holds one moment per event and has the first always at hand: a winner
-// tree.
-type agenda struct {
-	planned []moment
-	winners []uint16 // node i has the children 2i and 2i+1; the last len(planned) are the leaves
-}
-
-func newAgenda(n int) agenda {
-	a := agenda{make([]moment, n), make([]uint16, 2*n)}
-	for i := range n {
-		a.winners[n+i] = uint16(i)
-	}
-	for i := range n {
-		a.set(i, never)
-	}
-	return a
-}
-
-func (a *agenda) firstEvent() int { return int(a.winners[1]) }
-func (a *agenda) first() moment   { return a.planned[a.winners[1]] }
-
-func (a *agenda) set(event int, m moment) {
-	a.planned[event] = m
-	for i := (len(a.planned) + event) / 2; i > 0; i /= 2 {
-		l, r := a.winners[2*i], a.winners[2*i+1]
-		if a.planned[r].before(a.planned[l]) {
-			l = r
-		}
-		a.winners[i] = l
-	}
+// done records the current event, which is a cause. n is its number, and parent the index of
+// its own cause in the journal.
+func (o *orderedNode) done(n number, parent uint32) {
+	at, rank := o.next.cause, uint32(o.next.order>>32)
+	o.lastCause, o.lastRank = at, rank
+	w := o.worker
+	w.journal.record(at-w.f.now, cause{number: n, parent: parent, node: uint32(o.index), rank: rank})
 }

@@ -13,7 +13,7 @@ import (
 	"github.com/xoff-net/xoff/workload"
 )
 
-// insertionEngines are the engines of TestEnginesAgree in the order of insertion.
+// insertionEngines are the engines of TestEnginesAgree with insertion order.
 var insertionEngines = func() (list []engine) {
 	for _, e := range fastEngines {
 		list = append(list, byInsertion(e))
@@ -21,17 +21,17 @@ var insertionEngines = func() (list []engine) {
 	return list
 }()
 
-// drawTies draws a case in which many events are simultaneous: with the quirks of
-// simulators that count in nanoseconds, each in half of the cases.
+// drawTies draws a case with many simultaneous events. Each quirk of simulators that count
+// in nanoseconds is enabled in half of the cases.
 func drawTies(index, packets int) *randomCase {
 	c := drawCase(index, packets)
 	d := &drawer{Rand: rand.New(rand.NewPCG(20240915, uint64(index)))}
 	if d.chance(0.5) {
 		c.cfg.Compat.Tick = pick[units.Time](d, 1, 1, 10) * units.Nanosecond
 		if _, err := fabric.New(c.cfg, fabric.Options{}); err != nil {
-			c.cfg.Compat.Tick = 0 // the wires would be too fast for any headroom
+			c.cfg.Compat.Tick = 0 // no headroom would be enough for such wires
 		} else if h, _ := headroomOf(c.cfg.Switch.FlowControl); h.Rule != link.RuleExact || c.cfg.Switch.FlowControl.Name != "pfc" {
-			c.loses, c.ends = "wires are faster than headroom expects", false
+			c.loses, c.ends = "wires are faster than headroom assumes", false
 		}
 	}
 	c.cfg.Compat.EveryEnd = d.chance(0.5)
@@ -41,8 +41,8 @@ func drawTies(index, packets int) *randomCase {
 	return c
 }
 
-// testInsertion is the property: in the order of insertion, too, both engines give
-// the same events at the same picosecond, whatever the workers and windows.
+// testInsertion checks that with insertion order, too, both engines produce the same
+// events at the same picosecond, with any number of workers and any window.
 func testInsertion(t *testing.T, cases []int, packets int) {
 	differ, ticks := 0, 0
 	for _, i := range cases {
@@ -64,15 +64,15 @@ func testInsertion(t *testing.T, cases []int, packets int) {
 			differ++
 		}
 	}
-	t.Logf("the order of insertion matters in %d of %d cases, %d have ticks", differ, len(cases), ticks)
+	t.Logf("insertion order changes %d of %d cases, %d have ticks", differ, len(cases), ticks)
 	if 2*differ < len(cases) || len(cases) >= 20 && 5*ticks < len(cases) {
-		t.Error("wanted: half of them, a fifth with ticks")
+		t.Errorf("insertion order changes %d of %d cases, %d have ticks, want half and a fifth", differ, len(cases), ticks)
 	}
 }
 
-// A link fails at the very moment at which the first packet of a flow arrives at
-// its switch. That was planned before all else: the packet takes the other path, and
-// nothing is lost, whichever of the two links it is.
+// A link fails exactly when the first packet of a flow arrives at its switch. The failure
+// counts as scheduled first: the packet takes the other path, and nothing is lost,
+// whichever of the two links fails.
 func TestChangesArePlannedFirst(t *testing.T) {
 	for _, spine := range []string{"spine0", "spine1"} {
 		cfg := star(0, 0)
@@ -86,13 +86,13 @@ func TestChangesArePlannedFirst(t *testing.T) {
 			t.Fatal(err)
 		}
 		if o.totals.Finished != 1 || o.totals.Lost != 0 {
-			t.Errorf("%s fails: %d flows finish, %d frames are lost", spine, o.totals.Finished, o.totals.Lost)
+			t.Errorf("%s fails: %d flows finished, %d frames lost, want 1 and 0", spine, o.totals.Finished, o.totals.Lost)
 		}
 	}
 }
 
-// All hosts are stuck from 5 us on; that was planned when they started, in the order
-// of their numbers. Their pauses arrive at the switch together, in that order.
+// All hosts are stuck from 5 us on. This was scheduled when they started, in the order of
+// their indices, so their pauses arrive at the switch at the same time in that order.
 func TestNodesStartInOrder(t *testing.T) {
 	cfg := star(4, units.Microsecond)
 	for _, h := range []string{"host3", "host1", "host0", "host2"} {
@@ -107,25 +107,24 @@ func TestNodesStartInOrder(t *testing.T) {
 	for _, e := range o.nodes[4].log {
 		if e.what == blocked && e.to != 0 && next < 4 {
 			if e.port != next || e.at != 6*units.Microsecond+5_120 {
-				t.Errorf("%v; wanted: port %d at 6.00512us", e, next)
+				t.Errorf("%v, want port %d at 6.00512us", e, next)
 			}
 			next++
 		}
 	}
 	if next != 4 {
-		t.Errorf("%d pauses arrive", next)
+		t.Errorf("%d pauses arrive, want 4", next)
 	}
 }
 
-// A tick shortens the time that a frame takes, and with it windows: 49 B take 3 ns
-// instead of 3.92. What leaves at 5 us arrives at 5.9992 us: windows of 1 us would be
-// too long.
+// A tick shortens transmission times, and with them windows: 49 B take 3 ns instead of
+// 3.92. A frame sent at 5 us arrives at 5.9992 us, so windows of 1 us would be too long.
 func TestWindowsKnowTheTick(t *testing.T) {
 	cfg := star(2, 996_200)
 	cfg.Compat.Tick = units.Nanosecond
 	cfg.Switch.Latency = 0
 	o := simulate(t, flows(cfg, workload.FlowSpec{From: "host0", To: "host1", Size: 1, Start: 5 * units.Microsecond}), "")
-	// There 49 B and a delay, twice; back 64 B and a delay, twice.
+	// Forward: 49 B and a delay, twice. Back: 64 B and a delay, twice.
 	if got := o.built.Flows.Send[0].Acked; got != 5*units.Microsecond+4*996_200+2*3_000+2*5_000 {
 		t.Errorf("acknowledged at %v", got)
 	}

@@ -17,25 +17,25 @@ import (
 	"github.com/xoff-net/xoff/sim"
 )
 
-// This file drives data planes as a driver with a real clock does: timers fire late,
-// and frames are handed over in bursts (the contract of dataplane.Driver).
+// This file drives data planes like a driver with a real clock: timers fire late, and
+// frames are delivered in bursts, as dataplane.Driver permits.
 
-// lateRun is such a driver of all nodes of a run, with one queue of events.
+// lateRun drives all nodes of a run with one event queue.
 type lateRun struct {
-	// late is by how much a timer of a node is late: that of the wire of a port, or, with
-	// port -1, another.
+	// late returns how late a timer of a node is: the transmission timer of a port, or
+	// another timer if port is -1.
 	late   func(n *lateNode, port int) units.Time
-	frames units.Time // a node takes frames every so often, all that have come by then
+	frames units.Time // interval at which a node takes all frames that have arrived
 	now    units.Time
 	events lateEvents
 	serial uint64
 	nodes  []*lateNode
-	bursts int // frames that were handed over together with the one before them
+	bursts int // frames delivered together with the previous one
 }
 
 type lateEvent struct {
 	at     units.Time
-	serial uint64 // order of those of the same time
+	serial uint64 // breaks ties
 	do     func()
 }
 
@@ -58,7 +58,7 @@ func (r *lateRun) plan(at units.Time, do func()) {
 	heap.Push(&r.events, lateEvent{max(at, r.now), r.serial, do})
 }
 
-// timer plans a call that counts while nobody has armed the same timer again.
+// timer schedules a call, which is skipped if the same timer is armed again.
 func (n *lateNode) timer(valid *uint64, port int, at units.Time, do func()) {
 	*valid++
 	if at == units.Never {
@@ -80,7 +80,7 @@ type lateNode struct {
 	wires             []lateWire // by port
 	tx                []uint64   // by port
 	wake, pace, start uint64
-	taken             units.Time // when frames were last handed over
+	taken             units.Time // when frames were last delivered
 }
 
 type lateWire struct {
@@ -92,8 +92,8 @@ type lateWire struct {
 func (n *lateNode) Transmit(port int, p *packet.Packet, ext packet.Ext, done units.Time) {
 	w, f := n.wires[port], *p
 	words := append(packet.Ext(nil), ext...)
-	came, every := done+w.delay, max(1, n.r.frames)
-	n.r.plan((came+every-1)/every*every, func() {
+	arrived, every := done+w.delay, max(1, n.r.frames)
+	n.r.plan((arrived+every-1)/every*every, func() {
 		if w.to.taken == n.r.now {
 			n.r.bursts++
 		}
@@ -132,7 +132,7 @@ func (n *lateNode) ArmStart(at units.Time, _ uint32) {
 	n.timer(&n.start, -1, at, func() { n.nic.StartFlows(n.r.now) })
 }
 
-// late runs a scenario with timers and frames that are late by up to so much.
+// late runs a scenario with timers and frames that are late by at most the given times.
 func late(t *testing.T, b *fabric.Fabric, seed uint64, timers, frames units.Time) *lateRun {
 	t.Helper()
 	random := rand.New(rand.NewPCG(seed, 0))
@@ -187,7 +187,7 @@ func (r *lateRun) join(from, to sim.End, delay units.Time) {
 	r.nodes[from.Node].wires[from.Port] = lateWire{r.nodes[to.Node], to.Port, delay}
 }
 
-// count adds up a counter of all ports.
+// count sums a counter over all switch ports.
 func (r *lateRun) count(of func(*dataplane.PortStats) uint64) uint64 {
 	sum := uint64(0)
 	for _, n := range r.nodes {
@@ -216,8 +216,8 @@ func pausesOf(s *dataplane.PortStats) (n uint64) {
 	return n
 }
 
-// lateIncast is an incast over two switches at 100 Gbps, with pauses all the time. The
-// shared segment is small beside the headroom.
+// lateIncast is an incast over two switches at 100 Gbps, with constant pauses. The shared
+// segment is small compared with the headroom.
 const lateIncast = `
 topology: {name: leaf-spine, leaves: 2, spines: 2, hosts_per_leaf: 4, host_link: {rate: 100Gbps, delay: 1us}, fabric_link: {rate: 100Gbps, delay: 1us}}
 classes: {control: {ids: [0], kind: control}, rdma: {ids: [1, 2], kind: lossless}}
@@ -233,13 +233,13 @@ workload:
 run: {arrivals: 100us, stop: {when: all_flows_done, at_most: 1s}}
 `
 
-// exactIncast is what a queue of it needs with a punctual driver: 2 us there and back at
-// 12.5 B/ns, three frames of 1048 B and a PAUSE of 64 B.
+// exactIncast is the headroom that a queue of lateIncast needs with a punctual driver: a
+// round trip of 2 us at 12.5 B/ns, three frames of 1048 B and a PAUSE of 64 B.
 const exactIncast = 25_000 + 3*1048 + 64
 
 func buildLate(t *testing.T, flowControl string, headroom units.Bytes) *fabric.Fabric {
 	t.Helper()
-	size := 8*2*headroom + 500*units.KB // of eight ports, two classes
+	size := 8*2*headroom + 500*units.KB // eight ports, two classes
 	cfg, err := scenario.Parse("late.yaml", fmt.Appendf(nil, lateIncast, int64(size), flowControl, int64(headroom)))
 	if err != nil {
 		t.Fatal(err)
@@ -249,13 +249,13 @@ func buildLate(t *testing.T, flowControl string, headroom units.Bytes) *fabric.F
 		t.Fatal(err)
 	}
 	if got := link.Exact(&b.Spec.Switches[0].Ports[0]); got != exactIncast {
-		t.Fatalf("a queue needs %d B, the test thinks %d B", got, exactIncast)
+		t.Fatalf("a queue needs %d B, want %d B", got, exactIncast)
 	}
 	return b
 }
 
-// lateBlocked is one sender into a host that takes nothing, and a frame to the sender
-// that the PAUSE waits for: it starts at a certain time.
+// lateBlocked has one sender to a host that takes no frames, and a frame to the sender,
+// with a given start time, that delays the PAUSE.
 const lateBlocked = `
 topology: {name: one-switch, hosts: 3, host_link: {rate: 100Gbps, delay: 1us}}
 classes: {control: {ids: [0], kind: control}, rdma: {ids: [1, 2], kind: lossless}}
@@ -272,31 +272,31 @@ faults: [{at: 0s, host: host1, stuck: true, for: 1ms}]
 run: {arrivals: 100us, stop: {when: time, at_most: 120us}}
 `
 
-// A PAUSE that waits for a wire which is reported free late costs headroom, as does a
-// processing time that ends late at the upstream, both of it at full rate: with lateness
-// times rate on top of link.Exact nothing is dropped, with a frame less something is.
+// A PAUSE costs headroom if it waits for a wire that is reported idle late, or if its
+// processing ends late at the upstream. With lateness times rate on top of link.Exact
+// nothing is dropped; with one frame less, something is.
 func TestLatePause(t *testing.T) {
 	ns := units.Nanosecond
 	const toSender, sender = 0, 0 // port of the switch, host
 	for _, c := range []struct {
 		name       string
-		wire, gate units.Time // how late the wire of the switch and the timer of the sender are
+		wire, gate units.Time // lateness of the switch's wire and of the sender's timer
 		processing units.Time
 	}{
 		{"punctual", 0, 0, 0},
 		{"wire 200 ns late", 200 * ns, 0, 0},
 		{"wire 50 us late", 50_000 * ns, 0, 0},
-		{"wire 1 us, end of processing 3 us late", 1000 * ns, 3000 * ns, 500 * ns},
+		{"wire 1 us late, end of processing 3 us late", 1000 * ns, 3000 * ns, 500 * ns},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			// 100 Gbps are 25 B in 2 ns.
+			// 100 Gbps is 25 B in 2 ns.
 			exact := exactIncast + units.Bytes(c.processing/ns)*25/2
 			enough := exact + units.Bytes((c.wire+c.gate)/ns)*25/2
 			drops := func(headroom units.Bytes) (n uint64) {
 				// Frame 20 of the sender crosses 20 KB, 1 us + 20 x 83.84 ns = 2.68 us after its start.
-				// A frame of the third host is on the wire to the sender 1 us + 83.84 ns after its
-				// start; the worst case is that this wire has just become busy. Frames leave for
-				// the blocked host until its PAUSE was processed.
+				// A frame of the third host occupies the wire to the sender 1 us + 83.84 ns after
+				// its start; in the worst case this wire has just become busy. Frames leave for
+				// the stuck host until its PAUSE is processed.
 				first := 1500*ns + c.processing
 				for start := first; start < first+250*ns; start += 8 * ns {
 					cfg, err := scenario.Parse("late.yaml", fmt.Appendf(nil, lateBlocked, int64(headroom), c.processing, start))
@@ -308,7 +308,7 @@ func TestLatePause(t *testing.T) {
 						t.Fatal(err)
 					}
 					if got := link.Exact(&b.Spec.Switches[0].Ports[toSender]); got != exact {
-						t.Fatalf("a queue needs %d B, the test thinks %d B", got, exact)
+						t.Fatalf("a queue needs %d B, want %d B", got, exact)
 					}
 					r := &lateRun{late: func(n *lateNode, port int) units.Time {
 						switch {
@@ -328,18 +328,18 @@ func TestLatePause(t *testing.T) {
 				t.Errorf("%d frames dropped with %d B of headroom", n, enough)
 			}
 			if drops(enough-1048) == 0 {
-				t.Errorf("nothing dropped with %d B of headroom, a frame less than needed", enough-1048)
+				t.Errorf("nothing dropped with %d B of headroom, one frame less than needed", enough-1048)
 			}
 			if late := c.wire + c.gate; late > 0 && drops(exact) == 0 {
-				t.Errorf("nothing dropped with %d B of headroom, which is for a punctual driver", exact)
+				t.Errorf("nothing dropped with %d B of headroom, enough only for a punctual driver", exact)
 			}
 		})
 	}
 }
 
-// TestLateTimers: whatever a driver is late by, all invariants hold and everything is
-// delivered; with headroom for it nothing lossless is dropped, and with headroom for a
-// punctual driver some is.
+// However late a driver is, all invariants hold and everything is delivered. With headroom
+// for the lateness no lossless frame is dropped; with headroom for a punctual driver, some
+// are.
 func TestLateTimers(t *testing.T) { testLateTimers(t, deep.All(1)) }
 
 func testLateTimers(t *testing.T, seeds []int) {
@@ -358,14 +358,14 @@ func testLateTimers(t *testing.T, seeds []int) {
 			{"50 us late", 50 * us, 50 * us, true},
 			{"timers 50 us late", 50 * us, 0, true},
 			{"frames in bursts of 50 us", 0, 50 * us, true},
-			// A wire that is reported free late is also a slower one, so that timers which are
-			// all late hardly drop anything; TestLatePause has one that does.
+			// A wire that is reported idle late is also slower, so hardly anything is dropped if
+			// all timers are late. TestLatePause covers a single late timer.
 			{"frames in bursts of 50 us, headroom for a punctual driver", 0, 50 * us, false},
 		} {
 			t.Run(scheme+", "+c.name, func(t *testing.T) {
 				headroom := units.Bytes(exactIncast)
 				if c.enough {
-					// A PAUSE waits for a wire that is free late, it and the data come late.
+					// A PAUSE waits for a late wire; both the PAUSE and the data arrive late.
 					headroom += units.Bytes((c.timers+2*c.frames)/ns) * perNs / 2
 				}
 				drops := uint64(0)
@@ -385,7 +385,7 @@ func testLateTimers(t *testing.T, seeds []int) {
 					}
 					drops += r.count(losslessDrops)
 					if r.count(pausesOf) < 10 || c.frames > 0 && r.bursts < 100 {
-						t.Errorf("seed %d: %d pauses, %d frames in bursts: the test says little", seed, r.count(pausesOf), r.bursts)
+						t.Errorf("seed %d: %d pauses, %d frames in bursts, want at least 10 and 100", seed, r.count(pausesOf), r.bursts)
 					}
 				}
 				if (drops == 0) != c.enough {

@@ -11,17 +11,17 @@ import (
 	"github.com/xoff-net/xoff/scheme/flowctl"
 )
 
-// Mutants are flow-control schemes and engines with one mistake each. The
-// property test must catch every one of them; if it does not, it is too weak.
+// Mutants are flow-control schemes and engines with one mistake each. The property test
+// must catch every one of them.
 
-// mutantScheme is PFC with a headroom and a receiver of its own.
+// mutantScheme is PFC with a different headroom or receiver.
 type mutantScheme struct {
 	params   flowctl.SIHParams
 	headroom func(*link.Port) units.Bytes
 	wrap     func(flowctl.Port, flowctl.Receiver) flowctl.Receiver
 }
 
-// sih is the real scheme with this mutant's headroom at a port.
+// sih returns the real scheme with this mutant's headroom for a port.
 func (m *mutantScheme) sih(p *link.Port) flowctl.Scheme {
 	e, err := flowctl.Schemes.Get("pfc")
 	if err != nil {
@@ -52,10 +52,10 @@ func (m *mutantScheme) Receiver(p flowctl.Port) flowctl.Receiver {
 	return r
 }
 
-// oneShort has a headroom that lacks one full frame.
+// oneShort returns a headroom that is one full frame too small.
 func oneShort(p *link.Port) units.Bytes { return link.Exact(p) - p.MTU }
 
-// skipsResume never sends every fourth RESUME.
+// skipsResume omits every fourth RESUME.
 type skipsResume struct {
 	flowctl.Receiver
 	n int
@@ -73,8 +73,8 @@ func (r *skipsResume) Frame(now units.Time, f *packet.Packet, ext packet.Ext) (p
 	return ext, ok
 }
 
-// resumesEarly withdraws a pause at the first release, as if headroom were the
-// last segment to be given back.
+// resumesEarly ends a pause at the first release, as if headroom were the last segment to
+// be freed.
 type resumesEarly struct {
 	flowctl.Receiver
 	sender interface {
@@ -87,7 +87,7 @@ func (r *resumesEarly) Released(now units.Time, a *mmu.Arrival) {
 	r.sender.Want(now, r.sender.Paused()&^(1<<a.Class))
 }
 
-// forgetsRefresh lets its pauses run out.
+// forgetsRefresh lets pauses expire.
 type forgetsRefresh struct{ flowctl.Receiver }
 
 func (forgetsRefresh) Wake(units.Time, int) {}
@@ -117,14 +117,14 @@ func init() {
 func TestMutantsAreCaught(t *testing.T) {
 	for _, m := range []struct {
 		name   string
-		scheme string // of the flow control; empty: the real one
+		scheme string // flow control; empty for the real one
 		engine []engine
 	}{
 		{name: "headroom one MTU short", scheme: "one-short"},
 		{name: "a RESUME skipped", scheme: "skips-resume"},
-		{name: "a pause withdrawn while headroom is in use", scheme: "resumes-early"},
+		{name: "a pause ended while headroom is in use", scheme: "resumes-early"},
 		{name: "a refresh forgotten", scheme: "forgets-refresh"},
-		{name: "an engine without order of classes", engine: []engine{byInsertion(reference)}},
+		{name: "an engine that ignores event classes", engine: []engine{byInsertion(reference)}},
 	} {
 		t.Run(m.name, func(t *testing.T) {
 			tried := 0
@@ -132,14 +132,14 @@ func TestMutantsAreCaught(t *testing.T) {
 				c := drawCase(i, 2000)
 				if m.scheme != "" {
 					if _, sih := c.cfg.Switch.FlowControl.Params.(*flowctl.SIHParams); !sih || c.loses != "" {
-						continue // it runs something else, or loss proves nothing
+						continue // another scheme, or loss is permitted
 					}
 					c.cfg.Switch.FlowControl.Name = m.scheme
 					c.cfg.Switch.Buffer.Cell = 1 // cells would hide a missing frame
 				}
 				tried++
 				if _, err := c.check(m.engine...); err != nil {
-					t.Logf("caught by the %d. case, index %d: %v", tried, i, err)
+					t.Logf("caught by case number %d, index %d: %v", tried, i, err)
 					return
 				}
 			}

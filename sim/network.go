@@ -8,10 +8,10 @@ import (
 	"github.com/xoff-net/xoff/dataplane"
 )
 
-// Network is the nodes of a run and what happens to them, for a driver outside of this
-// package, such as one with a real clock. The driver owns time and wires: it hands frames
-// over, fires timers by the contract of dataplane.Driver, and asks the network for the
-// rest. It may be late with all of it.
+// Network holds the nodes of a run for a driver outside this package, such as one with a
+// real clock. The driver owns time and wires: it delivers frames and fires timers as
+// dataplane.Driver requires. The network provides faults, route changes, samples and the
+// stop rule. The driver may be late with every call.
 type Network struct {
 	Spec  *Spec
 	Nodes []Node // hosts first
@@ -39,11 +39,11 @@ type Node interface {
 // Wire is one direction of a cable, seen from its sender.
 type Wire struct {
 	To    End
-	Delay units.Time // from the last bit here to the last bit there
-	Rate  units.Rate // 0: there is no cable
+	Delay units.Time // from the last bit sent to the last bit received
+	Rate  units.Rate // 0: no cable
 }
 
-// NewNetwork builds the nodes of a run, each with its driver.
+// NewNetwork builds the nodes of a run; driver returns the driver of each node.
 func NewNetwork(spec *Spec, driver func(node int) dataplane.NICDriver) (*Network, error) {
 	if _, err := spec.lookahead(); err != nil {
 		return nil, err
@@ -58,7 +58,7 @@ func NewNetwork(spec *Spec, driver func(node int) dataplane.NICDriver) (*Network
 		c := &spec.Cables[i]
 		w.wires[c.A.Node][c.A.Port] = Wire{c.B, c.AtoB, c.Rate}
 		w.wires[c.B.Node][c.B.Port] = Wire{c.A, c.BtoA, c.Rate}
-		// Corruption is drawn from the stream of the direction, as in the engines.
+		// Each direction has its own random stream, as in the engines.
 		w.faults[c.B.Node][c.B.Port] = newFaults(c, c.AtoB, spec.Seed, uint64(2*i))
 		w.faults[c.A.Node][c.A.Port] = newFaults(c, c.BtoA, spec.Seed, uint64(2*i+1))
 	}
@@ -75,7 +75,7 @@ func NewNetwork(spec *Spec, driver func(node int) dataplane.NICDriver) (*Network
 	return w, nil
 }
 
-// NIC returns a host, nil for a switch.
+// NIC returns the NIC of a host, or nil for a switch.
 func (w *Network) NIC(node int) *dataplane.NIC {
 	if node < len(w.nics) {
 		return w.nics[node]
@@ -83,7 +83,7 @@ func (w *Network) NIC(node int) *dataplane.NIC {
 	return nil
 }
 
-// Switch returns a switch, nil for a host.
+// Switch returns the switch of a node, or nil for a host.
 func (w *Network) Switch(node int) *dataplane.Switch {
 	if node < len(w.nics) {
 		return nil
@@ -91,14 +91,13 @@ func (w *Network) Switch(node int) *dataplane.Switch {
 	return w.switches[node-len(w.nics)]
 }
 
-// Wire returns where a port leads to.
+// Wire returns the outgoing wire of a port.
 func (w *Network) Wire(node, port int) Wire { return w.wires[node][port] }
 
-// Port describes a port.
+// Port returns the description of a port.
 func (w *Network) Port(node, port int) *link.Port { return w.Spec.port(End{node, port}) }
 
-// NextChange returns when the links or routes of a node change next, and NextSample when
-// it is sampled next; Never for not at all.
+// NextChange returns the time of the next link or route change of a node, or Never.
 func (w *Network) NextChange(node int) units.Time {
 	if len(w.changes[node]) == 0 {
 		return units.Never
@@ -106,7 +105,7 @@ func (w *Network) NextChange(node int) units.Time {
 	return w.changes[node][0].at
 }
 
-// Change carries out the next change of a node.
+// Change applies the next link or route change of a node.
 func (w *Network) Change(now units.Time, node int) {
 	c := w.changes[node][0]
 	w.changes[node] = w.changes[node][1:]
@@ -120,7 +119,7 @@ func (w *Network) Change(now units.Time, node int) {
 	}
 }
 
-// NextSample is described with NextChange.
+// NextSample returns the time of the next sample of a node, or Never.
 func (w *Network) NextSample(node int) units.Time {
 	if w.samples[node] == nil {
 		return units.Never
@@ -128,12 +127,12 @@ func (w *Network) NextSample(node int) units.Time {
 	return w.samples[node].next
 }
 
-// Sample takes the samples of a node that are due. Of those that a late driver missed it
-// takes one.
+// Sample takes the samples of a node that are due. If a late driver missed several periods
+// of a sample, it takes one.
 func (w *Network) Sample(now units.Time, node int) { w.samples[node].take(now, w.Nodes[node].Probe()) }
 
-// Arrive hands a frame to a node, unless the wire damaged it. The time of the packet is
-// that at which its last bit reached the node, which may be earlier than now.
+// Arrive delivers a frame to a node unless the wire lost it. On entry p.At is the time at
+// which its last bit reached the node, which may be before now.
 func (w *Network) Arrive(now units.Time, node, port int, p *packet.Packet, ext packet.Ext) {
 	if p.Control() {
 		w.controls[node].count(p)
@@ -155,21 +154,22 @@ func (w *Network) Arrive(now units.Time, node, port int, p *packet.Packet, ext p
 	}
 }
 
-// Check is to be called from time to time, when all nodes stand at the same time. It
-// returns when the run ends that would have ended at until, and whether it ends now.
+// Check applies the stop rule to a run that would end at until. The driver must call it
+// periodically, while all nodes are at the same time. It returns the new end of the run
+// and whether the run ends now.
 func (w *Network) Check(now, until units.Time) (units.Time, bool) {
-	until = w.Spec.lastUntil(now, until)
-	return until, w.deadlocks.look(now) || now >= until
+	until = w.Spec.endTime(now, until)
+	return until, w.deadlocks.check(now) || now >= until
 }
 
-// Finish ends the run.
+// Finish ends the run at all switches.
 func (w *Network) Finish(now units.Time) {
 	for _, s := range w.switches {
 		s.Finish(now)
 	}
 }
 
-// Totals returns the sums up to now.
+// Totals returns the totals up to now.
 func (w *Network) Totals(now units.Time) Totals {
 	t := totals(w.Spec, w.nics, w.switches, now)
 	for i := range w.Nodes {
@@ -184,7 +184,8 @@ func (w *Network) Final(now units.Time) Counters {
 	return final(w.Spec, w.nics, w.switches, w.deadlocks, now)
 }
 
-// Counters returns the ports and pools of Final, also while the run goes: it changes nothing.
+// Counters returns the ports and pools of Final. It has no side effects, so it may be
+// called during the run.
 func (w *Network) Counters(now units.Time) Counters {
 	return counters(w.Spec, w.nics, w.switches, now)
 }

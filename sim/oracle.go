@@ -8,19 +8,18 @@ import (
 	"github.com/xoff-net/xoff/base/packet"
 	"github.com/xoff-net/xoff/base/units"
 	"github.com/xoff-net/xoff/dataplane"
+	"github.com/xoff-net/xoff/job"
 )
 
-// OracleOptions choose how the oracle runs.
+// OracleOptions configure the oracle.
 type OracleOptions struct {
-	// Progress is called at every CheckPeriod with the simulated time; it may be
-	// nil.
+	// Progress is called at every CheckPeriod with the simulated time. It may be nil.
 	Progress func(now units.Time)
 }
 
-// Oracle is the engine that one would write first: every event is a record in
-// one heap. It is slow and plain, and shares nothing with the fast engine but
-// the data planes, the description of the run and the rules of insertions, so that
-// one checks the other.
+// Oracle is the reference engine: every event is a record in one global heap. It is slow
+// and simple, and shares only the data planes and the Spec with the fast engine, so each
+// checks the other.
 type Oracle struct {
 	spec      *Spec
 	opts      OracleOptions
@@ -33,8 +32,8 @@ type Oracle struct {
 	now       units.Time
 }
 
-// oracleKind is what an event is. At the same time and node, lower kinds happen
-// first.
+// oracleKind is the kind of an event. Of simultaneous events at a node, lower kinds
+// happen first.
 type oracleKind uint8
 
 const (
@@ -48,17 +47,17 @@ const (
 	oracleTxDone
 )
 
-// oracleEvent is something that will happen at a node.
+// oracleEvent is a scheduled event of a node.
 type oracleEvent struct {
 	at       units.Time
 	node     *oracleNode
 	kind     oracleKind
 	port     int
-	inserted uint64 // running number
+	inserted uint64 // sequence number
 	packet   packet.Packet
 	ext      packet.Ext
 	change   change
-	valid    *uint64 // timers: the event counts while this is equal to inserted
+	valid    *uint64 // timers: the event is valid while this equals inserted
 }
 
 // oracleQueue is a heap of events.
@@ -89,7 +88,7 @@ func (q *oracleQueue) Less(i, j int) bool {
 	case q.insertionOrder:
 		return a.inserted < b.inserted
 	case a.node != b.node:
-		return a.node.number < b.node.number // any order will do: they cannot meet
+		return a.node.number < b.node.number // any order: events of different nodes are independent
 	case a.kind != b.kind:
 		return a.kind < b.kind
 	case a.port != b.port && a.kind != oracleChange:
@@ -109,8 +108,8 @@ type oracleNode struct {
 	common  dataPlane
 	samples *sampler
 	out     []oracleWire // by port
-	txDone  []uint64     // by port: running number of the TxDone that counts
-	wake    uint64       // likewise
+	txDone  []uint64     // by port: sequence number of the pending TxDone
+	wake    uint64       // sequence numbers of pending timers
 	pace    uint64
 	start   uint64
 	hops    uint64
@@ -125,7 +124,8 @@ type oracleWire struct {
 	faults *faults
 }
 
-// NewOracle builds the oracle for a run.
+// NewOracle returns an oracle for a run. It fails if a cable has no delay or a scheme
+// rejects its parameters.
 func NewOracle(spec *Spec, opts OracleOptions) (*Oracle, error) {
 	if _, err := spec.lookahead(); err != nil {
 		return nil, err
@@ -140,8 +140,8 @@ func NewOracle(spec *Spec, opts OracleOptions) (*Oracle, error) {
 	}
 	for i := range spec.Cables {
 		c := &spec.Cables[i]
-		// Both engines number the directions alike: corruption is drawn from the
-		// stream of that number.
+		// Both engines use the same numbers for the directions of a cable: each
+		// direction has its own random stream.
 		o.nodes[c.A.Node].out[c.A.Port] = oracleWire{o.nodes[c.B.Node], c.B.Port, c.AtoB, newFaults(c, c.AtoB, spec.Seed, uint64(2*i))}
 		o.nodes[c.B.Node].out[c.B.Port] = oracleWire{o.nodes[c.A.Node], c.A.Port, c.BtoA, newFaults(c, c.BtoA, spec.Seed, uint64(2*i+1))}
 	}
@@ -177,8 +177,8 @@ func (o *Oracle) schedule(e *oracleEvent) {
 	heap.Push(&o.queue, e)
 }
 
-// Run runs until the spec says stop or the context is done, and returns the
-// simulated time at which it ended. What is due at that very time is not done.
+// Run runs until the stop rule of the spec holds or the context is done. It returns the
+// simulated time at which the run ended; events at that time are not executed.
 func (o *Oracle) Run(ctx context.Context) (units.Time, error) {
 	for _, n := range o.nodes {
 		n.common.Start(0)
@@ -197,12 +197,12 @@ func (o *Oracle) Run(ctx context.Context) (units.Time, error) {
 		if err = ctx.Err(); err != nil {
 			break
 		}
-		until = o.spec.lastUntil(o.now, until)
-		if o.deadlocks.look(o.now) || o.now >= until {
+		until = o.spec.endTime(o.now, until)
+		if o.deadlocks.check(o.now) || o.now >= until {
 			break
 		}
 		check += CheckPeriod
-		if next := min(o.next(), until, o.spec.nextAsk(o.now), o.deadlocks.next()); next > check+slots*CheckPeriod {
+		if next := min(o.next(), until, o.spec.nextDoneCheck(o.now), o.deadlocks.next()); next > check+slots*CheckPeriod {
 			check = next - next%CheckPeriod // nothing happens until then
 		}
 	}
@@ -220,12 +220,12 @@ func (o *Oracle) next() units.Time {
 	return o.queue.events[0].at
 }
 
-// step carries out the next event.
+// step executes the next event.
 func (o *Oracle) step() {
 	e := heap.Pop(&o.queue).(*oracleEvent)
 	if e.valid != nil {
 		if *e.valid != e.inserted {
-			return // armed again, or disarmed, since
+			return // armed again or disarmed since then
 		}
 		*e.valid = 0
 	}
@@ -252,13 +252,13 @@ func (o *Oracle) step() {
 	}
 }
 
-// sample takes samples and schedules the next ones.
+// sample takes the samples that are due and schedules the next ones.
 func (n *oracleNode) sample(now units.Time) {
 	n.samples.take(now, n.common.Probe())
 	n.o.schedule(&oracleEvent{at: n.samples.next, node: n, kind: oracleSample})
 }
 
-// arrive hands a frame to its node, unless the wire damaged it.
+// arrive delivers a frame to its node unless the wire lost it.
 func (n *oracleNode) arrive(e *oracleEvent) {
 	p := &e.packet
 	if e.kind == oracleControl {
@@ -266,8 +266,7 @@ func (n *oracleNode) arrive(e *oracleEvent) {
 	} else {
 		n.hops++
 	}
-	// A cable has two ends: the wire by which the frame came starts at the peer
-	// of this port.
+	// The wire that carried the frame belongs to the peer of this port.
 	back := &n.out[e.port]
 	if f := back.to.out[back.port].faults; f != nil && f.damages(p) {
 		n.common.Lose(e.at, e.port, p)
@@ -296,7 +295,7 @@ func (n *oracleNode) Transmit(port int, p *packet.Packet, ext packet.Ext, done u
 	heap.Push(&n.o.queue, e)
 }
 
-// arm schedules a timer in place of the one that slot knows.
+// arm schedules a timer and cancels the pending one in slot.
 func (n *oracleNode) arm(order uint64, slot *uint64, kind oracleKind, port int, at units.Time) {
 	*slot = 0
 	if at > units.MaxTime {
@@ -322,7 +321,40 @@ func (n *oracleNode) ArmStart(at units.Time, flow uint32) {
 	n.arm(startOf(flow), &n.start, oracleStart, 0, at)
 }
 
-// Totals returns the sums so far.
+// insertions numbers the events that a node schedules, for runs in which simultaneous
+// events happen in the order in which they were scheduled. ns-3 has the same rules.
+type insertions struct {
+	last      *uint64  // last number used
+	frameEnds []uint64 // by port: number of the end of the current transmission
+}
+
+// plan returns the number of an event scheduled now. A timer gets a new number whenever
+// it is set, even to the same time.
+func (s *insertions) plan() uint64 {
+	*s.last++
+	return *s.last
+}
+
+// send returns the number of the arrival of a frame whose transmission begins now. In
+// ns-3 the end of the transmission is a separate event, scheduled before the arrival.
+// Here it may become an event later (ArmTx), so its number is reserved now.
+func (s *insertions) send(port int) uint64 {
+	s.frameEnds[port] = s.plan()
+	return s.plan()
+}
+
+// startOf returns the number of a flow's start. In ns-3 a starting flow passes through two
+// events without delay, so it follows everything scheduled earlier for that time. Flows
+// with the same start time start in the order of their indices, on any host.
+func startOf(flow uint32) uint64 { return firstStart + uint64(flow) }
+
+// firstStart is larger than the number of any other event.
+const firstStart = 1 << 62
+
+// Notify implements dataplane.Notifier.
+func (n *oracleNode) Notify(from *job.Host, m job.Notice) { n.o.nics[m.To].Noticed(from.Job(), m) }
+
+// Totals returns the totals so far.
 func (o *Oracle) Totals() Totals {
 	t := totals(o.spec, o.nics, o.switches, o.now)
 	for _, n := range o.nodes {

@@ -14,8 +14,8 @@ import (
 )
 
 // Two frames reach the switch in the same picosecond: 1048 B from host1, sent at
-// 0, and 548 B (43,840 ps) from host0, sent at 40,000. The order of ports puts
-// host0 first, the order of insertion host1.
+// 0, and 548 B (43,840 ps) from host0, sent at 40,000. Port order puts host0
+// first, insertion order host1.
 func TestTieRules(t *testing.T) {
 	for _, c := range []struct {
 		engine engine
@@ -40,8 +40,8 @@ func TestTieRules(t *testing.T) {
 	}
 }
 
-// Both engines stop at the same multiple of the check period, or at Until, and
-// report their progress alike; a context stops both.
+// Both engines stop at the same multiple of CheckPeriod, or at Until, and report the same
+// progress. A cancelled context stops both.
 func TestStopRule(t *testing.T) {
 	run := func(t *testing.T, cfg *scenario.Config, ctx context.Context, fastEngine bool) (units.Time, []units.Time, error) {
 		t.Helper()
@@ -86,7 +86,7 @@ func TestStopRule(t *testing.T) {
 			cfg.Run.Stop = c.stop
 			end, seen, err := run(t, cfg, c.ctx, fastEngine)
 			if end != c.end || len(seen) != c.checks || !errors.Is(err, c.ctx.Err()) {
-				t.Errorf("%s, fast %v: ends at %v after %v, error %v; wanted: %v after %d checks", c.name, fastEngine, end, seen, err, c.end, c.checks)
+				t.Errorf("%s, fast %v: ends at %v after %v, error %v, want %v after %d checks", c.name, fastEngine, end, seen, err, c.end, c.checks)
 			}
 		}
 	}

@@ -7,8 +7,8 @@ import (
 	"sync/atomic"
 )
 
-// parallel runs the windows on all workers. Nodes are handed out by a counter;
-// the last worker to finish a window plans the next one, alone.
+// parallel runs windows on all workers. Workers take nodes from a shared counter; the last
+// worker to finish a window plans the next one.
 func (f *Fast) parallel(ctx context.Context) {
 	f.barrier.init(len(f.workers))
 	var wg sync.WaitGroup
@@ -31,12 +31,12 @@ func (f *Fast) parallel(ctx context.Context) {
 	wg.Wait()
 }
 
-// barrier is where workers wait: the last to arrive does a piece of work, then all go on.
-// Waiting begins with a short spin, which is fastest when every worker has a
-// core, and ends in sleep, which is right when it does not.
+// barrier lets workers wait for each other. The last one to arrive calls a function, then
+// all continue. A waiting worker first spins, which is fastest if every worker has a core,
+// then sleeps.
 type barrier struct {
 	size    int32
-	spins   int // bounds the spinning
+	spins   int // limit of spins before sleeping
 	waiting atomic.Int32
 	_       [60]byte
 	round   atomic.Int32
@@ -45,7 +45,8 @@ type barrier struct {
 	wakeup  []chan struct{}
 }
 
-// Every yieldEvery of at most maxSpins spins the scheduler may run others.
+// A worker spins at most maxSpins times and yields to the scheduler every yieldEvery
+// spins.
 const (
 	maxSpins   = 20000
 	yieldEvery = 1000
@@ -81,8 +82,8 @@ func (b *barrier) wait(id int, last func()) {
 			runtime.Gosched()
 		}
 	}
-	// A worker that is slow to wake the others of the last round may wake one that
-	// sleeps in this round already: look again.
+	// A slow worker may still send wakeups of the last round to one that already sleeps
+	// in this round, so check the round again after each wakeup.
 	for b.round.Load() == round {
 		b.sleeps[id].Store(1)
 		if b.round.Load() != round && b.sleeps[id].CompareAndSwap(1, 0) {

@@ -6,15 +6,15 @@ import (
 	"testing"
 )
 
-// Nobody passes the gate before everybody has come to it, however late a worker
-// is woken. Without spinning, every wait is a sleep.
-func TestGateHoldsEverybody(t *testing.T) {
+// No worker passes the barrier before all have reached it, however late a worker is
+// woken. Without spinning, every wait is a sleep.
+func TestBarrierWaitsForAll(t *testing.T) {
 	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(8)) // more threads than cores: they are preempted anywhere
 	const workers, rounds = 8, 5000
-	var g barrier
-	g.init(workers)
-	g.spins = 0
-	var came [workers]int // plain: the gate orders the accesses
+	var b barrier
+	b.init(workers)
+	b.spins = 0
+	var reached [workers]int // not atomic: the barrier orders the accesses
 	early := 0
 	var wg sync.WaitGroup
 	for id := range workers {
@@ -22,10 +22,10 @@ func TestGateHoldsEverybody(t *testing.T) {
 		go func() {
 			defer wg.Done()
 			for range rounds {
-				came[id]++
-				g.wait(id, func() {
-					for i := range came {
-						if came[i] != came[id] {
+				reached[id]++
+				b.wait(id, func() {
+					for i := range reached {
+						if reached[i] != reached[id] {
 							early++
 						}
 					}
@@ -35,6 +35,6 @@ func TestGateHoldsEverybody(t *testing.T) {
 	}
 	wg.Wait()
 	if early > 0 {
-		t.Errorf("%d times a worker went on before the others had come", early)
+		t.Errorf("%d times a worker continued before the others had arrived", early)
 	}
 }

@@ -8,22 +8,23 @@ import (
 	"github.com/xoff-net/xoff/dataplane"
 )
 
-// Pause is one pause of one class, from the PAUSE to the RESUME, and its place in
-// the tree of pauses that led to it.
+// Pause is one pause of one class, from PAUSE to RESUME, and its position in a tree of
+// pauses that caused each other.
 type Pause struct {
-	End         // the ingress that sent it
-	Class uint8 // that is held
-	Peer  End   // the egress that is held
+	End         // ingress port that sent it
+	Class uint8 // paused class
+	Peer  End   // paused egress port
 	Sent  units.Time
-	Ended units.Time // Never: it lasted
-	Depth int        // as docs/results.md defines it
-	// Parent is the pause because of which this one was sent: the one that held the
-	// egress queue behind which its frames wait. -1: none, the tree starts here.
+	Ended units.Time // Never if it lasts to the end of the run
+	Depth int        // depth of the pause; see docs/glossary.md
+	// Parent is the index of the pause that caused this one: it blocked the egress queue
+	// in which frames of this ingress queue wait. -1 for the root of a tree.
 	Parent int
-	Root   int // the first of the tree
+	Root   int // index of the root of the tree
 }
 
-// pauses collects what nodes have logged, in order of time, node and port.
+// pauses returns the pauses that all nodes have logged, sorted by time and node, with their
+// causes.
 func pauses(x *deadlockSearch, nics []*dataplane.NIC, switches []*dataplane.Switch) []Pause {
 	var all []Pause
 	var records []dataplane.PauseRecord
@@ -48,7 +49,7 @@ func pauses(x *deadlockSearch, nics []*dataplane.NIC, switches []*dataplane.Swit
 		End
 		class uint8
 	}
-	sent := make(map[source][]int) // by ingress queue: its pauses so far
+	sent := make(map[source][]int) // by ingress queue: indices of its pauses so far
 	for i := range all {
 		p, r := &all[i], &records[all[i].Parent]
 		p.Parent, p.Root = -1, i
@@ -64,11 +65,10 @@ func pauses(x *deadlockSearch, nics []*dataplane.NIC, switches []*dataplane.Swit
 	return all
 }
 
-// parent returns which of the pauses of a queue came by a frame that arrived at
-// the peer at a time; -1 when none did. The next one was sent when the wire was
-// free again, so it arrived later.
-func parent(all []Pause, sent []int, delay, came units.Time) int {
-	n, _ := slices.BinarySearchFunc(sent, came, func(i int, t units.Time) int { return cmp.Compare(all[i].Sent+delay, t) })
+// parent returns the last pause in sent whose frame reached the peer by the given time,
+// or -1. Sent + delay is the earliest arrival, so later pauses arrived after that time.
+func parent(all []Pause, sent []int, delay, arrived units.Time) int {
+	n, _ := slices.BinarySearchFunc(sent, arrived, func(i int, t units.Time) int { return cmp.Compare(all[i].Sent+delay, t) })
 	if n == 0 {
 		return -1
 	}

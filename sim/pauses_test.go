@@ -8,12 +8,12 @@ import (
 	"github.com/xoff-net/xoff/sim"
 )
 
-// A stuck host stops the flow to it, hop by hop. A frame takes 83.84 ns, a PFC frame
+// A stuck host blocks the flow to it, hop by hop. A frame takes 83.84 ns, a PFC frame
 // 5.12 ns, a cable 1 us. Frame k reaches switch0 at 1083.84 + 83.84 k ns and switch1
-// 1083.84 ns later; the host's pause is there long before.
-//   - switch1: the third frame is above 3000 B, at 2167.68 + 2 x 83.84 = 2335.36 ns;
+// 1083.84 ns later; the host's pause arrives long before.
+//   - switch1: the third frame exceeds 3000 B, at 2167.68 + 2 x 83.84 = 2335.36 ns;
 //   - that pause reaches switch0 at 3340.48 ns; frame 27 is the first to wait, at
-//     3347.52 ns, and frame 29 above 3000 B, at 3515.20 ns.
+//     3347.52 ns, and frame 29 exceeds 3000 B, at 3515.20 ns.
 func TestPauseTreeOfAStuckHost(t *testing.T) {
 	set := []string{
 		"routing.pinned=[]", "workload.ring.flows=[{from: host0, to: host1, size: 100KB}]", "output.pause_tree=true",
@@ -33,7 +33,7 @@ func TestPauseTreeOfAStuckHost(t *testing.T) {
 			names := r.built.Graph.Names
 			got = append(got, row{names[p.Node], names[p.Peer.Node], p.Class, p.Sent, p.Parent, p.Root, p.Depth})
 			if p.Ended == units.Never {
-				t.Errorf("pause of %s was never withdrawn", names[p.Node])
+				t.Errorf("the pause of %s never ended", names[p.Node])
 			}
 		}
 		want := []row{
@@ -46,9 +46,8 @@ func TestPauseTreeOfAStuckHost(t *testing.T) {
 	}
 }
 
-// In random rings every engine sees the same trees. A pause is one deeper than its
-// cause, which came before it, from the next node on, and still held when it was
-// sent.
+// In random rings both engines build the same trees. A pause is one deeper than its cause.
+// The cause was sent earlier, by the downstream node, and was still in effect.
 func TestRandomPauseTrees(t *testing.T) {
 	deepest := 0
 	for i := range 12 {
@@ -67,7 +66,7 @@ func TestRandomPauseTrees(t *testing.T) {
 			if p.Depth != cause.Depth+1 || p.Root != cause.Root || cause.Peer.Node != p.Node || cause.Sent >= p.Sent || cause.Class != p.Class {
 				t.Errorf("case %d: pause %d: %+v because of %+v", i, id, p, cause)
 			}
-			// A RESUME that has left may still be on its way, 3 us and processing at most.
+			// A RESUME may still be in flight, for at most 3 us plus processing.
 			if cause.Ended != units.Never && cause.Ended+4*units.Microsecond < p.Sent {
 				t.Errorf("case %d: pause %d at %s because of one that ended at %s", i, id, p.Sent, cause.Ended)
 			}
@@ -80,7 +79,7 @@ func TestRandomPauseTrees(t *testing.T) {
 		}
 	}
 	if deepest < 4 {
-		t.Errorf("no tree is deeper than %d", deepest)
+		t.Errorf("no tree is deeper than %d, want at least 4", deepest)
 	}
 }
 

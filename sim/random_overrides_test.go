@@ -8,20 +8,20 @@ import (
 	"github.com/xoff-net/xoff/scenario"
 )
 
-// overridden is what overrides of a case change about what may happen in it.
+// overridden records the effects of a case's overrides that its checks depend on.
 type overridden struct {
-	none       bool       // a port without flow control
-	ordered    bool       // a port that sends every change
+	none       bool       // some port has no flow control
+	ordered    bool       // some port sends a PFC frame for every change
 	processing units.Time // longest
 	payload    units.Bytes
 	mtu        units.Bytes
 	slow       units.Rate // slowest host; 0: none
-	controlled bool       // a host with congestion control
+	controlled bool       // some host has congestion control
 	buffer     units.Bytes
 }
 
-// overrides makes some switches, ports and hosts unlike the others. It has a
-// stream of its own: cases are otherwise what they would be without it.
+// overrides gives some switches, ports and hosts different settings. It has its own random
+// stream, so that the other parts of a case do not change.
 func (d *drawer) overrides(index int) {
 	own := &drawer{Rand: rand.New(rand.NewPCG(20240608, uint64(index))), cfg: d.cfg}
 	if d.flood || own.chance(0.4) {
@@ -44,7 +44,7 @@ func (d *drawer) overrides(index int) {
 		h := &d.cfg.Hosts
 		h.Overrides = append(h.Overrides, patch(pick(own, "*", "host0", "host[12]", "host*"), d.hostKeys(own)))
 	}
-	// Enough to be refreshed behind the largest frame that overrides make.
+	// Long enough for a refresh behind the largest frame that overrides permit.
 	d.cfg.Switch.PFC.Quanta = max(d.cfg.Switch.PFC.Quanta, 300)
 }
 
@@ -52,7 +52,7 @@ func patch(match, keys string) scenario.Override {
 	return scenario.Override{Match: match, Keys: parsePatch(keys)}
 }
 
-// parsePatch reads keys such as `buffer: {size: 32MiB}`, in braces or not.
+// parsePatch parses keys such as `buffer: {size: 32MiB}`, with or without braces.
 func parsePatch(keys string) scenario.Patch {
 	if keys[0] != '{' {
 		keys = "{" + keys + "}"
@@ -132,7 +132,7 @@ func (d *drawer) hostKeys(own *drawer) string {
 	}
 }
 
-// enlarge gives one kind of switch a buffer of its own size.
+// enlarge gives some switches a larger buffer.
 func (d *drawer) enlarge(index int) {
 	own := &drawer{Rand: rand.New(rand.NewPCG(20240609, uint64(index)))}
 	if d.flood || len(d.cfg.Switch.Overrides) == 0 || own.chance(0.5) {

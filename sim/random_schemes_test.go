@@ -5,13 +5,14 @@ import (
 	"strings"
 
 	"github.com/xoff-net/xoff/base/link"
+	"github.com/xoff-net/xoff/base/registry"
 	"github.com/xoff-net/xoff/base/units"
 	"github.com/xoff-net/xoff/scenario"
 	"github.com/xoff-net/xoff/scheme/flowctl"
 )
 
-// headroomSchemes replaces PFC by another way to give headroom, of the same size. It
-// has its own stream, so that the other parts of a case stay what they were.
+// headroomSchemes replaces PFC by another headroom scheme with the same headroom size. It
+// has its own random stream, so that the other parts of a case do not change.
 func (d *drawer) headroomSchemes(index int) {
 	own := &drawer{Rand: rand.New(rand.NewPCG(20250730, uint64(index)))}
 	fc, ok := d.cfg.Switch.FlowControl.Params.(*flowctl.SIHParams)
@@ -47,13 +48,17 @@ func (d *drawer) headroomSchemes(index int) {
 	}
 }
 
-// headroomOf returns the size of headroom of a scheme, and why it may not be enough.
+// headroomOf returns the headroom size of a scheme, and why it may not be enough.
 func headroomOf(c scenario.Choice) (h link.Headroom, loses string) {
 	switch p := c.Params.(type) {
 	case *flowctl.SIHParams:
 		return p.Headroom, ""
 	case *flowctl.AdaptiveParams:
 		return p.Headroom, ""
+	case *flowctl.SONiCParams:
+		return p.Headroom, ""
+	case *flowctl.CBFCParams:
+		return h, "" // a buffer of credits
 	case *flowctl.OversubscribedParams:
 		return p.Headroom, "headroom is oversubscribed"
 	case *flowctl.DSHParams:
@@ -66,8 +71,8 @@ func headroomOf(c scenario.Choice) (h link.Headroom, loses string) {
 	}
 }
 
-// promises reports whether a scheme keeps from dropping lossless frames.
+// promises reports whether a scheme promises not to drop lossless frames.
 func promises(s flowctl.Scheme, p *link.Port) bool {
-	enough := s.Properties().Sizing.Enough
-	return !strings.Contains(enough, "ratio") && s.Reserve(p) > 0 // not oversubscribed
+	enough, breaks := s.Properties().Sizing.Enough, s.Properties().Breaks
+	return !strings.Contains(enough, "ratio") && breaks&registry.Lossless == 0 && s.Reserve(p) > 0 // not oversubscribed
 }

@@ -4,6 +4,8 @@ import (
 	"encoding/json"
 	"fmt"
 	"math/rand/v2"
+	"slices"
+	"strings"
 
 	"github.com/xoff-net/xoff/base/link"
 	"github.com/xoff-net/xoff/base/units"
@@ -19,14 +21,17 @@ import (
 	"github.com/xoff-net/xoff/workload"
 )
 
-// randomCase is a scenario drawn from an index, and what may go wrong in it.
+// randomCase is a scenario drawn from an index, and the losses and delays it permits.
 type randomCase struct {
 	index  int
 	cfg    *scenario.Config
-	loses  string // why lossless frames may be dropped; empty when they must not
+	loses  string // why lossless frames may be dropped; empty if they must not be
 	faults bool
 	ends   bool       // every flow must finish
-	grace  units.Time // simulated after the last flow, so that pauses are withdrawn
+	grace  units.Time // simulated after the last flow, so that all pauses end
+
+	idlePauses bool // links pause without traffic
+	drains     bool // pools may run dry, or handlers ignore pauses: any switch may drop lossless frames
 }
 
 func (c *randomCase) String() string {
@@ -37,30 +42,45 @@ func (c *randomCase) String() string {
 	return fmt.Sprintf("case %d: %s", c.index, text)
 }
 
-// drawer draws the parts of a scenario. packets bounds how much traffic there is.
+// drawer draws the parts of a scenario.
 type drawer struct {
 	*rand.Rand
-	cfg      *scenario.Config
-	tree     topo.LeafSpineParams // cables of a star, too
-	packets  int
-	hosts    int
-	leaves   bool
-	longLink bool
-	lossy    bool
-	flood    bool        // fill the buffer to the brim
-	bytes    units.Bytes // of all flows
-	steps    int         // of flows that wait for each other, one after the other
-	span     units.Time  // in which flows arrive
-	over     overridden
+	cfg        *scenario.Config
+	tree       topo.LeafSpineParams // also used for the cables of a star
+	packets    int                  // limit of the traffic
+	mix        float64              // share of cases with lossy classes
+	hosts      int
+	leaves     bool
+	longLink   bool
+	lossy      bool
+	flood      bool        // fill the buffer completely
+	bytes      units.Bytes // sum over all flows
+	steps      int         // longest chain of dependent flows
+	span       units.Time  // time in which flows start
+	over       overridden
+	fabric     scenario.Topology // instead of leaf-spine and one-switch, unless it has no name
+	links      []string          // names of its cables
+	apart      []string          // prefixes of switches with a buffer of their own size
+	loses      string            // why the newer schemes may drop lossless frames
+	reorders   bool              // routers or handlers may reorder frames
+	idlePauses bool              // links pause without traffic
+	drains     bool              // see randomCase
+	pfc        bool              // all ports pause with PFC, so that deadlock handlers can be used
 }
 
-// drawCase makes the scenario of an index, always the same.
-func drawCase(index, packets int) *randomCase {
-	d := &drawer{Rand: rand.New(rand.NewPCG(20240607, uint64(index))), cfg: scenario.Default(), packets: packets}
+// drawCase returns the scenario of an index, which is always the same.
+func drawCase(index, packets int) *randomCase { return draw(index, packets, nil) }
+
+// draw is drawCase; newer replaces topology and schemes, unless it is nil.
+func draw(index, packets int, newer *newerSchemes) *randomCase {
+	d := &drawer{Rand: rand.New(rand.NewPCG(20240607, uint64(index))), cfg: scenario.Default(), packets: packets, mix: 0.45}
 	d.cfg.Name = fmt.Sprintf("case %d", index)
 	d.cfg.Seed = d.Uint64() >> 1
 	d.flood = d.chance(0.3)
 	d.topology()
+	if newer != nil {
+		newer.topology(d)
+	}
 	d.classes()
 	d.hostSide()
 	d.switchSide()
@@ -77,16 +97,28 @@ func drawCase(index, packets int) *randomCase {
 	if d.chance(0.12) {
 		d.slowReceivers()
 	}
-	d.overrides(index)
-	d.carry(index)
-	d.headroomSchemes(index)
+	if newer == nil {
+		d.overrides(index)
+	}
+	d.transports(index)
+	if newer == nil {
+		d.headroomSchemes(index)
+	} else {
+		newer.choose(d)
+	}
+	d.reorders = d.reorders || d.cfg.Routing.Name == "spray"
 	d.bufferSize()
-	d.enlarge(index)
-	c.loses = d.mayLose()
-	// Hosts, rates and windows that are small may take for ever; so may a flow
-	// whose packets are lost or reordered again and again.
-	c.ends = c.loses == "" && !c.faults && !d.lossy && d.cfg.Hosts.CC.Name == "none" && d.cfg.Hosts.Receive.Rate == 0 && d.over.slow == 0 && !d.over.controlled && d.cfg.Routing.Name != "spray"
+	if newer == nil {
+		d.enlarge(index)
+	}
+	c.loses, c.idlePauses, c.drains = d.mayLose(), d.idlePauses, d.drains
+	// Flows may not finish in time with slow hosts, low rates or small windows, or if
+	// packets are repeatedly lost or reordered.
+	c.ends = c.loses == "" && !c.faults && !d.lossy && d.cfg.Hosts.CC.Name == "none" && d.cfg.Hosts.Receive.Rate == 0 && d.over.slow == 0 && !d.over.controlled && !d.reorders
 	d.stop(c.ends)
+	if newer != nil {
+		newer.patient(d, c)
+	}
 	drain := d.tree.HostLink.Rate
 	if d.cfg.Hosts.Receive.Rate > 0 {
 		drain = d.cfg.Hosts.Receive.Rate
@@ -94,7 +126,7 @@ func drawCase(index, packets int) *randomCase {
 	if d.over.slow > 0 {
 		drain = min(drain, d.over.slow)
 	}
-	// What was sent twice may still fill buffers when the last flow is done.
+	// Duplicates may still fill buffers when the last flow is done.
 	c.grace = 10*(d.tree.HostLink.Delay+d.tree.FabricLink.Delay) + 200*units.Microsecond + drain.TxTime(4*max(d.over.buffer, d.cfg.Switch.Buffer.Size))
 	return c
 }
@@ -105,8 +137,8 @@ func pick[T any](d *drawer, list ...T) T { return list[d.IntN(len(list))] }
 
 func (d *drawer) between(lo, hi int) int { return lo + d.IntN(hi-lo+1) }
 
-// topology prefers round delays: they make events of different ports meet at
-// the same picosecond, which is where orders can differ.
+// topology prefers round delays: they make events of different ports coincide, and only
+// then can their order differ.
 func (d *drawer) topology() {
 	t := &d.tree
 	rates := []units.Rate{10 * units.Gbps, 25 * units.Gbps, 40 * units.Gbps, 100 * units.Gbps, 200 * units.Gbps, 30 * units.Gbps}
@@ -132,9 +164,13 @@ func (d *drawer) topology() {
 	}
 }
 
-// lay gives the scenario what was drawn.
+// lay sets the topology that was drawn.
 func (d *drawer) lay() {
 	d.cfg.Topology = scenario.Fabric("leaf-spine", &d.tree)
+	if d.fabric.Name != "" {
+		d.cfg.Topology = d.fabric
+		return
+	}
 	if !d.leaves {
 		d.cfg.Topology = scenario.Fabric("one-switch", &topo.OneSwitchParams{Hosts: d.hosts, HostLink: d.tree.HostLink})
 	}
@@ -147,10 +183,10 @@ func (d *drawer) delay() units.Time {
 	return pick[units.Time](d, 20, 50, 100, 500, 1000, 2000) * units.Nanosecond
 }
 
-// classes: the control class, 1 to 3 lossless ones and up to 2 lossy ones.
+// classes draws the control class, 1 to 3 lossless classes and up to 2 lossy ones.
 func (d *drawer) classes() {
 	lossless, lossy := d.between(1, 3), 0
-	if d.chance(0.45) {
+	if d.chance(d.mix) {
 		lossy = d.between(1, 2)
 	}
 	if d.flood {
@@ -206,7 +242,7 @@ func (d *drawer) hostSide() {
 	case 0, 1:
 		h.CC = scenario.Choice{Name: "none"}
 	case 2:
-		// A share of the line rate, at times a window of a few packets.
+		// A share of the line rate, sometimes with a window of a few packets.
 		p := &cc.FixedParams{Rate: d.tree.HostLink.Rate * units.Rate(d.between(20, 100)) / 100}
 		if d.chance(0.5) {
 			p.Window = h.Payload * units.Bytes(d.between(1, 40))
@@ -278,14 +314,14 @@ func (d *drawer) switchSide() {
 	d.cfg.Routing.RerouteAfter = pick[units.Time](d, 0, 1, 30) * units.Microsecond
 }
 
-// minQuanta is the shortest pause that is allowed: within half of it, 32 B for
-// each quantum, the wire carries the longest frame and a refresh.
+// minQuanta returns the shortest permitted pause: half of it, at 32 B per quantum, must be
+// enough for the longest frame and a refresh.
 func minQuanta(cfg *scenario.Config) int {
 	longest := max(cfg.Hosts.Payload+cfg.Hosts.Header, cfg.Hosts.Ack.Size, 64)
 	return int((longest + 64 + 2*cfg.Switch.WireOverhead + 31) / 32)
 }
 
-// workload spends the packets on bursts, a Poisson load and single flows.
+// workload divides the packets among bursts, a Poisson load and single flows.
 func (d *drawer) workload() {
 	cfg := d.cfg
 	h := &cfg.Hosts
@@ -343,8 +379,8 @@ func (d *drawer) workload() {
 	}
 }
 
-// dependencies adds flows that start when others are complete, at their source or
-// at their destination.
+// dependencies adds flows that start when others complete, at their source or at their
+// destination.
 func (d *drawer) dependencies(pairs string, class scenario.ClassChoice) {
 	w := scenario.Workload{Name: "chain", Class: class, Start: pick(d, 0, d.cfg.Run.Arrivals/3)}
 	size := d.cfg.Hosts.Payload * units.Bytes(d.between(1, 20))
@@ -373,8 +409,8 @@ func (d *drawer) dependencies(pairs string, class scenario.ClassChoice) {
 	d.cfg.Workload = append(d.cfg.Workload, w)
 }
 
-// flooding lets queues take nearly all of a buffer that is mostly shared: short
-// cables need little headroom, high alphas and deaf senders do the rest.
+// flooding lets queues fill nearly all of a buffer that is mostly shared: with short
+// cables that need little headroom, high alphas and senders without congestion control.
 func (d *drawer) flooding() {
 	t, s := &d.tree, &d.cfg.Switch
 	t.HostLink.Delay = min(t.HostLink.Delay, 100*units.Nanosecond)
@@ -391,6 +427,8 @@ func (d *drawer) link() string {
 	t := &d.tree
 	host := d.IntN(d.hosts)
 	switch {
+	case d.links != nil:
+		return pick(d, d.links...)
 	case !d.leaves:
 		return fmt.Sprintf("host%d-switch0", host)
 	case d.chance(0.5):
@@ -427,8 +465,8 @@ func (d *drawer) faults() {
 	}
 }
 
-// slowReceivers makes one or all hosts take frames at a part of the line rate,
-// with room for what the pause cannot stop.
+// slowReceivers makes one or all hosts take frames below line rate, with room for frames
+// in flight after a pause.
 func (d *drawer) slowReceivers() {
 	r := &d.cfg.Hosts.Receive
 	r.Rate = d.tree.HostLink.Rate * units.Rate(d.between(20, 95)) / 100
@@ -439,8 +477,7 @@ func (d *drawer) slowReceivers() {
 	}
 }
 
-// bufferSize gives every switch what its headroom takes and then little, some or
-// much to share.
+// bufferSize sizes buffers for the headroom plus a small, medium or large shared segment.
 func (d *drawer) bufferSize() {
 	b := &d.cfg.Switch.Buffer
 	b.Size = units.GiB
@@ -451,9 +488,18 @@ func (d *drawer) bufferSize() {
 	for _, f := range built.Flows.Flow {
 		d.bytes += f.Size
 	}
-	taken := units.Bytes(0)
-	for _, s := range built.Spec.Switches {
-		taken = max(taken, b.Size-dataplane.SharedSize(s))
+	taken, apart := units.Bytes(0), make([]units.Bytes, len(d.apart))
+	for i, s := range built.Spec.Switches {
+		most, name := &taken, built.Graph.Names[built.Graph.Hosts+i]
+		if k := slices.IndexFunc(d.apart, func(prefix string) bool { return strings.HasPrefix(name, prefix) }); k >= 0 {
+			most = &apart[k]
+		}
+		*most = max(*most, b.Size-dataplane.SharedSize(s))
+	}
+	for i, prefix := range d.apart {
+		size := apart[i] + units.KB*units.Bytes(d.between(5, 200))
+		d.over.buffer = max(d.over.buffer, size)
+		d.cfg.Switch.Overrides = append(d.cfg.Switch.Overrides, patch(prefix+"*", fmt.Sprintf("buffer: {size: %dB}", int64(size))))
 	}
 	if d.flood {
 		b.Size = max(taken, 15*units.KB) * units.Bytes(d.between(11, 14))
@@ -462,8 +508,8 @@ func (d *drawer) bufferSize() {
 	b.Size = taken + units.KB*units.Bytes(pick(d, d.between(5, 30), d.between(30, 200), d.between(30, 200), d.between(200, 3000)))
 }
 
-// stop leaves time for everything to pass one host's link three times where all
-// flows must end, else for the planned packets.
+// stop sets the end of the run: if all flows must end, late enough for all bytes to cross
+// one host link three times, otherwise for the planned packets.
 func (d *drawer) stop(ends bool) {
 	r := &d.cfg.Run
 	bytes := d.cfg.Hosts.Payload * units.Bytes(d.packets)
@@ -481,12 +527,15 @@ func (d *drawer) stop(ends bool) {
 	r.Stop.AtMost += units.Time(d.steps) * 8 * (d.tree.FabricLink.Delay + units.Microsecond)
 }
 
-// mayLose says why lossless frames may be dropped in this scenario: each reason
-// is a promise of the flow control that the scenario takes away.
+// mayLose returns why lossless frames may be dropped in this scenario, or an empty string.
+// Each reason is a condition of lossless flow control that the scenario violates.
 func (d *drawer) mayLose() string {
 	s := &d.cfg.Switch
 	mtu := max(max(d.cfg.Hosts.Payload, d.over.payload)+62, d.over.mtu) + s.WireOverhead
 	headroom, loses := headroomOf(s.FlowControl)
+	if d.loses != "" {
+		return d.loses
+	}
 	if d.over.none {
 		return "no flow control"
 	}
@@ -494,10 +543,9 @@ func (d *drawer) mayLose() string {
 		return loses
 	}
 	if headroom.Rule == link.RuleBytes {
-		return "headroom is a number, not what can be in flight"
+		return "headroom is a fixed number of bytes"
 	}
-	// Eq. 1 has 3840 B for what exact counts as processing, a third frame and
-	// the PAUSE frames.
+	// Eq. 1 allows 3840 B for processing, a third frame and the PAUSE frames.
 	rate := max(d.tree.HostLink.Rate, d.tree.FabricLink.Rate)
 	pauses := units.Bytes(1)
 	if !s.PFC.Coalesce || d.over.ordered {
@@ -505,7 +553,7 @@ func (d *drawer) mayLose() string {
 	}
 	processing := max(s.PFC.Processing, d.over.processing)
 	if headroom.Rule == link.RuleEq1 && rate.In(processing)+1+3*mtu+pauses*(64+s.WireOverhead) > 2*(mtu-s.WireOverhead)+3840 {
-		return "eq. 1 is short of what can be in flight"
+		return "headroom of eq. 1 is less than the bytes in flight"
 	}
 	return ""
 }

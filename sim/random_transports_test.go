@@ -9,12 +9,12 @@ import (
 	"github.com/xoff-net/xoff/scheme/cc"
 )
 
-// carry draws congestion control that reads telemetry or round-trip times, TCP,
-// selective repeat, and workloads with a transport of their own. It has its own
-// stream, so that the other parts of a case stay what they were. Most cases are
-// left alone: control keeps buffers from filling, which others are for.
-func (d *drawer) carry(index int) {
-	if index%3 != 1 || d.lossy && index < 20 { // the short test needs its drops
+// transports draws congestion control that uses telemetry or round-trip times, TCP,
+// selective repeat, and workloads with a different transport. It has its own random
+// stream, so that the other parts of a case do not change. It leaves most cases unchanged,
+// because congestion control keeps buffers from filling.
+func (d *drawer) transports(index int) {
+	if index%3 != 1 || d.lossy && index < 20 { // the short test needs lossy drops
 		return
 	}
 	e := &drawer{Rand: rand.New(rand.NewPCG(20240812, uint64(index)))}
@@ -26,7 +26,7 @@ func (d *drawer) carry(index int) {
 	if e.chance(0.5) {
 		r.Name = pick(e, "sack", "irn")
 	}
-	if d.flood { // nothing may hold senders back
+	if d.flood { // nothing may limit senders
 		r.Name, r.Window = pick(e, "go-back-n", "sack"), 0
 	}
 	controlled := func(o scenario.Override) bool {

@@ -10,8 +10,8 @@ import (
 	"github.com/xoff-net/xoff/sim"
 )
 
-// A scenario that is written with all its defaults is read back and written to the
-// same bytes, and runs to the same summary.
+// A resolved scenario is read and written again to the same bytes, and gives the same
+// summary.
 func TestResolved(t *testing.T) {
 	cases := 60
 	if testing.Short() {
@@ -33,17 +33,17 @@ func TestResolved(t *testing.T) {
 			t.Fatal(err)
 		}
 		if !bytes.Equal(text, again) {
-			t.Fatalf("case %d is\n%s\nthe second time\n%s", i, text, again)
+			t.Fatalf("case %d was written as\n%s\nand the second time as\n%s", i, text, again)
 		}
 		if a, b := summaryOf(t, c.cfg), summaryOf(t, back); !bytes.Equal(a, b) {
-			t.Fatalf("case %d runs to\n%s\nand, read back, to\n%s", i, a, b)
+			t.Fatalf("case %d: the summary is\n%s\nand the summary of the resolved scenario\n%s", i, a, b)
 		}
 		if len(back.Switch.Overrides)+len(back.Hosts.Overrides) > 0 {
 			overrides++
 		}
 	}
 	if overrides*4 < cases {
-		t.Errorf("only %d of %d cases have overrides", overrides, cases)
+		t.Errorf("only %d of %d cases have overrides, want a quarter", overrides, cases)
 	}
 }
 

@@ -5,9 +5,8 @@ import (
 	"github.com/xoff-net/xoff/base/units"
 )
 
-// Sample looks at a node at every multiple of a period but the first, 0. It sees
-// the node as it was just before: whatever else happens there at that time comes
-// after it.
+// Sample calls Take at every positive multiple of Every. Take sees the node as it was just
+// before that time: samples precede all other events of the node.
 type Sample struct {
 	Node  int
 	Every units.Time
@@ -18,10 +17,10 @@ type Sample struct {
 type sampler struct {
 	list []Sample
 	next units.Time
-	last units.Time // when samples were taken last
+	last units.Time // time of the last samples
 }
 
-// samplers returns the sampler of each node, nil for a node without samples.
+// samplers returns the sampler of each node; nil for a node without samples.
 func (s *Spec) samplers() []*sampler {
 	all := make([]*sampler, s.nodeCount())
 	for _, x := range s.Samples {
@@ -36,7 +35,7 @@ func (s *Spec) samplers() []*sampler {
 	return all
 }
 
-// take takes the samples that are due now, or have become so since the last ones.
+// take takes the samples that have become due since the last call.
 func (s *sampler) take(now units.Time, n probe.Node) {
 	s.next = units.Never
 	for i := range s.list {

@@ -10,9 +10,9 @@ import (
 	"github.com/xoff-net/xoff/workload"
 )
 
-// Two hosts send one packet each to a third at the same time. Both are at the
-// switch at 83,840 ps + 1 us; one passes straight through, the other is stored
-// until the wire is free, 83,840 ps later. A sample sees what was just before.
+// Two hosts send one packet each to a third at the same time. Both reach the
+// switch at 83,840 ps + 1 us; one passes straight through, the other is stored until the
+// wire is idle, 83,840 ps later. A sample sees the state just before its time.
 func TestSamples(t *testing.T) {
 	arrival := fullTx + units.Microsecond
 	engines := append(fastEngines, reference, byInsertion(reference))
@@ -31,7 +31,7 @@ func TestSamples(t *testing.T) {
 			}
 			var times []units.Time
 			var first units.Bytes
-			// A second one with another period, which must not disturb the first.
+			// A second sample with another period must not affect the first.
 			built.Spec.Samples = []sim.Sample{
 				{Node: 3, Every: c.every, Take: func(now units.Time, n probe.Node) {
 					if times = append(times, now); len(times) == 1 {
@@ -40,16 +40,16 @@ func TestSamples(t *testing.T) {
 				}},
 				{Node: 3, Every: 700 * units.Nanosecond, Take: func(units.Time, probe.Node) {}},
 			}
-			end, _, err := e.run(built.Spec)
+			r, err := e.run(built.Spec)
 			if err != nil {
 				t.Fatal(err)
 			}
 			if first != c.want {
 				t.Errorf("%s: %d B stored at %s, want %d", e.name, first, c.every, c.want)
 			}
-			// What is due at the end is not done.
-			if want := int((end - 1) / c.every); len(times) != want || times[want-1] != units.Time(want)*c.every {
-				t.Errorf("%s, every %s: %d samples until %s, want %d; last at %s", e.name, c.every, len(times), end, want, times[len(times)-1])
+			// A sample that is due at the end is not taken.
+			if want := int((r.end - 1) / c.every); len(times) != want || times[want-1] != units.Time(want)*c.every {
+				t.Errorf("%s, every %s: %d samples until %s, want %d; last at %s", e.name, c.every, len(times), r.end, want, times[len(times)-1])
 			}
 		}
 	}

@@ -20,8 +20,8 @@ import (
 func staticLimit(b units.Bytes) *buffer.StaticParams { return &buffer.StaticParams{Limit: b} }
 
 // Dynamic Threshold lets n equal queues grow to alpha B / (1 + n alpha) each. The
-// receiver is stuck, so nothing leaves, and what the shared segment holds in the
-// end is what is stored less the headroom.
+// receiver is stuck, so nothing leaves, and the shared segment finally stores all bytes
+// except those in the headroom.
 func TestDynamicThresholdSteadyState(t *testing.T) {
 	const shared, phi = 900_000, 60_000
 	for _, c := range []struct {
@@ -57,19 +57,19 @@ func TestDynamicThresholdSteadyState(t *testing.T) {
 				cfg.Workload = append(cfg.Workload, w)
 			}
 			o := simulate(t, cfg, "")
-			// A queue stops at the first frame that does not fit, and the threshold
-			// does not know yet of the one that just does: a frame of 1048 B of
-			// tolerance on either side.
-			got, n := o.totals.PeakUsed-o.totals.PeakHead, units.Bytes(c.queues)
+			// A queue turns OFF at the first frame that does not fit, and the threshold
+			// does not include the frame being admitted: tolerate one frame of 1048 B on
+			// either side.
+			got, n := o.totals.PeakUsed-o.totals.PeakHeadroom, units.Bytes(c.queues)
 			if got >= n*(c.each+1048) || got <= n*(c.each-1048) {
-				t.Errorf("shared segment holds %d B; wanted: %d x %d B, within a frame each", got, n, c.each)
+				t.Errorf("the shared segment stores %d B, want %d x %d B, within a frame each", got, n, c.each)
 			}
 		})
 	}
 }
 
 // Three backlogged classes with quanta of 1000, 2000 and 5000 B share the link to
-// host3 as 1:2:5. A class is never more than a quantum and a frame off.
+// host3 as 1:2:5. A class is off by at most a quantum and a frame.
 func TestDWRRShares(t *testing.T) {
 	cfg := star(4, units.Microsecond)
 	cfg.Classes["rdma"] = scenario.Class{IDs: []int{1, 2, 3}, Kind: "lossless"}
@@ -92,25 +92,24 @@ func TestDWRRShares(t *testing.T) {
 			total += units.Bytes(e.size)
 		}
 	}
-	// 400 us at 100 Gbps are 5,000,000 B, with room for ACKs and PFC frames on the
-	// way back only.
+	// 400 us at 100 Gbps is 5,000,000 B. ACKs and PFC frames use the reverse direction.
 	if total < 4_990_000 {
-		t.Errorf("only %d B left: the link was idle", total)
+		t.Errorf("only %d B departed: the link was idle", total)
 	}
 	for class, q := range quanta {
 		want := total * q / 8000
 		if off := sent[class] - want; off > q+1048 || -off > q+1048 {
-			t.Errorf("class %d sent %d B of %d B; wanted: %d B, within %d B", class, sent[class], total, want, q+1048)
+			t.Errorf("class %d sent %d B of %d B, want %d B, within %d B", class, sent[class], total, want, q+1048)
 		}
 	}
 }
 
 // RED marks with probability pmax (q - kmin) / (kmax - kmin). At q = 200 x 1048 =
 // 209,600 B, kmin 100,000 B, kmax 400,000 B, pmax 0.5 that is 0.5 x 109,600 /
-// 300,000 = 0.18267, and 0.00175 more or less for a frame more or less.
+// 300,000 = 0.18267, and 0.00175 more or less per frame.
 //
-// The queue stays at 200 frames because host0 and host1 send at 50 Gbps each, what
-// the egress can take, and host2 adds 200 frames in the beginning.
+// The queue stays at 200 frames because host0 and host1 send at 50 Gbps each, the rate of
+// the egress, and host2 adds 200 frames at the start.
 func TestREDProbability(t *testing.T) {
 	cfg := star(4, units.Microsecond)
 	cfg.Switch.FlowControl = scenario.Choice{Name: "none"}
@@ -118,8 +117,8 @@ func TestREDProbability(t *testing.T) {
 	cfg.Hosts.Reliability.Timeout = 50 * units.Millisecond
 	cfg.Run.Stop = scenario.Stop{When: "time", AtMost: 2 * units.Millisecond}
 	cfg.Switch.ECN.Choice = scenario.Choice{Name: "red", Params: &mark.REDParams{KMin: 100_000, KMax: 400_000, PMax: 0.5}}
-	// Pacing is per flow: two flows of 25 Gbps per host make 50, eight make 200,
-	// which the line cuts to 100.
+	// Pacing is per flow: two flows of 25 Gbps per host make 50 Gbps, eight make 200,
+	// which the line rate limits to 100.
 	cfg.Hosts.CC = scenario.Choice{Name: "fixed", Params: &cc.FixedParams{Rate: 25 * units.Gbps}}
 	for i := range 12 {
 		host, size := i%2, units.Bytes(20_000_000)
@@ -146,7 +145,7 @@ func TestREDProbability(t *testing.T) {
 	const p = 0.18267
 	got := float64(marks) / float64(frames)
 	if slack := 4*math.Sqrt(p*(1-p)/float64(frames)) + 0.00175; math.Abs(got-p) > slack {
-		t.Errorf("%d of %d frames marked, %.5f; wanted: %.5f within %.5f", marks, frames, got, p, slack)
+		t.Errorf("%d of %d frames marked, %.5f, want %.5f within %.5f", marks, frames, got, p, slack)
 	}
 }
 
@@ -155,12 +154,12 @@ func TestREDProbability(t *testing.T) {
 func TestStepMarking(t *testing.T) {
 	for _, c := range []struct {
 		at   string
-		want string // of each departure, in order: x when marked
+		want string // one character per departure: x if marked
 	}{
-		// At dequeue 8, 7, 6, 5 frames stay behind the first four: more than k.
+		// At dequeue, 8, 7, 6 and 5 frames stay behind the first four: more than k.
 		{"dequeue", ".xxxx....."},
-		// At enqueue the fifth to ninth find more than 4 frames, themselves
-		// included.
+		// At enqueue, the fifth to ninth frame find more than 4 frames, including
+		// themselves.
 		{"enqueue", ".....xxxxx"},
 	} {
 		cfg := star(11, units.Microsecond)
@@ -177,7 +176,7 @@ func TestStepMarking(t *testing.T) {
 			}
 		}
 		if got != c.want {
-			t.Errorf("at %s: %s; wanted: %s", c.at, got, c.want)
+			t.Errorf("at %s: %s, want %s", c.at, got, c.want)
 		}
 	}
 }

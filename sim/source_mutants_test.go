@@ -6,10 +6,10 @@ import (
 	"github.com/xoff-net/xoff/internal/devtool/mutant"
 )
 
-// The fast engine with one mistake in its source: in the order of events at the
-// same time, or in which window a node runs. The comparison with the oracle must
-// find each of them. What both engines share of the order of insertion is compared with
-// the public simulator instead.
+// Each mutant has one mistake in the source of the fast engine: in the order of
+// simultaneous events, or in the window in which a node runs. The comparison with the
+// oracle must catch each of them. The order of starting flows in the oracle is
+// compared with the public simulator instead.
 func TestDeepMistakesInTheEngineAreCaught(t *testing.T) {
 	byKey, byInsertion, public := []string{"-run=^TestEnginesAgree$", "."}, []string{"-run=^(TestEnginesAgreeByInsertion|TestChangesArePlannedFirst|TestNodesStartInOrder)$", "."}, []string{"-run=^TestReferences$", "../internal/interop/publicsim"}
 	for _, m := range []struct {
@@ -17,41 +17,73 @@ func TestDeepMistakesInTheEngineAreCaught(t *testing.T) {
 		test                         []string
 	}{
 		{"classes of events in reverse", "key", "class<<keyPortBits", "(7-class)<<keyPortBits", byKey},
-		{"control frames like any other", "arrivals.gather", "control := uint64(classControl)", "control := uint64(classArrival)", byKey},
+		{"control frames treated as data frames", "arrivals.gather", "control := uint64(classControl)", "control := uint64(classArrival)", byKey},
 		{"windows of twice the lookahead", "NewFast", "windowLength(look /", "windowLength(2 * look /", byKey},
-		{"frames in the box of a window later", "near.of", "uint64(at-n.start)*", "uint64(at-n.start+n.length)*", byKey},
-		{"boxes that reach a window too far", "near.begin", "n.start + nearWindows*n.length", "n.start + (nearWindows+1)*n.length", byKey},
-		{"wires that are not looked at again", "arrivals.gatherFar", "left |= bit", "_ = bit", byKey},
+		{"frames in the box of the next window", "near.of", "uint64(at-n.start)*", "uint64(at-n.start+n.length)*", byKey},
+		{"boxes for one window too many", "near.begin", "n.start + nearWindows*n.length", "n.start + (nearWindows+1)*n.length", byKey},
+		{"wires with later frames ignored", "arrivals.gatherFar", "left |= bit", "_ = bit", byKey},
 		{"the longer delay of a cable", "Spec.lookahead", "min(c.AtoB, c.BtoA)+", "max(c.AtoB, c.BtoA)+", byKey},
 		{"far wakes a window late", "worker.due", "w.far[0].window <= index", "w.far[0].window < index", byKey},
-		{"simultaneous arrivals by port", "orderedNode.sortTies", "ranks[j-1] > r;", "false;", byInsertion},
-		{"what nodes did in the order of nodes", "heads.Less", "h[i].head.before(h[j].head)", "h[i].index < h[j].index", byInsertion},
-		{"ends of frames after what earlier windows planned", "orderedNode.numberPlanned", "o.finalize(&o.frameEnds[i])", "o.frameEnds[i] = min(o.frameEnds[i], thisWindow)", byInsertion},
-		{"ends of frames planned when they are wanted", "orderedNode.ArmTx", "moment{at, o.frameEnds[port]}", "moment{at, o.plan()}", byInsertion},
-		{"timers after what earlier windows planned", "orderedNode.numberPlanned", "o.finalize(&o.planned[i].number)", "o.planned[i].number = min(o.planned[i].number, thisWindow)", byInsertion},
-		{"causes with the number of their window", "orderedNode.advance", "o.finalize(&o.head.number)", "_ = o", byInsertion},
-		{"timed changes after what earlier windows planned", "orderedNode.armChange", "o.lastChange + 1 - uint64(len(o.changes))", "thisWindow", byInsertion},
-		{"nodes that start in reverse", "newPlanner", "number: uint64(i)", "number: uint64(len(nodes) - i)", byInsertion},
-		{"flows that start by host", "startOf", "return firstStart + uint64(flow)", "return firstStart", public},
+		{"simultaneous arrivals by port", "arrivals.orderTies", "n.before(*a.number(keys[j-1]))", "n.before(*n)", byInsertion},
+		{"simultaneous ends of transmissions by port", "orderedNode.firstEnd", "&& a != none &&", "&& a < 0 &&", byInsertion},
+		{"causes ranked in the order of nodes", "planner.rank", "a.before(b.number)", "a.at < b.at", byInsertion},
+		{"causes with ranks of their node", "journal.setRank", "c.rank = rank", "_ = rank", byInsertion},
+		{"children with ranks of their node", "journal.setRank", "child.cause == at &&", "child.cause != at &&", byInsertion},
+		{"numbers of causes not corrected", "planner.final", "n.cause >= p.from", "n.cause > p.from+p.length", byInsertion},
+		{"later causes of a node do not wait for other nodes", "planner.rank", "heads[i].before(next.number)", "false", byInsertion},
+		{"ends of transmissions numbered when they are armed", "orderedNode.ArmTx", "o.setEnd(port,", "o.plan(&o.ends[port]); o.setEnd(port,", byInsertion},
+		{"timers before simultaneous arrivals", "orderedNode.breakTie", "if s.number(k).before(first) {", "if timer != at && s.number(k).before(first) {", byInsertion},
+		{"timed changes after events of earlier windows", "orderedNode.armChange", "number{causeChange,", "number{causeFlow,", byInsertion},
+		{"nodes started in reverse", "newPlanner", "uint64(i) << 32", "uint64(len(nodes)-i) << 32", byInsertion},
+		{"simultaneous flows started by host", "startOf", "return firstStart + uint64(flow)", "return firstStart", public},
 	} {
 		t.Run(m.name, func(t *testing.T) { mutant.MustCatch(t, m.function, m.right, m.wrong, m.test...) })
 	}
 }
 
-// The search for deadlock with one mistake.
+// Each mutant has one mistake in the path of plain switches.
+func TestDeepMistakesInPlainSwitchesAreCaught(t *testing.T) {
+	for _, m := range []struct{ name, function, right, wrong string }{
+		{"receivers do not see departures", "Switch.txDonePlain", "s.releasedPlain(now, in, p, slot, f)", "_ = now"},
+		{"stored frames are not marked", "Switch.txDonePlain", "s.mark(now, p, f)", "_ = now"},
+		{"the peak is forgotten", "Ledger.ChargeShared", "max(l.peakAll, l.stored)", "l.stored"},
+		{"bytes outside the shared segment are released from it", "Ledger.ReleaseShared", "l.mixed[in]>>(class&7)&1 != 0 || left < 0", "left < 0"},
+	} {
+		t.Run(m.name, func(t *testing.T) {
+			mutant.MustCatch(t, m.function, m.right, m.wrong, "-run=^TestPlainSwitchesChangeNothing$", ".")
+		})
+	}
+}
+
+// Each mutant has one mistake in a newer scheme.
+func TestDeepMistakesInNewerSchemesAreCaught(t *testing.T) {
+	for _, m := range []struct{ name, function, right, wrong string }{
+		{"credits of handlers ignore cells", "handlerSwitch.departed", "p.spec.StoreOfPeer().Cost(units.Bytes(f.Size))", "units.Bytes(f.Size)"},
+		{"credits ignore stored frames", "cbfcReceiver.limit", "min(r.lane-r.stored[class], r.most)", "min(r.lane, r.most)"},
+		{"Bifrost forgets half of its grants", "slotRules.window", "(p.RoundTrip()+s.slot-1)/s.slot", "(p.RoundTrip()/2)/s.slot"},
+		{"relays do not obey pauses", "swing.Gate", "s.params.Side == sideShort", "false"},
+		{"half of the headroom of SONiC", "sonic.Receiver", "s.params.Headroom.Of(p.Spec()),", "s.params.Headroom.Of(p.Spec()) / 2,"},
+	} {
+		t.Run(m.name, func(t *testing.T) {
+			mutant.MustCatch(t, m.function, m.right, m.wrong, "-run=^TestNewerSchemes$", ".")
+		})
+	}
+}
+
+// Each mutant has one mistake in the deadlock search.
 func TestDeepMistakesAboutDeadlockAreCaught(t *testing.T) {
-	rings := []string{"-run=^(TestRandomLoops|TestSearchOften|TestLoopCloses|TestPausedInACircleIsNoDeadlock)$", "."}
+	rings := []string{"-run=^(TestRandomLoops|TestSearchOften|TestLoopCloses|TestPausedLoopThatDrainsIsNoDeadlock)$", "."}
 	trees := []string{"-run=^(TestPauseTreeOfAStuckHost|TestRandomPauseTrees)$", "."}
 	for _, m := range []struct {
 		name, function, right, wrong string
 		test                         []string
 	}{
-		{"a RESUME on its way is overlooked", "deadlockSearch.reduce", "q.since <= t && !q.free", "q.since <= t", rings},
-		{"hosts never take anything", "deadlockSearch.reduce", "if q.in && x.sw(x.peers[q.Node][q.Port].Node) == nil {", "if false {", rings},
+		{"a RESUME in flight is ignored", "deadlockSearch.reduce", "q.since <= t && !q.free", "q.since <= t", rings},
+		{"hosts never take a frame", "deadlockSearch.reduce", "if q.in && x.sw(x.peers[q.Node][q.Port].Node) == nil {", "if false {", rings},
 		{"thresholds as they are now", "deadlockSearch.reduceAt", "rest.View = x.rests[i].View()", "rest.View = s.View()", rings},
-		{"a queue is looked at though none of its frames leave", "deadlockSearch.favour", "|| all.Total() != b {", "|| all.Total() >= b {", rings},
-		{"everything counts that is held", "deadlockSearch.reduceAt", "		if q.in {\n			for _, l", "		if true {\n			for _, l", rings},
-		{"frames that came later count", "deadlockSearch.dateBetween", "if f.came <= t {", "if f.came <= x.now {", rings},
+		{"a queue counts as moving though no frame leaves it", "deadlockSearch.favour", "|| all.Total() != b {", "|| all.Total() >= b {", rings},
+		{"all blocked queues count", "deadlockSearch.reduceAt", "		if q.in {\n			for _, l", "		if true {\n			for _, l", rings},
+		{"later frames count", "deadlockSearch.dateBetween", "if f.arrived <= t {", "if f.arrived <= x.now {", rings},
 		{"the time of the last departure is lost", "sihReceiver.Released", "	r.quiet[a.Class&7] = now\n	in :=", "	in :=", []string{"-run=^TestResumes$", "../scheme/flowctl"}},
 		{"the first pause that was sent is the cause", "parent", "sent[n-1]", "sent[0]", trees},
 	} {

@@ -1,6 +1,6 @@
-// Package sim runs data planes in simulated time. Two engines give the same
-// results: the fast one (node windows) and the oracle (one global heap), which
-// exists to check the fast one and to reproduce other simulators' tie rules.
+// Package sim runs the nodes of a fabric in simulated time, for package run. It has two engines
+// with identical results: the fast one (node windows) and the oracle (one global heap), which
+// checks the fast one.
 package sim
 
 import (
@@ -14,8 +14,8 @@ import (
 	"github.com/xoff-net/xoff/scheme/route"
 )
 
-// Spec describes a run: nodes, cables, flows and when to stop. Hosts are nodes
-// 0 .. len(Hosts)-1, switches follow.
+// Spec describes a run: nodes, cables, flows and the stop rule. Hosts are nodes 0 to
+// len(Hosts)-1; switches follow.
 type Spec struct {
 	Hosts    []*dataplane.NICSpec
 	Switches []*dataplane.SwitchSpec
@@ -24,68 +24,70 @@ type Spec struct {
 	Routes   []RouteChange
 	Samples  []Sample
 	Seed     uint64
-	// InsertionOrder lets simultaneous events happen in the order in which they were
-	// planned, as in ns-3 (insertion.go), instead of that of their kinds and ports.
+	// InsertionOrder executes simultaneous events in the order in which they were
+	// scheduled, as ns-3 does (see insertion.go). By default, kind and port decide.
 	InsertionOrder bool
-	// MinFrame is the smallest frame that any node sends.
+	// NoticeDelay is the shortest time from the sending of a notice of a job until it takes
+	// effect; 0: no job sends notices.
+	NoticeDelay units.Time
+	// MinFrame is the size of the smallest frame that any node sends.
 	MinFrame units.Bytes
-	// Until ends the run. Before that it ends at the first multiple of
-	// CheckPeriod at which Done reports true (nil: never), or that much later as
-	// Linger says. The answer of Done may only change with what nodes do, and at
-	// the times of DoneAt (sorted): while nothing happens, nobody asks in between.
+	// Until is the latest end of the run. The run ends earlier, Linger after the first
+	// multiple of CheckPeriod at which Done reports true (nil: never). The result of Done
+	// may change only after events of nodes and at the times in DoneAt, which is sorted:
+	// the engine does not call it in between.
 	Until  units.Time
 	Done   func(now units.Time) bool
 	DoneAt []units.Time
 	Linger units.Time
-	// WatchDeadlocks looks for deadlocks at every multiple of CheckPeriod;
-	// StopAtDeadlock also ends the run at the first that is found. Otherwise they are
-	// looked for once, at the end.
+	// WatchDeadlocks searches for deadlocks at every multiple of CheckPeriod.
+	// StopAtDeadlock also ends the run at the first one. By default, the run is searched
+	// once, at its end.
 	WatchDeadlocks, StopAtDeadlock bool
-	LogPauses                      bool // keep every pause, with its cause
+	LogPauses                      bool // keep every pause and its cause
 }
 
-// CheckPeriod is how often, in simulated time, a run looks whether it may stop.
-// It is fixed, so that results do not depend on the length of windows.
+// CheckPeriod is the interval of simulated time at which the engine checks the stop rule.
+// It is fixed, so that results do not depend on the window length.
 const CheckPeriod = 10 * units.Microsecond
 
 // Cable is a full-duplex link.
 type Cable struct {
 	A, B       End
 	Rate       units.Rate
-	AtoB, BtoA units.Time // propagation, and the pipeline of the switch it leads to
+	AtoB, BtoA units.Time // propagation delay plus pipeline latency of the receiving switch
 	Overhead   units.Bytes
-	Down       []units.Interval // no frame survives that is on the wire meanwhile
+	Down       []units.Interval // frames on the wire at these times are lost
 	Corrupt    []Corruption
 }
 
 // End is one end of a cable.
 type End struct{ Node, Port int }
 
-// Corruption damages frames at random.
+// Corruption loses frames at random during an interval.
 type Corruption struct {
 	units.Interval
-	Rate float64 // share of the frames
+	Rate float64 // share of frames that are lost
 }
 
-// RouteChange installs new tables at a switch.
+// RouteChange installs a new routing table at a switch.
 type RouteChange struct {
 	At    units.Time
 	Node  int
 	Table *route.Table
 }
 
-// lastUntil returns when a run ends that would end at until, as a check at now
-// finds it.
-func (s *Spec) lastUntil(now, until units.Time) units.Time {
+// endTime returns the end of a run that would end at until, after checking Done at now.
+func (s *Spec) endTime(now, until units.Time) units.Time {
 	if until == s.Until && s.Done != nil && s.Done(now) {
 		return min(until, now+s.Linger)
 	}
 	return until
 }
 
-// nextAsk returns the first check after now at which the answer of Done may be
-// another although nothing has happened.
-func (s *Spec) nextAsk(now units.Time) units.Time {
+// nextDoneCheck returns the first check after now at which the result of Done may change
+// without an event, or Never.
+func (s *Spec) nextDoneCheck(now units.Time) units.Time {
 	for _, at := range s.DoneAt {
 		if at > now {
 			return (at + CheckPeriod - 1) / CheckPeriod * CheckPeriod
@@ -105,7 +107,7 @@ func (s *Spec) portCount(node int) int {
 	return len(s.Switches[node-len(s.Hosts)].Ports)
 }
 
-// port describes the port at an end of a cable.
+// port returns the description of the port at an end of a cable.
 func (s *Spec) port(e End) *link.Port {
 	if e.Node < len(s.Hosts) {
 		return &s.Hosts[e.Node].Port
@@ -113,29 +115,32 @@ func (s *Spec) port(e End) *link.Port {
 	return &s.Switches[e.Node-len(s.Hosts)].Ports[e.Port]
 }
 
-// lookahead is how far apart in time two nodes are at least: nothing that one
-// sends arrives at another before that.
+// lookahead returns the shortest time between the start of a transmission and its arrival
+// at the peer, over all cables.
 func (s *Spec) lookahead() (units.Time, error) {
 	l := units.Never
 	for i := range s.Cables {
 		c := &s.Cables[i]
 		if c.AtoB <= 0 || c.BtoA <= 0 {
-			return 0, fmt.Errorf("cable %d has no delay", i)
+			return 0, fmt.Errorf("cable %d has no delay (expected more than 0s in both directions)", i)
 		}
 		l = min(l, min(c.AtoB, c.BtoA)+s.port(c.A).TxTime(c.Rate, s.MinFrame))
+	}
+	if s.NoticeDelay > 0 {
+		l = min(l, s.NoticeDelay)
 	}
 	return l, nil
 }
 
-// change is a timed event of one node: its link changes state, or its routes.
+// change is a timed change at one node: of the state of a link, or of its routes.
 type change struct {
 	at    units.Time
 	port  int
 	up    bool
-	table *route.Table // of a route change
+	table *route.Table // new routes; nil for a link change
 }
 
-// changes collects the timed events of each node, in order.
+// changes returns the timed changes of each node, in order.
 func (s *Spec) changes() [][]change {
 	all := make([][]change, s.nodeCount())
 	for i := range s.Cables {
@@ -155,7 +160,7 @@ func (s *Spec) changes() [][]change {
 	return all
 }
 
-// dataPlane is what both engines drive.
+// dataPlane is the interface of switches and NICs to the engines.
 type dataPlane interface {
 	Probe() probe.Node
 	Start(now units.Time)
@@ -166,11 +171,11 @@ type dataPlane interface {
 	Lose(now units.Time, port int, p *packet.Packet)
 }
 
-// nodes builds the data planes of a run, each with its driver.
+// nodes builds the data planes of a run; driver returns the driver of each node.
 func (s *Spec) nodes(driver func(node int) dataplane.NICDriver) ([]*dataplane.NIC, []*dataplane.Switch, *deadlocks, error) {
 	spec, d := s.watched()
 	nics, switches, err := spec.build(driver)
-	if err == nil && d.stirs != nil {
+	if err == nil && d.activity != nil {
 		d.deadlockSearch = newDeadlockSearch(s, nics, switches)
 	}
 	return nics, switches, d, err

@@ -17,10 +17,9 @@ import (
 	"github.com/xoff-net/xoff/workload"
 )
 
-// tightPFC draws incasts in which PFC has no time to spare: many lossless classes
-// with thresholds of a few packets, packets that may be shorter than PFC frames,
-// long ACKs in the way of PAUSEs, cables of a few metres, and pauses that are as
-// short as can be.
+// tightPFC draws incasts in which PFC has no slack: many lossless classes with thresholds
+// of a few packets, packets that may be shorter than PFC frames, long ACKs that delay
+// PAUSE frames, cables of a few metres, and the shortest possible pauses.
 func tightPFC(index int) *scenario.Config {
 	d := &drawer{Rand: rand.New(rand.NewPCG(13, uint64(index)))}
 	d.hosts = d.between(3, 6)
@@ -36,7 +35,7 @@ func tightPFC(index int) *scenario.Config {
 	h.Payload, h.Header = units.Bytes(d.between(1, 200)), units.Bytes(d.between(1, 60))
 	h.Ack.Size = pick[units.Bytes](d, 64, 64, 1500, 9000)
 	switch {
-	case d.chance(0.4): // dozens of packets arrive while one PFC frame leaves
+	case d.chance(0.4): // dozens of packets arrive while one PFC frame is sent
 		h.Payload, h.Header, h.Ack.Size, h.Ack.Every = units.Bytes(d.between(1, 8)), units.Bytes(d.between(1, 8)), 1, 100
 	case d.chance(0.3):
 		h.Payload = 1000
@@ -63,7 +62,7 @@ func tightPFC(index int) *scenario.Config {
 	return cfg
 }
 
-// Exact headroom is enough whatever the pauses and packets, and flows end.
+// Exact headroom is enough for any pauses and packets, and all flows end.
 func TestTightPFC(t *testing.T) { testTight(t, deep.All(40)) }
 
 func testTight(t *testing.T, cases []int) {
@@ -75,10 +74,11 @@ func testTight(t *testing.T, cases []int) {
 		if err != nil {
 			t.Fatalf("case %d: %v", i, err)
 		}
-		_, totals, err := fastEngines[0].run(b.Spec)
+		r, err := fastEngines[0].run(b.Spec)
 		if err != nil {
 			t.Fatal(err)
 		}
+		totals := &r.totals
 		pauses, refreshes = pauses+totals.Pauses, refreshes+totals.Refreshes
 		if lost := totals.Drops[probe.Lossless]; lost > 0 || int(totals.Finished) < len(b.Flows.Flow) {
 			t.Errorf("case %d: %d lossless frames dropped, %d of %d flows done\n%v", i, lost, totals.Finished, len(b.Flows.Flow), &randomCase{cfg: cfg})
@@ -86,11 +86,11 @@ func testTight(t *testing.T, cases []int) {
 	}
 	t.Logf("%d pauses, %d refreshes", pauses, refreshes)
 	if least := uint64(75 * len(cases)); pauses < least || refreshes < least {
-		t.Errorf("%d pauses, %d refreshes: too few to prove anything", pauses, refreshes)
+		t.Errorf("%d pauses, %d refreshes, want at least %d each", pauses, refreshes, least)
 	}
 }
 
-// One quantum less, and the scenario is refused.
+// A scenario with one quantum less than the minimum is rejected.
 func TestShortPauseIsRefused(t *testing.T) {
 	for _, c := range []struct {
 		ack, overhead units.Bytes
@@ -107,12 +107,12 @@ func TestShortPauseIsRefused(t *testing.T) {
 			t.Errorf("%d quanta: %v", c.least, err)
 		}
 		cfg.Switch.PFC.Quanta--
-		if err := validated(cfg); err == nil || !strings.Contains(err.Error(), fmt.Sprintf("allowed: %d to 65535", c.least)) {
+		if err := validated(cfg); err == nil || !strings.Contains(err.Error(), fmt.Sprintf("%d to 65535", c.least)) {
 			t.Errorf("%d quanta: %v", c.least-1, err)
 		}
 		cfg.Switch.PFC.Hold = "indefinite"
 		if err := validated(cfg); err != nil {
-			t.Errorf("without an end: %v", err)
+			t.Errorf("indefinite: %v", err)
 		}
 	}
 }

@@ -9,8 +9,8 @@ import (
 	"github.com/xoff-net/xoff/workload"
 )
 
-// fabrics are small ones of every topology, with what makes them special: parallel
-// cables, links down, mixed speeds and lengths.
+// fabrics returns small fabrics with special features of their topologies: parallel
+// cables, links down, mixed rates and lengths.
 func fabrics() map[string]scenario.Topology {
 	host := topo.Cable{Rate: 25 * units.Gbps, Delay: 300 * units.Nanosecond}
 	core := topo.Cable{Rate: 40 * units.Gbps, Delay: units.Microsecond}
@@ -39,8 +39,7 @@ func fabrics() map[string]scenario.Topology {
 	}
 }
 
-// Both engines give the same run of every topology, nothing is lost and every flow
-// ends.
+// On every topology both engines agree, no lossless frame is dropped, and every flow ends.
 func TestEveryTopology(t *testing.T) {
 	special := fabrics()
 	for _, e := range topo.Topologies.All() {

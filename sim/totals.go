@@ -8,33 +8,33 @@ import (
 	"github.com/xoff-net/xoff/dataplane"
 )
 
-// Totals sums what happened in a run.
+// Totals sums the counters of all nodes of a run.
 type Totals struct {
-	Hops      uint64 // data frames and replies that finished a link
-	Control   uint64 // control frames that finished a link
-	Controls  Controls
-	Lost      uint64 // frames that links damaged
-	Finished  uint64 // flows
-	Pauses    uint64
-	Resumes   uint64
-	Refreshes uint64
-	Blocked   units.Time // summed over egress queues
-	Marks     uint64
-	Forced    uint64
-	Headers   uint64 // bytes of headers that rode on PFC frames
-	Resent    uint64
-	Timeouts  uint64
-	Nacks     uint64
-	CNPs      uint64
-	Drops     [probe.NumReasons]uint64
-	Broken    uint64           // of the lossless drops, those that broke a promise
-	Depths    dataplane.Depths // pauses, by how deep the chain was that led to them
-	PeakUsed  units.Bytes      // of the fullest switch
-	PeakHead  units.Bytes      // headroom of the switch that used most
+	Hops         uint64 // data frames and replies that finished a link
+	Control      uint64 // control frames that finished a link
+	Controls     Controls
+	Lost         uint64 // frames lost by links
+	Finished     uint64 // completed flows
+	Pauses       uint64
+	Resumes      uint64
+	Refreshes    uint64     // PFC frames that only repeated a pause
+	Blocked      units.Time // time during which classes could not send, summed over egress queues
+	Marks        uint64
+	Forced       uint64 // frames that a deadlock handler sent despite a pause
+	Headers      uint64 // bytes of headers carried by PFC frames
+	Resent       uint64 // retransmitted data packets
+	Timeouts     uint64
+	Nacks        uint64
+	CNPs         uint64
+	Drops        [probe.NumReasons]uint64 // dropped frames, by reason
+	Broken       uint64                   // lossless drops that broke a promise
+	Depths       dataplane.Depths         // pauses by depth
+	PeakUsed     units.Bytes              // largest peak of the bytes stored in a switch
+	PeakHeadroom units.Bytes              // largest peak of the headroom bytes stored in a switch
 }
 
-// Controls counts the control frames that finished a link, and their bytes without what
-// a frame takes on the wire beside them, by kind from packet.PFC on.
+// Controls counts the control frames that finished a link and their bytes without wire
+// overhead. Its index is the kind of the frame minus packet.PFC.
 type Controls [packet.ControlKinds]struct{ Frames, Bytes uint64 }
 
 func (c *Controls) count(p *packet.Packet) {
@@ -43,7 +43,7 @@ func (c *Controls) count(p *packet.Packet) {
 	k.Bytes += uint64(p.Size)
 }
 
-// addTo adds what a node counted to the sums of a run and returns how many frames it was.
+// addTo adds the counts of a node to the totals and returns its number of control frames.
 func (c *Controls) addTo(t *Totals) uint64 {
 	n := uint64(0)
 	for i, k := range c {
@@ -55,7 +55,7 @@ func (c *Controls) addTo(t *Totals) uint64 {
 	return n
 }
 
-// Totals returns the sums so far.
+// Totals returns the totals so far.
 func (f *Fast) Totals() Totals {
 	t := totals(f.spec, f.nics, f.switches, f.now)
 	for _, n := range f.nodes {
@@ -64,6 +64,7 @@ func (f *Fast) Totals() Totals {
 	return t
 }
 
+// totals sums the counters of nodes, except frames that finished a link.
 func totals(spec *Spec, nics []*dataplane.NIC, switches []*dataplane.Switch, now units.Time) Totals {
 	var t Totals
 	add := func(s dataplane.PortStats) {
@@ -85,7 +86,7 @@ func totals(spec *Spec, nics []*dataplane.NIC, switches []*dataplane.Switch, now
 	}
 	for i, n := range nics {
 		add(n.PortStats(0, now))
-		t.deepen(n.Depths())
+		t.addDepths(n.Depths())
 		s := &nics[i].Stats
 		t.Finished += s.Finished
 		t.Resent += s.Resent
@@ -97,15 +98,15 @@ func totals(spec *Spec, nics []*dataplane.NIC, switches []*dataplane.Switch, now
 		for p := range spec.Switches[i].Ports {
 			add(s.PortStats(p, now))
 		}
-		t.deepen(s.Depths())
+		t.addDepths(s.Depths())
 		t.PeakUsed = max(t.PeakUsed, s.View().PeakStored())
-		t.PeakHead = max(t.PeakHead, s.View().Peak(mmu.Headroom))
+		t.PeakHeadroom = max(t.PeakHeadroom, s.View().Peak(mmu.Headroom))
 	}
 	t.Lost = t.Drops[probe.Corrupt]
 	return t
 }
 
-func (t *Totals) deepen(d *dataplane.Depths) {
+func (t *Totals) addDepths(d *dataplane.Depths) {
 	for i, n := range d {
 		t.Depths[i] += n
 	}

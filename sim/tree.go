@@ -1,8 +1,8 @@
 package sim
 
-// tree holds one key per port and has the smallest always at hand: a winner tree
-// for every 32 ports. Changing a key costs five comparisons without a branch;
-// the fixed size lets the compiler drop bounds checks.
+// tree stores one key per port and keeps track of the smallest. It has a winner tree for
+// every 32 ports: changing a key costs five branch-free comparisons, and the fixed size
+// lets the compiler drop bounds checks.
 type tree struct {
 	least  uint64
 	single bool // one port: least is its key

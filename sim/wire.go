@@ -8,28 +8,28 @@ import (
 	"github.com/xoff-net/xoff/base/units"
 )
 
-// fastWire is one direction of a cable that is long: a queue of the frames on it that
-// arrive further ahead than boxes reach, in the order of their arrival. A long-haul
-// fibre holds a million of them, in a chain of chunks.
+// fastWire is one direction of a cable. It queues the frames in flight that arrive after
+// the last window with boxes, in the order of arrival. A long-haul fibre carries a million
+// of them, in a linked list of chunks.
 //
-// One node appends and one node consumes, and they may run at the same time on
-// different workers. Neither needs a lock: in the window that is being run, the
-// consumer only takes frames that were appended in earlier windows, and a chunk
-// belongs to the producer until the next one follows it, then to the consumer.
+// One node appends and one node consumes, possibly at the same time on different workers.
+// Neither needs a lock: the consumer only takes frames that were appended in earlier
+// windows, and a chunk belongs to the producer until it is followed by another, then to
+// the consumer.
 type fastWire struct {
-	// The producer's side.
-	last    chunk // where the next frame goes, unless it is full
+	// Fields of the producer.
+	last    chunk // takes the next frame, unless it is full
 	to      *fastNode
-	first   units.Time // arrival of the first frame not yet published
-	in      *input     // where tail is published
-	tail    uint32     // frames ever appended, plus one
-	flushed uint32     // tail at the last publication
+	first   units.Time // arrival of the first unpublished frame
+	in      *input     // takes the published tail
+	tail    uint32     // number of frames ever appended, plus one
+	flushed uint32     // tail at the last flush
 	toPort  uint16
-	_       [14]byte // to a whole cache line
+	_       [14]byte // pads to a cache line
 }
 
-// chunk is a piece of a wire. Frame number i is at i % chunkFrames. What is needed once
-// per chunk lies apart from the frames, which then fill whole cache lines.
+// chunk is a part of a wire. Frame number i is at i % chunkFrames. Data that is needed once
+// per chunk is stored separately, so that the frames fill whole cache lines.
 type chunk struct {
 	frames *[chunkFrames]packet.Packet
 	rest   *rest
@@ -37,18 +37,20 @@ type chunk struct {
 
 type rest struct {
 	next chunk
-	ext  *[chunkFrames]packet.Ext // of its frames; nil until one has an extension
+	ext  *[chunkFrames]packet.Ext // extensions of its frames; nil until one has an extension
+	// numbers of the arrivals of its frames; nil until it is used in insertion order
+	numbers *[chunkFrames]number
 }
 
-// chunkFrames is a power of two: few enough for a fabric with many wires, many enough
-// for a chunk to last.
+// chunkFrames is the number of frames in a chunk: a power of two, small enough for a
+// fabric with many wires and large enough to make new chunks rare.
 const chunkFrames = 16
 
-// chunks holds the unused chunks of a worker.
+// chunks is the free list of a worker.
 type chunks struct{ stock[chunk] }
 
-// slabChunks is how many chunks are allocated at a time: more than 32 KiB, which begin
-// at a cache line.
+// slabChunks is the number of chunks per allocation. Allocations above 32 KiB start at a
+// cache line.
 const slabChunks = 128
 
 func (c *chunks) take() chunk { return c.stock.take(moreChunks) }
@@ -63,15 +65,15 @@ func moreChunks(free []chunk) []chunk {
 
 // connect makes in the receiving end of the wire.
 func (w *fastWire) connect(in *input, c chunk) {
-	// Number 0 is left out: a number that a chunk begins with is one that takes a
-	// step to the next chunk.
+	// Frames are numbered from 1, because a multiple of chunkFrames means that the next
+	// chunk begins.
 	w.last, w.tail, w.flushed = c, 1, 1
 	in.chunk, in.head, in.tail = c, 1, 1
 	in.published = 1
 	w.in = in
 }
 
-// push puts a frame on the wire.
+// push appends a frame.
 func (w *fastWire) push(c *chunks, p *packet.Packet, at units.Time) {
 	i := w.tail % chunkFrames
 	if i == 0 {
@@ -91,8 +93,8 @@ func (w *fastWire) grow(c *chunks) {
 	w.last = k
 }
 
-// extend puts the extension of the last frame beside it. Each has its own: while one is
-// written, another worker may read those before it.
+// extend stores the extension of the last frame. Each frame has its own slice, because
+// another worker may read earlier ones at the same time.
 func (w *fastWire) extend(ext packet.Ext) {
 	r := w.last.rest
 	if r.ext == nil {
@@ -102,8 +104,8 @@ func (w *fastWire) extend(ext packet.Ext) {
 	*x = append((*x)[:0], ext...)
 }
 
-// flush publishes what was appended and returns when the first of it arrives. A
-// worker that is alone needs no atomic store, which is as slow as a lock.
+// flush publishes the appended frames and returns the arrival time of the first one. A
+// single worker skips the atomic store, which is as slow as a lock.
 func (w *fastWire) flush(alone bool) units.Time {
 	w.flushed = w.tail
 	if alone {
@@ -116,23 +118,23 @@ func (w *fastWire) flush(alone bool) units.Time {
 
 // input is the consumer's side of a wire.
 type input struct {
-	chunk  chunk  // of the frame before head
+	chunk  chunk  // chunk of the frame before head
 	head   uint32 // number of the next frame
-	tail   uint32 // as last seen
+	tail   uint32 // last value read from published
 	faults *faults
-	// published is written by the sender, once per window at most: the one line
-	// that both ends share.
+	// published is written by the sender, at most once per window. This is the only
+	// cache line that both ends share.
 	published uint32
-	_         [28]byte // to a whole cache line
+	_         [28]byte // pads to a cache line
 }
 
-// Both ends fill a cache line.
+// Both types fill one cache line.
 var (
 	_ = [1]struct{}{}[unsafe.Sizeof(fastWire{})-64]
 	_ = [1]struct{}{}[unsafe.Sizeof(input{})-64]
 )
 
-// pop takes the first frame off the wire. It stays valid until the next pop.
+// pop removes and returns the first frame. It stays valid until the next pop.
 func (in *input) pop(c *chunks) *packet.Packet {
 	i := in.head % chunkFrames
 	if i == 0 {
@@ -142,15 +144,15 @@ func (in *input) pop(c *chunks) *packet.Packet {
 	return &in.chunk.frames[i]
 }
 
-// step gives back a chunk that has been read.
+// step frees a chunk that has been read and moves to the next.
 func (in *input) step(c *chunks) {
 	k := in.chunk
 	in.chunk = k.rest.next
 	c.put(k)
 }
 
-// ext returns the extension of the frame that was taken last, if it has one. It stays
-// valid as long as the frame.
+// ext returns the extension of the frame popped last, or nil. It stays valid as long as
+// the frame.
 func (in *input) ext(p *packet.Packet) packet.Ext {
 	if p.Flags&packet.Extended == 0 {
 		return nil
